@@ -74,7 +74,7 @@ def solve(command: list[str], problem: Problem, *, cost: str, search: str, limit
         Path(folder, "domain.pddl").write_text(domain(problem, costs=costs))
         Path(folder, "task.pddl").write_text(task(problem, costs=costs))
         started = time.perf_counter()
-        output = bounded(command, folder, limit)
+        output = bound_schema(command, folder, limit)
         total = time.perf_counter() - started
     if output is None or (found := re.search(cost, output)) is None:
         late = output is None or total > limit * 0.9
@@ -83,7 +83,7 @@ def solve(command: list[str], problem: Problem, *, cost: str, search: str, limit
     return Outcome(float(found[1]), float(seconds[1]) if seconds else None, total)
 
 
-def bounded(command: list[str], folder: str, limit: float) -> str | None:
+def bound_schema(command: list[str], folder: str, limit: float) -> str | None:
     """Return what the command prints, or None when its time is up; its whole process group ends with it."""
     process = subprocess.Popen(
         command,

@@ -234,7 +234,7 @@ class TestBus:
             heard.append(("second", event))
 
         bus = EventBus(first, None)
-        child = bus.child(second, first)
+        child = bus.create_child(second, first)
         event = Event(run_id="r")
         child.emit(event)
         assert heard == [("first", event), ("second", event)]
@@ -243,7 +243,7 @@ class TestBus:
     def test_one_who_leaves_hears_no_more(self) -> None:
         heard: list[Event] = []
         bus = EventBus()
-        child = bus.child()
+        child = bus.create_child()
         assert not child.is_observed
         leave = bus.subscribe(heard.append)
         assert child.is_observed

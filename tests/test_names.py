@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tactician import tool
-from tactician.names import NameProblem, Names, allowed_by, path_of
+from tactician.names import NameProblem, Names, find_import_path, read_allowed_packages
 from tactician.tools import Tool
 
 FILES = {
@@ -178,7 +178,7 @@ class TestAllowedPackages:
         names.find("acme_names.tools.search")
         with pytest.raises(NameProblem) as caught:
             names.find(name)
-        assert str(caught.value).startswith(f"nothing is known by the name {name!r}.")
+        assert str(caught.value).startswith(f"there is nothing with the name {name!r}.")
         assert str(caught.value).endswith("Register it, or allow its package (allowed: acme_names)")
 
     def test_objects_are_found_where_their_kind_is_allowed(self) -> None:
@@ -193,7 +193,7 @@ class TestAllowedPackages:
             names.find("acme_names.find_it")
 
     def test_nothing_is_allowed_by_itself(self) -> None:
-        with pytest.raises(NameProblem, match=r"nothing is known by the name 'os\.system'\. .*\(allowed: none\)"):
+        with pytest.raises(NameProblem, match=r"there is nothing with the name 'os\.system'\. .*\(allowed: none\)"):
             Names().find("os.system")
 
     def test_nothing_is_imported_to_find_out(self) -> None:
@@ -212,7 +212,7 @@ class TestAllowedPackages:
         monkeypatch.setitem(sys.modules, "acme_names.halted", None)
         __import__("acme_names._private")
 
-        known = set(names.known())
+        known = set(names.list_known())
 
         assert known == {
             "acme_names.find_it",
@@ -240,14 +240,14 @@ class TestMethods:
         with pytest.raises(NameProblem) as caught:
             names.find(f"acme_names.tools.{kind}.ping")
         message = str(caught.value)
-        assert message.startswith(f"'acme_names.tools.{kind}' cannot be made without arguments: ")
+        assert message.startswith(f"'acme_names.tools.{kind}' cannot be created without arguments: ")
         assert message.endswith(f"{why}; register an object")
 
     def test_an_error_that_says_nothing_is_named(self, names: Names) -> None:
         kind = names.find("acme_names.tools.FailsSilently")
         assert isinstance(kind, type)
         with pytest.raises(NameProblem, match="without arguments: KeyError; register an object"):
-            names.made("it", kind)
+            names.create("it", kind)
 
 
 class TestBrokenModules:
@@ -267,7 +267,9 @@ class TestBrokenModules:
         assert repr(f"acme_names.{module}") in str(caught.value)
 
     def test_a_module_that_imports_on_demand(self, names: Names) -> None:
-        with pytest.raises(NameProblem, match=r"'run' cannot be had from the module 'acme_names\.lazy': cannot load"):
+        with pytest.raises(
+            NameProblem, match=r"'run' cannot be loaded from the module 'acme_names\.lazy': cannot load"
+        ):
             names.find("acme_names.lazy.run")
 
 
@@ -289,7 +291,7 @@ class TestRegistered:
         assert names.find(f"{__name__}.{here}.search") is search
         assert names.find(f"{__name__}.{here}.Shelf") is shelf
         assert names.find(f"{__name__}.TestMethods") is TestMethods
-        assert {"a", "b", "c"} < set(names.known())
+        assert {"a", "b", "c"} < set(names.list_known())
 
 
 class TestTheMainProgram:
@@ -313,7 +315,7 @@ class TestAllowedByTheEnvironment:
         [(None, ()), ("", ()), ("acme", ("acme",)), (" acme.tools , ,other,", ("acme.tools", "other"))],
     )
     def test_it_names_packages(self, value: str | None, packages: tuple[str, ...]) -> None:
-        assert allowed_by({} if value is None else {"TACTICIAN_ALLOW": value}) == packages
+        assert read_allowed_packages({} if value is None else {"TACTICIAN_ALLOW": value}) == packages
 
 
 @tool
@@ -355,17 +357,17 @@ class TestPathOf:
         ],
     )
     def test_what_an_import_finds(self, value: object, path: str) -> None:
-        assert path_of(value) == f"{__name__}.{path}"
+        assert find_import_path(value) == f"{__name__}.{path}"
 
     @pytest.mark.parametrize("value", [remade(), lambda: None, Desk(), 3, None, "look_up", len])
     def test_what_none_finds(self, value: object) -> None:
-        assert path_of(value) is None
+        assert find_import_path(value) is None
 
     def test_what_a_module_has_lost(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(Desk, "__module__", "acme_names.gone")
-        assert path_of(Desk) is None
+        assert find_import_path(Desk) is None
 
     def test_an_import_finds_it_again(self) -> None:
         names = Names(packages=[__name__], kinds=(Tool,))
-        assert names.find(path_of(look_up) or "") is look_up
-        assert names.find(path_of(Desk.Drawer) or "") is Desk.Drawer
+        assert names.find(find_import_path(look_up) or "") is look_up
+        assert names.find(find_import_path(Desk.Drawer) or "") is Desk.Drawer

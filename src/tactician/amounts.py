@@ -18,7 +18,7 @@ def need_amount(place: str, value: object, *, least: float = 0, most: float = in
         whole: whether it has to be a whole number.
 
     Raises:
-        ConfigurationError: when it is no number, or out of the range.
+        ConfigurationError: when it is not a number, or out of the range.
     """
     fits = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
     if not (fits and isinstance(value, int | float) and least <= value <= most):

@@ -1,4 +1,4 @@
-"""Time, from one place, so that limits, timeouts and pauses test in milliseconds."""
+"""The source of time, which tests replace to make limits, timeouts and pauses instant."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Protocol
 
 
 class Timer(Protocol):
-    """A callback that will run, unless it is cancelled before."""
+    """Scheduled callback that can be cancelled."""
 
     def cancel(self) -> None:
         """Cancel the callback."""
@@ -17,7 +17,7 @@ class Timer(Protocol):
 
 
 class Clock(Protocol):
-    """The time of a run or a router. All times are in seconds."""
+    """Time of a run or a router. All times are in seconds."""
 
     def monotonic(self) -> float:
         """Return the time since some fixed moment. It never goes back, and is the same in every event loop."""
@@ -28,26 +28,26 @@ class Clock(Protocol):
         ...
 
     def call_later(self, seconds: float, callback: Callable[[], object]) -> Timer:
-        """Call back in the running event loop after so many seconds."""
+        """Schedule a callback in the running event loop after so many seconds."""
         ...
 
     async def sleep(self, seconds: float) -> None:
-        """Wait."""
+        """Wait for so many seconds."""
         ...
 
 
 class SystemClock:
-    """The clock of this machine, and the timers of the running event loop."""
+    """Clock of this machine, and the timers of the running event loop."""
 
     monotonic = staticmethod(time.monotonic)
     time = staticmethod(time.time)
 
     def call_later(self, seconds: float, callback: Callable[[], object]) -> Timer:
-        """Call back in the running event loop after so many seconds."""
+        """Schedule a callback in the running event loop after so many seconds."""
         return asyncio.get_running_loop().call_later(seconds, callback)
 
     async def sleep(self, seconds: float) -> None:
-        """Wait."""
+        """Wait for so many seconds."""
         await asyncio.sleep(seconds)
 
 

@@ -1,4 +1,4 @@
-"""`tactician.toml`: settings that belong to a project, not to its code."""
+"""Settings of a project in `tactician.toml`."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _Factor: TypeAlias = Annotated[float, Field(ge=1)]
 
 
 class PriceSettings(DocumentModel):
-    """What a model costs, in US dollars per million tokens: a line of `[models.prices]`.
+    """Price of a model, in US dollars per million tokens: a line of `[models.prices]`.
 
-    Without prices of their own, cached tokens cost what input costs.
+    Without prices of their own, cached tokens cost the input price.
     """
 
     input: _Dollars
@@ -35,7 +35,7 @@ class PriceSettings(DocumentModel):
 
 
 class RetryRuleSettings(DocumentModel):
-    """A line of `[models.router.retries]`: see `tactician.llm.RetryRule`. What is left out is as usual."""
+    """Line of `[models.router.retries]`; see `tactician.llm.RetryRule`. Omitted fields have its defaults."""
 
     attempts: int | None = Field(default=None, ge=1)
     base: _Seconds | None = None
@@ -44,7 +44,7 @@ class RetryRuleSettings(DocumentModel):
 
 
 class RetryPolicySettings(DocumentModel):
-    """The `[models.router.retries]` table: see `tactician.llm.ModelRetryPolicy`."""
+    """Settings of the `[models.router.retries]` table; see `tactician.llm.ModelRetryPolicy`."""
 
     rate_limit: RetryRuleSettings | None = None
     timeout: RetryRuleSettings | None = None
@@ -67,16 +67,16 @@ class CircuitBreakerSettings(DocumentModel):
 
 
 class RouterSettings(DocumentModel):
-    """The `[models.router]` table: how calls are spread, limited and tried again. What is left out is as usual.
+    """Settings of the `[models.router]` table: how calls are spread, limited and retried.
 
     Attributes:
-        policy: which instance takes a call.
+        policy: the routing policy.
         requests_per_second: the limit of each model at each instance that has none of its own.
         tokens_per_second: likewise, in tokens.
-        max_concurrency: likewise, how many calls may be under way at once.
-        max_retries: attempts after the first at calls that fail for reasons which pass.
+        max_concurrency: likewise, how many calls may run at once.
+        max_retries: attempts after the first at calls that fail for transient reasons.
         deadline: seconds for all waiting and all attempts of a call.
-        retries: what is tried again, by what went wrong; it comes before `max_retries`.
+        retries: retry rules by kind of failure, which override `max_retries`.
         circuit_breaker: when a failing deployment is left alone, and for how long.
     """
 
@@ -91,17 +91,17 @@ class RouterSettings(DocumentModel):
 
 
 class ModelSettings(DocumentModel):
-    """The `[models]` table.
+    """Settings of the `[models]` table.
 
     Attributes:
-        default: the model where nobody names one.
-        default_embedding: the embedding model where nobody names one.
-        default_image: the model that makes pictures where nobody names one.
-        roles: the model that each role stands for.
+        default: the default model.
+        default_embedding: the default embedding model.
+        default_image: the default image model.
+        roles: the model of each role.
         fallbacks: the models to use, in order, when a model cannot answer.
-        prices: prices of one's own, by the beginning of `model` or `instance:model`; the longest that fits wins.
-        facts: profiles of models, before the built-in ones: see `tactician.llm.model_profiles`.
-        instances: endpoints, with the fields that an entry of `LLM_INSTANCES` has; that variable comes before them.
+        prices: custom prices, by prefix of `model` or `instance:model`; the longest matching prefix wins.
+        profiles: model profiles, before the built-in ones; see `tactician.llm.model_profiles`.
+        instances: endpoints, with the fields of an entry of `LLM_INSTANCES`; that variable overrides them.
         router: how calls are spread over the endpoints.
     """
 
@@ -111,15 +111,15 @@ class ModelSettings(DocumentModel):
     roles: dict[str, str] = Field(default_factory=dict)
     fallbacks: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     prices: dict[str, PriceSettings] = Field(default_factory=dict)
-    facts: tuple[dict[str, object], ...] = ()
+    profiles: tuple[dict[str, object], ...] = ()
     instances: tuple[dict[str, object], ...] = Field(default=(), repr=False)
     router: RouterSettings = Field(default_factory=RouterSettings)
 
-    def named(self, name: str) -> str:
-        """The name of a model: for `role:<role>`, that of the model which the role stands for.
+    def resolve_role(self, name: str) -> str:
+        """Return the name of a model; `role:<role>` becomes the model of that role.
 
         Raises:
-            ConfigurationError: when the role stands for no model.
+            ConfigurationError: when the role has no model.
         """
         prefix, colon, role = name.partition(":")
         if prefix != "role" or not colon:
@@ -136,10 +136,10 @@ class ModelSettings(DocumentModel):
 
 
 class ProcessSettings(DocumentModel):
-    """The `[process]` table.
+    """Settings of the `[process]` table.
 
     Attributes:
-        store: where the command line keeps processes where nobody names a store: a SQLite file, or a database URL.
+        store: the default store of the command line for processes: a SQLite file, or a database URL.
     """
 
     store: str | None = None
@@ -160,13 +160,13 @@ class PlanningTable(DocumentModel):
 
 
 class PlatformSettings(DocumentModel):
-    """The `[platform]` table.
+    """Settings of the `[platform]` table.
 
     Attributes:
-        personality: how the command line tells progress where nobody says so: see `tactician run --personality`.
-        ranking_model: whom `Autonomy` asks; the default model, when `None`.
-        agent_cutoff: how sure it has to be of an agent, from 0 to 1.
-        goal_cutoff: how sure it has to be of a goal, from 0 to 1.
+        personality: the default style of progress on the command line; see `tactician run --personality`.
+        ranking_model: the model that ranks for `Autonomy`; the default model if `None`.
+        agent_cutoff: the minimum confidence in an agent, from 0 to 1.
+        goal_cutoff: the minimum confidence in a goal, from 0 to 1.
     """
 
     personality: str | None = None
@@ -176,15 +176,15 @@ class PlatformSettings(DocumentModel):
 
 
 class ToolGroupSettings(DocumentModel):
-    """A table `[tool_groups.<name>]`: a tool group that is made of tools of others.
+    """Table `[tool_groups.<name>]`: a tool group that is composed of existing tools.
 
     Attributes:
-        tools: their names, or patterns such as `brave_*`; with the name of their group before them where one of
-            several is meant, as in `docker:fetch`.
-        description: what they can do.
-        provider: who offers them.
-        version: of the group.
-        permissions: what they reach outside of the program.
+        tools: names, or patterns such as `brave_*`; with a group's name before them if several groups have the
+            tool, as in `docker:fetch`.
+        description: the purpose of the tools.
+        provider: the provider of the tools.
+        version: the version of the group.
+        permissions: the access of the tools outside of the program.
     """
 
     tools: tuple[str, ...] = Field(min_length=1)
@@ -195,11 +195,11 @@ class ToolGroupSettings(DocumentModel):
 
 
 class PromptSettings(DocumentModel):
-    """A table `[prompts.<name>]`: a provider of prompts.
+    """Table `[prompts.<name>]`: a provider of prompts.
 
     Attributes:
-        kind: what it is; the keys of `langfuse` are in the environment.
-        folder: where the prompts of a `folder` are, seen from the working directory.
+        kind: the kind of provider; the keys of `langfuse` are in the environment.
+        folder: the folder of the prompts, relative to the working directory.
     """
 
     kind: Literal["folder", "langfuse"] = "folder"
@@ -208,22 +208,22 @@ class PromptSettings(DocumentModel):
     @model_validator(mode="after")
     def _has_its_folder(self) -> Self:
         if (self.folder is not None) != (self.kind == "folder"):
-            raise ValueError('say `folder = "..."`, or `kind = "langfuse"` and no folder')
+            raise ValueError('set `folder = "..."`, or `kind = "langfuse"` without a folder')
         return self
 
 
 class TemplateSettings(DocumentModel):
-    """The `[templates]` table.
+    """Settings of the `[templates]` table.
 
     Attributes:
-        folder: where the Jinja templates of prompts are, seen from the working directory; `prompts`, when `None`.
+        folder: the folder of the Jinja templates, relative to the working directory; `prompts` if `None`.
     """
 
     folder: str | None = Field(default=None, min_length=1)
 
 
 class Settings(DocumentModel):
-    """All that `tactician.toml` can say."""
+    """Content of `tactician.toml`."""
 
     models: ModelSettings = Field(default_factory=ModelSettings)
     process: ProcessSettings = Field(default_factory=ProcessSettings)
@@ -235,9 +235,9 @@ class Settings(DocumentModel):
 
 
 def load_settings(path: str | Path | None = None) -> Settings:
-    """The settings in `path`, else in the file that TACTICIAN_CONFIG names, else in `./tactician.toml`.
+    """Return the settings in `path`, else in the file of TACTICIAN_CONFIG, else in `./tactician.toml`.
 
-    Without any of these, the defaults.
+    Without any of these files, the settings are the defaults.
 
     Raises:
         ConfigurationError: when a named file is missing, or a file is not TOML; with every setting that does not exist

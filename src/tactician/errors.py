@@ -1,7 +1,7 @@
-"""The errors that Tactician raises. Each says what happened, where, and what to do about it.
+"""Errors that Tactician raises. Each says what happened, where, and what to do about it.
 
-Errors that carry what was done so far are defined with what they carry: `RunError` and its kinds in `tactician.runs`,
-`ProcessError` and its kinds in `tactician.process`, `GuardrailError` in `tactician.guardrails`.
+Errors that carry partial results are defined beside the results: `RunError` and its subclasses in `tactician.runs`,
+`ProcessError` and its subclasses in `tactician.process`, `GuardrailError` in `tactician.guardrails`.
 """
 
 from __future__ import annotations
@@ -13,28 +13,28 @@ MOST_PROBLEMS = 100
 """How many mistakes in documents an error lists."""
 
 
-def in_lines(problems: Iterable[object]) -> str:
-    """Problems as a list, to go after the colon of a message."""
+def format_lines(problems: Iterable[object]) -> str:
+    """Format problems as a list that follows the colon of a message."""
     return "".join(f"\n  - {problem}" for problem in problems)
 
 
 class TacticianError(Exception):
-    """The base of all errors of this package."""
+    """Base of all errors of this package."""
 
 
 class ConfigurationError(TacticianError):
-    """A setting, an environment variable or an argument is wrong or missing."""
+    """Error for a setting, environment variable or argument that is wrong or missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A mistake in a document.
+    """Mistake in a document.
 
     Attributes:
-        path: where it is in the data, such as `handoffs[0].target.model`; empty for all of it.
-        message: what is wrong, and what to do.
-        file: the file, or what else the mistake is in, such as the id of an instance; where it is known.
-        line: the line in it, from 1, where it is known.
+        path: the path in the data, such as `handoffs[0].target.model`; empty for the whole document.
+        message: the mistake, and its remedy.
+        file: the file or other source, such as the id of an instance, if known.
+        line: the line, from 1, if known.
     """
 
     path: str
@@ -50,12 +50,12 @@ class Problem:
 
 
 class DocumentError(ConfigurationError):
-    """JSON, YAML or TOML is wrong: a file, a text in the environment, or arguments that say the same.
+    """Error for mistakes in JSON, YAML or TOML: in a file, an environment variable, or equivalent arguments.
 
     Attributes:
-        subject: what is wrong.
+        subject: the source of the mistakes.
         problems: the mistakes, each with its place, at most `MOST_PROBLEMS` of them.
-        left_out: how many more there are.
+        left_out: the number of further mistakes.
     """
 
     def __init__(self, subject: str, problems: Iterable[Problem], left_out: int = 0) -> None:
@@ -64,41 +64,41 @@ class DocumentError(ConfigurationError):
         self.problems = found[:MOST_PROBLEMS]
         self.left_out = left_out + len(found) - len(self.problems)
         more = (f"and {self.left_out:,} more",) if self.left_out else ()
-        super().__init__(f"{subject}:{in_lines((*self.problems, *more))}")
+        super().__init__(f"{subject}:{format_lines((*self.problems, *more))}")
 
 
 class AgentFileError(DocumentError):
-    """Files that describe agents are wrong. `problems` lists the mistakes, each with its file and the place in it."""
+    """Error for mistakes in files that describe agents. `problems` lists them, each with its file and line."""
 
 
 class BlueprintError(DocumentError):
-    """A blueprint is wrong, or something has no blueprint. `problems` lists the mistakes, each with its place."""
+    """Error for mistakes in a blueprint, or for an object without a blueprint form. `problems` lists them."""
 
 
 class MissingExtraError(ConfigurationError):
-    """An optional dependency is needed and not installed."""
+    """Error for an optional dependency that is needed and not installed."""
 
 
 class UnknownModelError(ConfigurationError):
-    """No configured provider serves the model that was asked for."""
+    """Error for a model that no configured provider serves."""
 
 
 class DeclarationError(TacticianError):
-    """An agent, action or tool is declared wrongly. `problems` lists every mistake that was found."""
+    """Error for a wrong declaration of an agent, action or tool. `problems` lists every mistake."""
 
     def __init__(self, subject: str, problems: Sequence[str]) -> None:
         self.subject = subject
         self.problems = tuple(problems)
-        super().__init__(f"{subject} is not declared correctly:{in_lines(self.problems)}")
+        super().__init__(f"{subject} is not declared correctly:{format_lines(self.problems)}")
 
 
 class ModelError(TacticianError):
-    """A call to a model failed.
+    """Error of a call to a model.
 
     Attributes:
         model: the model that was called.
-        status: the HTTP status, where there was one.
-        retry_after: seconds to wait, where the provider said so.
+        status: the HTTP status, if there was one.
+        retry_after: seconds to wait, if the provider sent them.
     """
 
     def __init__(
@@ -111,52 +111,52 @@ class ModelError(TacticianError):
 
 
 class ModelRequestError(ModelError):
-    """The provider rejects the request as it is (400, 413, 422); sending it again does not help."""
+    """Error for a request that the provider rejects (400, 413, 422); sending it again does not help."""
 
 
 class AuthenticationError(ModelError):
-    """The provider rejects the key (401) or does not allow this use of it (403)."""
+    """Error for a key that the provider rejects (401), or does not allow this use of (403)."""
 
 
 class ModelNotFoundError(ModelError):
-    """The provider does not serve the model (404)."""
+    """Error for a model that the provider does not serve (404)."""
 
 
 class RateLimitError(ModelError):
-    """Too many requests or tokens (429); `retry_after` says how long to wait, where known."""
+    """Error for too many requests or tokens (429); `retry_after` says how long to wait, if known."""
 
 
 class ModelServerError(ModelError):
-    """The provider failed (5xx)."""
+    """Error of the provider itself (5xx)."""
 
 
 class ModelConnectionError(ModelError):
-    """The provider could not be reached, or broke off."""
+    """Error for a provider that cannot be reached, or a connection that broke."""
 
 
 class ModelTimeoutError(ModelError):
-    """The provider did not answer in time."""
+    """Error for an answer that did not come in time."""
 
 
 class MalformedResponseError(ModelError):
-    """The provider answered something that is not its own format."""
+    """Error for an answer that does not have the provider's format."""
 
 
 class ContextLengthError(ModelRequestError):
-    """The conversation is longer than the model can read."""
+    """Error for a conversation that is longer than the model can read."""
 
 
 class ThinkingRefusedError(ModelRequestError):
-    """The provider cannot read the thinking that an earlier answer brought: another account or model wrote it."""
+    """Error for earlier thinking that the provider cannot read: another account or model wrote it."""
 
 
 class UnsupportedFeatureError(ModelRequestError):
-    """A request needs what the instance cannot do; nothing was sent.
+    """Error for a request that needs a feature which the instance lacks; nothing was sent.
 
     Attributes:
         instance: the instance or provider.
-        feature: what was asked for, for example `"web_search"`.
-        supported: all that the instance can do.
+        feature: the requested feature, for example `"web_search"`.
+        supported: the features of the instance.
     """
 
     def __init__(self, instance: str, feature: str, supported: frozenset[str], *, model: str = "") -> None:
@@ -172,47 +172,47 @@ class UnsupportedFeatureError(ModelRequestError):
 
 
 class ContentFilterError(ModelError):
-    """The provider's content filter stopped the request; another instance or model may answer it."""
+    """Error for a request that the provider's content filter blocked; another model may answer it."""
 
 
 class RunNotFoundError(TacticianError):
-    """No run with this id waits in the store."""
+    """Error for a run id that the store does not have."""
 
 
 class DocumentConflictError(TacticianError):
-    """Somebody else has added, changed or deleted the document in the store; nothing was saved."""
+    """Error for a document that another writer added, changed or deleted meanwhile; nothing was saved."""
 
 
 class RunConflictError(TacticianError):
-    """Somebody else has changed the record of a run, or has taken the run up."""
+    """Error for a run whose record another writer changed, or whose lease another worker holds."""
 
 
 class ConversationConflictError(TacticianError):
-    """Somebody else has changed, made or deleted the conversation in the store; nothing was saved."""
+    """Error for a conversation that another writer changed meanwhile; nothing was saved."""
 
 
 class ConversationNotFoundError(TacticianError):
-    """There is no conversation with this id."""
+    """Error for an unknown conversation id."""
 
 
 class StoredStateError(TacticianError):
-    """What a store holds cannot be read; nothing of it was used."""
+    """Error for stored state that cannot be read; nothing of it was used."""
 
 
 class StoreError(TacticianError):
-    """A store does not answer: it cannot be reached, is locked or full. What was to be saved may be kept or not."""
+    """Error for a store that cannot be reached, is locked or full. The last write may have been saved or not."""
 
 
 class ToolError(TacticianError):
-    """Raise this in a tool to tell the model what went wrong, and nothing more."""
+    """Error that a tool raises to tell the model what went wrong, and nothing more."""
 
 
 class InvalidArgumentsError(ToolError):
-    """The arguments of a tool call do not fit the tool; it did not run."""
+    """Error for arguments of a tool call that do not match the tool, which did not run."""
 
 
 class MissingPromptVariable(TacticianError):  # noqa: N818 - it says what is wrong
-    """The instructions of an agent have a `{{variable}}` for which a request gives no value.
+    """Error for a `{{variable}}` in an agent's instructions that a request has no value for.
 
     Attributes:
         agent_id: the agent.
@@ -232,7 +232,7 @@ class MissingPromptVariable(TacticianError):  # noqa: N818 - it says what is wro
 
 
 class TemplateError(ConfigurationError):
-    """No prompt can be made of a template. `template` is its name."""
+    """Error for a template that cannot be rendered. `template` is its name."""
 
     def __init__(self, template: str, problem: str) -> None:
         self.template = template
@@ -240,10 +240,10 @@ class TemplateError(ConfigurationError):
 
 
 class MissingTemplateVariables(TemplateError):  # noqa: N818 - it says what is wrong
-    """A template needs values that it was not given.
+    """Error for values that a template needs and did not get.
 
     Attributes:
-        variables: the names of these.
+        variables: the names of the missing values.
         provided_keys: the names for which there were values.
     """
 
@@ -256,16 +256,16 @@ class MissingTemplateVariables(TemplateError):  # noqa: N818 - it says what is w
 
 
 class AgentNotFoundError(TacticianError):
-    """No registered agent does what was asked for."""
+    """Error for a request that no registered agent can serve."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """How well something fits a request.
+    """Rating of how well a candidate suits a request.
 
     Attributes:
         confidence: from 0 to 1.
-        reason: why, in the model's words.
+        reason: the reason, in the model's words.
     """
 
     name: str
@@ -277,7 +277,7 @@ class Ranked:
 
 
 class NoAgentFitsError(AgentNotFoundError):
-    """No agent or goal fits a request well enough. `ranking` says how well each does."""
+    """Error for a request that no agent or goal suits well enough. `ranking` has the rating of each."""
 
     def __init__(self, message: str, ranking: Sequence[Ranked]) -> None:
         super().__init__(message)
@@ -285,30 +285,30 @@ class NoAgentFitsError(AgentNotFoundError):
 
 
 class TransientError(TacticianError):
-    """Raise this, or a subclass, in an action when it may succeed if it is tried again."""
+    """Error that an action raises, as this class or a subclass, if a retry may succeed."""
 
 
 class PermanentError(TacticianError):
-    """Raise this, or a subclass, in an action when trying it again is of no use."""
+    """Error that an action raises, as this class or a subclass, if a retry is useless."""
 
 
 class GoalNotReachedError(PermanentError):
-    """A supervisor came to its end without having reached a goal."""
+    """Error for a supervisor that ended without reaching a goal."""
 
 
 class Replan(TacticianError):  # noqa: N818 - it asks for something
-    """Raise this in an action to have the process plan again, without this action for once."""
+    """Exception that an action raises to make the process plan again, once without this action."""
 
 
 class Rejected(PermanentError):  # noqa: N818 - it says what the answer is
-    """Somebody has rejected what `ask_human` asked. An action may catch it, and do something else.
+    """Exception for a question of `ask_human` that a person rejected. An action may catch it.
 
-    Where it does not, it has given nothing: the process plans again without it, and others may take the `Rejection`
-    that is on the blackboard then.
+    If the action does not, it has no result: the process plans again without it, and other actions may take the
+    `Rejection` that is then on the blackboard.
 
     Attributes:
-        prompt: what was asked.
-        reason: why not; may be empty.
+        prompt: the question.
+        reason: the reason; may be empty.
     """
 
     def __init__(self, prompt: str, reason: str = "") -> None:
@@ -318,8 +318,8 @@ class Rejected(PermanentError):  # noqa: N818 - it says what the answer is
 
 
 class ResponseError(TacticianError):
-    """A response does not fit what was asked, and the process still waits; or it has ended."""
+    """Error for a response that does not match its request, while the process waits, or after it ended."""
 
 
 class LeaseLostError(TacticianError):
-    """Another worker has taken the process over: this one may not change it any more."""
+    """Error for a process that another worker has taken over; this worker must not change it any more."""

@@ -1,4 +1,4 @@
-"""What the names in files stand for. A name that nobody registered or allowed stands for nothing."""
+"""Classes and functions by name. Names that nobody registered or allowed are never resolved."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ T = TypeVar("T")
 
 
 class NameProblem(LookupError):  # noqa: N818 - it says what is wrong
-    """A name stands for nothing, or for something of another kind."""
+    """Error for a name that cannot be resolved, or resolves to another kind of object."""
 
 
 class Names:
-    """Classes and functions by name: those registered, and the public ones that the allowed packages define.
+    """Resolver of names: registered objects, and public classes and functions of allowed packages.
 
     Args:
-        registered: what simple names, or names with their module, stand for.
-        packages: names such as `acme.tools`. `acme.tools.Search` and `acme.tools.web.Fetch` can be named in full.
-        kinds: of which classes objects may be named too, where an allowed module holds them.
+        registered: objects by simple name, or by name with their module.
+        packages: names such as `acme.tools`, which allows `acme.tools.Search` and `acme.tools.web.Fetch`.
+        kinds: the classes whose instances may be named too, if an allowed module defines them.
     """
 
     def __init__(
@@ -44,35 +44,35 @@ class Names:
         self._owners: dict[str, object] = {}
 
     def find(self, name: str) -> object:
-        """The class or the function of that name; `module.Class.method` is a method of a new object of the class.
+        """Return the class or function of this name; `module.Class.method` is a method of a new instance.
 
         Raises:
-            NameProblem: when there is none.
+            NameProblem: when the name cannot be resolved.
         """
         if name in self._registered:
             return self._registered[name]
         if (found := self._in_packages(name)) is not None:
             return found
-        hint = did_you_mean(name, self.known())
+        hint = did_you_mean(name, self.list_known())
         allowed = ", ".join(self.packages) or "none"
         raise NameProblem(
-            f"nothing is known by the name {name!r}.{hint} Register it, or allow its package (allowed: {allowed})"
+            f"there is nothing with the name {name!r}.{hint} Register it, or allow its package (allowed: {allowed})"
         )
 
-    def made(self, name: str, kind: Callable[[], T]) -> T:
-        """A new object of the class of that name.
+    def create(self, name: str, kind: Callable[[], T]) -> T:
+        """Return a new instance of the class of this name.
 
         Raises:
-            NameProblem: when it cannot be made without arguments.
+            NameProblem: when the class needs arguments.
         """
         try:
             return kind()
         except Exception as error:
             why = str(error).partition("\n")[0] or type(error).__name__
-            raise NameProblem(f"{name!r} cannot be made without arguments: {why}; register an object") from error
+            raise NameProblem(f"{name!r} cannot be created without arguments: {why}; register an object") from error
 
-    def known(self) -> Iterator[str]:
-        """The names that stand for something, as far as their modules are loaded."""
+    def list_known(self) -> Iterator[str]:
+        """Yield the names that can be resolved, as far as their modules are loaded."""
         yield from self._registered
         for name, module in list(sys.modules.items()):
             if self._is_open(name) and isinstance(module, ModuleType):
@@ -88,7 +88,7 @@ class Names:
         return self._inside(kind, home, last) if isinstance(kind, type) else None
 
     def _inside(self, kind: type, home: str, name: str) -> object | None:
-        """A class inside a class, or a method of an object of it, if allowed packages define that."""
+        """Return a nested class, or a method of a new instance, if an allowed package defines it."""
         base = next((one for one in kind.__mro__ if name in vars(one)), None)
         if name.startswith("_") or base is None or not self._allows(base.__module__):
             return None
@@ -98,20 +98,20 @@ class Names:
         if not callable(inner):
             return None
         if home not in self._owners:  # tools that are methods of one object share it
-            self._owners[home] = self.made(home, kind)
+            self._owners[home] = self.create(home, kind)
         return cast("object", getattr(self._owners[home], name))
 
     def _public(self, module: ModuleType, name: str) -> object | None:
         try:
             found = None if name.startswith("_") else getattr(module, name, None)
         except Exception as error:  # some modules import on demand
-            raise NameProblem(f"{name!r} cannot be had from the module {module.__name__!r}: {error}") from error
+            raise NameProblem(f"{name!r} cannot be loaded from the module {module.__name__!r}: {error}") from error
         if isinstance(found, FunctionType | type):
             return found if self._allows(found.__module__) else None
         return found if isinstance(found, self._kinds) else None
 
     def _module(self, name: str) -> ModuleType | None:
-        """A module, if it is of an allowed package and not private."""
+        """Return a module, if it is of an allowed package and not private."""
         if not self._is_open(name):
             return None
         try:
@@ -129,14 +129,14 @@ class Names:
         return any(module == package or module.startswith(f"{package}.") for package in self.packages)
 
 
-def allowed_by(environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
-    """The packages that `TACTICIAN_ALLOW` names, with commas between them."""
+def read_allowed_packages(environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
+    """Return the packages in `TACTICIAN_ALLOW`, which are separated by commas."""
     names = environment.get(ALLOW_VARIABLE, "").split(",")
     return tuple(name.strip() for name in names if name.strip())
 
 
-def path_of(value: object) -> str | None:
-    """The name under which `Names` finds a class, a function or a tool; `None` when it does not."""
+def find_import_path(value: object) -> str | None:
+    """Return the name under which `Names` finds a class, a function or a tool, or `None`."""
     definition = getattr(value, "__wrapped__", value)
     definition = getattr(definition, "__func__", definition) if isinstance(definition, MethodType) else definition
     if not isinstance(definition, FunctionType | type):

@@ -181,7 +181,7 @@ class TestSeveral:
 
 async def test_openrouter_is_told_who_is_nearest() -> None:
     def agent(name: str, model: str) -> Agent:
-        return Agent(name, model=responder.model(model, environment=environment))
+        return Agent(name, model=responder.create_model(model, environment=environment))
 
     async with ChatServer(says(VOICES["openai-responses"], Saying("yes"))) as server:
         environment = {"OPENROUTER_API_KEY": "sk-0123456789", "OPENROUTER_BASE_URL": server.url}

@@ -379,15 +379,15 @@ class TestModels:
         assert scripted_model.ai().create_sync(Person, "Who?") == ADA
 
     def test_the_default_comes_from_the_environment(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        from tactician.llm import default_models
+        from tactician.llm import load_default_models
 
         monkeypatch.setenv("TACTICIAN_MODEL", "ollama:mine")
         monkeypatch.delenv("LLM_INSTANCES", raising=False)
-        default_models.cache_clear()
+        load_default_models.cache_clear()
         try:
             assert Ai.default().context.models.resolve(LlmOptions()).name == "ollama:mine"
         finally:
-            default_models.cache_clear()
+            load_default_models.cache_clear()
 
 
 async def test_all_of_it_at_once(tmp_path: Path) -> None:

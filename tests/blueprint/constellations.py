@@ -98,7 +98,7 @@ types: st.SearchStrategy[Any] = st.sampled_from(
 @st.composite
 def models(draw: st.DrawFn) -> str | LlmOptions | LanguageModel | None:
     if draw(st.booleans()):
-        return draw(responders).model("acme/gpt", draw(options.map(without_model)), KEYS)
+        return draw(responders).create_model("acme/gpt", draw(options.map(without_model)), KEYS)
     return draw(st.none() | st.sampled_from(["gpt-5.4", "openai:gpt-5.4"]) | options)
 
 

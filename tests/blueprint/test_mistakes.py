@@ -100,7 +100,7 @@ class TestStructure:
             ("[1]", ""),
             ("null", ""),
             ('{"a": 1, "a": 2}', "'a' is said twice"),
-            ('{"a": NaN}', "NaN is no number"),
+            ('{"a": NaN}', "NaN is not a number"),
             ("[" * 100_000, "nested more than"),
             ('{"type": 5}', "cannot have the type"),
             ("{}", "needs the field 'type'"),
@@ -466,7 +466,7 @@ class TestReferences:
 
         assert len(found) == 6
         assert "b.json: line 1: model: Field required" in found[0]
-        assert any("c.json:1: toolClassNames[0]: nothing is known by the name 'no.tool'" in one for one in found)
+        assert any("c.json:1: toolClassNames[0]: there is nothing with the name 'no.tool'" in one for one in found)
         assert any("no.json" in one and "cannot be read" in one for one in found)
         assert any("is outside of" in one for one in found)
 

@@ -200,7 +200,7 @@ class TestModels:
         assert made.model is None
 
     def test_no_key_is_in_it(self) -> None:
-        model = Responder(provider="OPEN_ROUTER").model("gpt", environment=KEYS)
+        model = Responder(provider="OPEN_ROUTER").create_model("gpt", environment=KEYS)
 
         assert "key-one" not in Agent("A", model=model).to_blueprint().to_json()
 
@@ -287,8 +287,8 @@ class TestPlannedAgents:
                 "arguments.stars",
                 "no JSON form",
             ),
-            ({"className": "tests.blueprint.acme.Order"}, "className", "no class with @planned_agent"),
-            ({"className": "tests.blueprint.acme.look_up"}, "className", "no class with @planned_agent"),
+            ({"className": "tests.blueprint.acme.Order"}, "className", "not a class with @planned_agent"),
+            ({"className": "tests.blueprint.acme.look_up"}, "className", "not a class with @planned_agent"),
         ],
     )
     def test_mistakes(self, data: dict[str, object], path: str, why: str) -> None:

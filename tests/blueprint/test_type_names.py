@@ -229,7 +229,7 @@ class TestMistakes:
             resolved(text)
 
     def test_a_class_that_nobody_knows(self) -> None:
-        with pytest.raises(NameProblem, match=r"nothing is known by the name 'com\.acme\.Order'"):
+        with pytest.raises(NameProblem, match=r"there is nothing with the name 'com\.acme\.Order'"):
             resolved("list[com.acme.Order]")
 
 

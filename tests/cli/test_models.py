@@ -110,7 +110,7 @@ async def test_a_single_key_is_checked_as_an_instance_is() -> None:
         text, is_well = await checked(source)
     assert is_well
     assert rows(text)["mistral"][2].startswith("ok, ")
-    assert list(source.health()) == ["mistral:mistral-large-latest"]
+    assert list(source.get_statuses()) == ["mistral:mistral-large-latest"]
 
 
 async def test_a_model_that_cannot_be_called_at_all_says_why_in_its_row() -> None:
@@ -145,7 +145,7 @@ async def test_a_program_that_runs_on_can_ask_and_show_how_its_models_do() -> No
         model = source.resolve(LlmOptions(model="one:m"))
         for _ in range(2):
             await model.generate(ModelRequest((UserMessage("hi"),)))
-    health = source.health()
+    health = source.get_statuses()
     assert [(name, one.requests, one.answers, one.failure) for name, one in health.items()] == [
         ("one:m", 2, 2, None),
         ("two:m", 0, 0, None),
@@ -159,7 +159,7 @@ async def test_a_program_that_runs_on_can_ask_and_show_how_its_models_do() -> No
 def test_a_tool_of_the_provider_that_a_user_knows_of_is_listed() -> None:
     fact: dict[str, object] = {"match": "m", "native_tools": {"moonlight": {"type": "moonlight"}}}
     environment = {"LLM_INSTANCES": json.dumps([instance("one")])}
-    text, _ = shown(ModelCatalog(Settings(models=ModelSettings(facts=(fact,))), environment))
+    text, _ = shown(ModelCatalog(Settings(models=ModelSettings(profiles=(fact,))), environment))
     assert rows(text)["one"][0].endswith(", reasoning, moonlight")
 
 
@@ -182,7 +182,7 @@ HEALTH = {
 @pytest.mark.parametrize("expected", HEALTH)
 def test_health_has_words(expected: str) -> None:
     class Known(ModelCatalog):
-        def health(self) -> Mapping[str, DeploymentStatus]:
+        def get_statuses(self) -> Mapping[str, DeploymentStatus]:
             return {"one:m": HEALTH[expected]}
 
     source = Known(Settings(), {"LLM_INSTANCES": json.dumps([instance("one")])})

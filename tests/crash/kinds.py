@@ -44,7 +44,7 @@ from tactician.llm import (
     ToolResult,
     Usage,
     UserMessage,
-    text_of,
+    join_text,
 )
 from tactician.tools import ToolLike
 from tests.crash.ledger import Ledger
@@ -108,7 +108,7 @@ class TurnModel:
     async def generate(self, request: ModelRequest) -> ModelResponse:
         """Return the next answer, which depends on nothing but the messages."""
         asked = max(number for number, one in enumerate(request.messages) if isinstance(one, UserMessage))
-        label, since = text_of([request.messages[asked]]), request.messages[asked:]
+        label, since = join_text([request.messages[asked]]), request.messages[asked:]
         turn = sum(isinstance(message, AssistantMessage) for message in since)
         run, part = _split(label)
         await self._ledger.record(run, f"{part}answer {turn + 1}")

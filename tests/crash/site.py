@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 
 from tactician import Platform
-from tactician.llm import text_of
+from tactician.llm import join_text
 from tactician.runs import RunStore
 from tactician.stores import Lease, open_store
 from tactician.testing import ScriptedModel
@@ -135,7 +135,7 @@ class Site:
             problems += [f"{run}: {problem}" for problem in found]
         for conversation_id, asked in self._conversations.items():
             texts = ["Be quick.", *chain.from_iterable(map(messages_of_request, asked))]
-            said = [text_of([one]) for one in (await self._service.conversation(conversation_id)).messages]
+            said = [join_text([one]) for one in (await self._service.conversation(conversation_id)).messages]
             problems += [] if said == texts else [f"the conversation of {asked} has {said}"]
         return problems
 

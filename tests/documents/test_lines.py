@@ -46,14 +46,14 @@ def check_marks(document: DataDocument) -> int:
     lines, found = document.text.split("\n"), 0
     for path in paths_in(document.data):
         value = value_at(document.data, path)
-        line = document.line_of(path)
+        line = document.find_line(path)
         assert line is not None
         if isinstance(value, int):
             # YAML writes a name that is empty or long in a line of its own.
             assert str(value) in lines[line - 1] or re.match(r"[-: ]*\? ", lines[line - 1])
             found += 1
         else:
-            inner = [document.line_of((*path, *one)) for one in paths_in(value) if one]
+            inner = [document.find_line((*path, *one)) for one in paths_in(value) if one]
             assert all(line <= (one or 0) for one in inner)
     return found
 
@@ -76,7 +76,7 @@ def test_of_yaml(data: object) -> None:
 def test_of_toml(table: dict[str, object]) -> None:
     writer = TomlWriter()
     document = read_document(writer.write(table), "toml")
-    found = {path: document.line_of(path) for path in writer.lines}
+    found = {path: document.find_line(path) for path in writer.lines}
     assert found == writer.lines
     assert set(paths_in(document.data)) <= found.keys()
 
@@ -128,20 +128,20 @@ at = 1979-05-27 07:32:00
     ],
 )
 def test_of_a_toml_text(path: DataPath, line: int) -> None:
-    assert read_document(TOML, "toml").line_of(path) == line
+    assert read_document(TOML, "toml").find_line(path) == line
 
 
 def test_of_what_is_not_there_is_that_of_what_is_around_it() -> None:
     document = read_document('{\n"a": {\n"b": [\n1,\n2]}}', "json")
-    assert [document.line_of(path) for path in ((), ("a", "b", 1), ("a", "b", 2, "c"), ("a", "x"), ("x",))] == [
+    assert [document.find_line(path) for path in ((), ("a", "b", 1), ("a", "b", 2, "c"), ("a", "x"), ("x",))] == [
         1, 5, 3, 2, 1,
     ]  # fmt: skip
 
 
 def test_of_an_alias_is_that_of_the_alias() -> None:
     document = read_document("a: &x\n  b: 1\nc: *x\n", "yaml")
-    assert (document.line_of(("a", "b")), document.line_of(("c", "b"))) == (2, 3)
+    assert (document.find_line(("a", "b")), document.find_line(("c", "b"))) == (2, 3)
 
 
 def test_data_of_a_program_has_none() -> None:
-    assert make_document({"a": 1}).line_of(("a",)) is None
+    assert make_document({"a": 1}).find_line(("a",)) is None

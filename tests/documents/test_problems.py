@@ -175,7 +175,7 @@ class TestModels:
         assert len(str(caught.value)) < 1_000
         problems = Problems()
         problems.add("z" * 1_000_000, file="z" * 1_000_000)
-        assert len(str(problems.error("It is wrong"))) < 5_000
+        assert len(str(problems.create_error("It is wrong"))) < 5_000
 
     def test_braces_in_names_are_only_braces(self) -> None:
         assert "there is no such field" in mistakes("leader: me\n'{x}{': 1\n")[0]

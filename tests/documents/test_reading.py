@@ -55,7 +55,7 @@ class TestAnyText:
         assert json.loads(json.dumps(document.data, allow_nan=False)) == document.data
         json.dumps(document.data, ensure_ascii=False).encode()
         check_data(document.data, SMALL)
-        assert document.line_of(()) is None or document.line_of(())
+        assert document.find_line(()) is None or document.find_line(())
 
     @given(DATA)
     def test_json_and_yaml_say_the_same(self, data: object) -> None:
@@ -102,7 +102,7 @@ class TestRefused:
             ("", "json", "line 1: it is not JSON: "),
             ('{"a": 1,\n"b": {"x": 1},\n"a": 3, "c": ', "json", "line 3: it is not JSON"),
             ('[{"a": 1},\n{"a": 1,\n"a": 3, "b": 1}, {"c', "json", "line 3: 'a' is said twice in one object"),
-            ("[NaN]", "json", "NaN is no number"),
+            ("[NaN]", "json", "NaN is not a number"),
             ("[-1e999]", "json", "-1e999 is too large a number"),
             (f"[{'9' * 5_000}]", "json", "it is not JSON: "),
             ('{"a": ["\\ud83d"]}', "json", "a[0]: it has half of a surrogate pair"),
@@ -187,7 +187,7 @@ class TestRefused:
         for data in (object(), circle, deep, {1: {2j}}):
             with pytest.raises(DocumentError, match="no JSON form"):
                 make_document(data)
-        with pytest.raises(DocumentError, match="NaN is no number"):
+        with pytest.raises(DocumentError, match="NaN is not a number"):
             make_document([float("nan")])
 
 

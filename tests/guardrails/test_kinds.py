@@ -184,7 +184,7 @@ class TestOutput:
 class TestTools:
     async def test_the_input_is_a_call_with_arguments(self) -> None:
         def small(call: ToolCall, context: RunContext) -> GuardrailResult:
-            return failed(f"{call.name} {call.parsed_arguments()['amount']}")
+            return failed(f"{call.name} {call.parse_arguments()['amount']}")
 
         assert (await as_tool_input_guardrail(small).check(called(), context())).reason == "refund 5"
 

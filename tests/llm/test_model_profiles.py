@@ -27,9 +27,9 @@ from tactician.llm.wire import Dialect
 
 def sent(provider: str, model: str, profiles: ModelProfiles | None = None, **options: object) -> dict[str, object]:
     """What goes out beside the conversation."""
-    made = PROVIDERS[provider].endpoint("k", "https://x" if provider.startswith("azure") else None, model=model)
+    made = PROVIDERS[provider].create_endpoint("k", "https://x" if provider.startswith("azure") else None, model=model)
     if profiles is not None:
-        made = PROVIDERS[provider].endpoint("k", None, model=model, profiles=profiles)
+        made = PROVIDERS[provider].create_endpoint("k", None, model=model, profiles=profiles)
     request = ModelRequest((UserMessage("hi"),), options=LlmOptions(**options))  # type: ignore[arg-type]
     body = made.wire.encode(request, model, made.dialect)
     return {
@@ -93,7 +93,7 @@ def test_what_models_are_told(provider: str, model: str, effort: str, told: Mapp
     ],
 )
 def test_new_claude_models_refuse_sampling_and_think_as_they_see_fit(model: str, takes: bool, thinking: str) -> None:
-    made = PROVIDERS["anthropic"].endpoint("k", model=model)
+    made = PROVIDERS["anthropic"].create_endpoint("k", model=model)
 
     assert (made.dialect.temperature, made.features.temperature) == (takes, takes)
     assert made.dialect.thinking == thinking
@@ -113,10 +113,10 @@ def test_the_longer_pattern_wins_whatever_the_order() -> None:
         ModelProfile("MY-MODEL*", {"reasoning_effort": ["low", "high"]}),
     ]
 
-    values = ModelProfiles(profiles).values("ollama", "My-Model-Large-2")
+    values = ModelProfiles(profiles).find_values("ollama", "My-Model-Large-2")
 
     assert values == {"temperature": True, "top_k": False, "reasoning_effort": ("low", "high")}
-    assert ModelProfiles(reversed(profiles)).values("ollama", "My-Model-Large-2") == values
+    assert ModelProfiles(reversed(profiles)).find_values("ollama", "My-Model-Large-2") == values
 
 
 def test_what_a_user_says_wins() -> None:
@@ -125,11 +125,11 @@ def test_what_a_user_says_wins() -> None:
     assert sent("openai", "gpt-5.5", table, temperature=0.5, reasoning_effort="low")["temperature"] == 0.5
 
 
-def test_facts_can_be_for_one_provider_or_instance() -> None:
+def test_profiles_can_be_for_one_provider_or_instance() -> None:
     table = ModelProfiles([ModelProfile("*", {"extra": {"a": 1}}, frozenset({"grok", "eu"}))])
 
     def extra(provider: str, name: str | None = None) -> Mapping[str, object]:
-        return PROVIDERS[provider].endpoint("k", "https://x", name=name, model="m", profiles=table).dialect.extra
+        return PROVIDERS[provider].create_endpoint("k", "https://x", name=name, model="m", profiles=table).dialect.extra
 
     assert (extra("grok"), extra("gemini"), extra("gemini", "eu")) == ({"a": 1}, {}, {"a": 1})
 
@@ -143,7 +143,7 @@ roles = {reviewer = "gpt-5.4"}
 [models.fallbacks]
 "gpt-5.4" = ["claude-opus-4-7", "ollama:my-model"]
 
-[[models.facts]]
+[[models.profiles]]
 match = "my-model*"
 provider = "ollama"
 reasoning_effort = ["low", "high"]
@@ -153,7 +153,7 @@ native_tools = {web_search = {web = true}}
 """
 
 
-def test_facts_from_the_configuration(tmp_path: Path) -> None:
+def test_profiles_from_the_configuration(tmp_path: Path) -> None:
     file = tmp_path / "tactician.toml"
     file.write_text(TOML)
     settings = load_settings(file)
@@ -178,18 +178,18 @@ def test_every_mistake_in_them_comes_at_once() -> None:
         )
 
     lines = str(raised.value).splitlines()
-    assert lines[0] == "The facts about models are not valid:"
-    assert lines[1] == '  - fact 1 (without match): match: name the models, as in match = "my-model*"'
-    assert lines[2].startswith("  - fact 1 (without match): temprature: there is no such fact; known are ")
-    assert lines[3] == "  - fact 2 (a): temperature: Input should be a valid boolean, unable to interpret input"
-    assert lines[4] == "  - fact 2 (a): documents: Input should be '', 'file' or 'document_url'"
+    assert lines[0] == "The model profiles are not valid:"
+    assert lines[1] == '  - profile 1 (without match): match: name the models, as in match = "my-model*"'
+    assert lines[2].startswith("  - profile 1 (without match): temprature: a profile has no such field; known are ")
+    assert lines[3] == "  - profile 2 (a): temperature: Input should be a valid boolean, unable to interpret input"
+    assert lines[4] == "  - profile 2 (a): documents: Input should be '', 'file' or 'document_url'"
     assert len(lines) == 5
 
 
 def test_mistakes_in_them_show_when_the_catalog_is_made() -> None:
-    settings = Settings.model_validate({"models": {"facts": [{"match": "a", "b": 1}]}})
+    settings = Settings.model_validate({"models": {"profiles": [{"match": "a", "b": 1}]}})
 
-    with pytest.raises(ConfigurationError, match="there is no such fact"):
+    with pytest.raises(ConfigurationError, match="a profile has no such field"):
         ModelCatalog(settings, {})
 
 
@@ -209,4 +209,4 @@ def test_mistakes_in_them_show_when_the_catalog_is_made() -> None:
     ],
 )
 def test_the_nearest_effort(known: bool | tuple[str, ...], wanted: str, told: str | None) -> None:
-    assert Dialect(reasoning_effort=known).effort(wanted) == told
+    assert Dialect(reasoning_effort=known).select_effort(wanted) == told

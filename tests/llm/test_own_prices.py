@@ -12,7 +12,7 @@ from rich.console import Console
 from tactician.cli.models import show_models
 from tactician.config import PriceSettings, Settings, load_settings
 from tactician.errors import ConfigurationError
-from tactician.llm import LlmOptions, ModelCatalog, ModelRequest, ModelResponse, Usage, UserMessage, cost_of
+from tactician.llm import LlmOptions, ModelCatalog, ModelRequest, ModelResponse, Usage, UserMessage, calculate_cost
 from tests.support.chat_server import ChatServer
 
 USED = Usage(input_tokens=11, output_tokens=7, cache_read_tokens=3)  # what the server says
@@ -71,7 +71,7 @@ async def test_the_longest_beginning_wins_under_an_instances_own(
 async def test_without_one_the_price_list_holds(server: ChatServer, settings: Settings) -> None:
     response = await answered(ModelCatalog(settings, {"OPENAI_BASE_URL": server.url}), "openai:gpt-4o")
 
-    assert response.usage.cost == cost_of("openai:gpt-4o", USED)
+    assert response.usage.cost == calculate_cost("openai:gpt-4o", USED)
     assert response.usage.cost
 
 

@@ -44,9 +44,9 @@ from tactician.llm import (
     ToolSpec,
     UserMessage,
     adapt_request,
-    closed,
+    close_schema,
 )
-from tactician.llm.provider import joined
+from tactician.llm.provider import join_url
 from tests.support.chat_server import Reply, answers, cut, hangs_up, sends
 from tests.support.strict_servers import KEY, SITES, StrictServer
 from tests.support.voices import Saying, says
@@ -58,9 +58,9 @@ class City(BaseModel):
 
 
 WEATHER = ToolSpec("weather", "The weather.", {"type": "object", "properties": {"city": {"type": "string"}}})
-STRICT = ToolSpec("find", "Finds a city.", closed(City.model_json_schema()))
+STRICT = ToolSpec("find", "Finds a city.", close_schema(City.model_json_schema()))
 CALLS = (ToolCall("callnr001", "weather", '{"city":"Paris"}'), ToolCall("callnr002", "weather", '{"city":"Rome"}'))
-CITY = OutputSpec("City", closed(City.model_json_schema()))
+CITY = OutputSpec("City", close_schema(City.model_json_schema()))
 EVERYTHING = LlmOptions(temperature=0.5, top_p=0.9, top_k=5, max_tokens=100, reasoning_effort="medium")
 CONVERSATION: tuple[Message, ...] = (
     SystemMessage("Be brief."),
@@ -134,7 +134,7 @@ class TestRequests:
         response = await both(server.serve(), ask(tools=(WEATHER, STRICT)))
 
         assert response.finish_reason == "tool_calls"
-        assert [(c.id, c.name, c.parsed_arguments()) for c in response.message.tool_calls] == [
+        assert [(c.id, c.name, c.parse_arguments()) for c in response.message.tool_calls] == [
             ("callnr001", "weather", {"city": "Paris"}),
             ("callnr002", "weather", {"city": "Rome"}),
         ]
@@ -352,4 +352,4 @@ def test_no_provider_is_left_out() -> None:
     ],
 )
 def test_a_base_url_may_have_the_beginning_of_the_path(base: str, path: str, url: str) -> None:
-    assert joined(base, path) == url
+    assert join_url(base, path) == url

@@ -313,7 +313,7 @@ class TestAddressesAndKeys:
 
     @pytest.mark.parametrize("suffix", ["", "/", "/v1", "/v1/"])
     async def test_a_base_url_may_end_in_v1_or_a_slash(self, server: ChatServer, suffix: str) -> None:
-        endpoint = PROVIDERS["openai"].endpoint(None, server.url + suffix)
+        endpoint = PROVIDERS["openai"].create_endpoint(None, server.url + suffix)
 
         await RemoteModel("m", endpoint).generate(ask())
 
@@ -333,7 +333,7 @@ class TestAddressesAndKeys:
 
 
 def test_a_model_says_where_it_runs_and_what_it_can_do() -> None:
-    model = RemoteModel("claude-sonnet-4-7", PROVIDERS["anthropic"].endpoint("sk-1"))
+    model = RemoteModel("claude-sonnet-4-7", PROVIDERS["anthropic"].create_endpoint("sk-1"))
 
     assert isinstance(model, LanguageModel)
     assert model.name == "anthropic:claude-sonnet-4-7"

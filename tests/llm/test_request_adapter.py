@@ -110,7 +110,7 @@ def test_every_combination_is_taken_and_restored(features: Features, request_: M
     assert (response.usage, response.model) == (USED, "m")
     if intent == "call":
         (call,) = response.message.tool_calls
-        assert (call.name, call.parsed_arguments()) == ("weather", {"city": "Rome"})
+        assert (call.name, call.parse_arguments()) == ("weather", {"city": "Rome"})
         assert response.finish_reason == "tool_calls"
     else:
         assert response.message.tool_calls == ()

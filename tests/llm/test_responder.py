@@ -88,7 +88,7 @@ class TestWhere:
         ids=str,
     )
     def test_a_provider_is_where_it_always_is(self, responder: Responder, url: str) -> None:
-        assert responder.model("m", environment=KEYS).endpoint.url == url
+        assert responder.create_model("m", environment=KEYS).endpoint.url == url
 
     @pytest.mark.parametrize(
         ("given", "spoken", "path"),
@@ -109,13 +109,13 @@ class TestWhere:
     async def test_a_base_url_gets_the_path_of_the_format(self, given: str, spoken: ApiFormat, path: str) -> None:
         async with ChatServer(says(VOICES[spoken], Saying("hello"))) as server:
             responder = Responder(base_url=server.url + given, api_format=spoken, api_key_env="MY_KEY")
-            response = await responder.model("m", environment=KEYS).generate(HI)
+            response = await responder.create_model("m", environment=KEYS).generate(HI)
         assert response.message.text == "hello"
         assert server.received[0].path == path
 
     async def test_the_environment_says_where_a_provider_is(self, server: ChatServer) -> None:
         environment = {**KEYS, "OPENROUTER_BASE_URL": server.url}
-        await Responder(provider="OPEN_ROUTER").model("openai/gpt-4o", environment=environment).generate(HI)
+        await Responder(provider="OPEN_ROUTER").create_model("openai/gpt-4o", environment=environment).generate(HI)
         [received] = server.received
         assert received.path == "/v1/responses"
         assert (received.body["model"], received.headers["authorization"]) == ("openai/gpt-4o", f"Bearer {KEY}")
@@ -143,7 +143,7 @@ class TestAzure:
         ],
     )
     async def test_it_is_spoken_to_as_azure_is(self, base: str, given: str, path: str, server: ChatServer) -> None:
-        model = Responder(base_url=base + given, api_key_env="MY_KEY").model("gpt-4o", environment=KEYS)
+        model = Responder(base_url=base + given, api_key_env="MY_KEY").create_model("gpt-4o", environment=KEYS)
         assert (await model.generate(HI)).message.text == "hello"
         [received] = server.received
         assert received.path == path
@@ -153,20 +153,20 @@ class TestAzure:
     def test_all_formats_are_known_there(self) -> None:
         def url(spoken: ApiFormat) -> str:
             responder = Responder(base_url=f"https://{AZURE}", api_key_env="MY_KEY", api_format=spoken)
-            return responder.model("m", environment=KEYS).endpoint.url
+            return responder.create_model("m", environment=KEYS).endpoint.url
 
         assert url("openai-chat") == f"https://{AZURE}/openai/v1/chat/completions?api-version=preview"
         assert url("anthropic-messages") == f"https://{AZURE}/anthropic/v1/messages"
 
     def test_a_host_that_only_sounds_like_it_is_not(self) -> None:
         responder = Responder(base_url="https://openai.azure.com.evil.example/v1", api_key_env="MY_KEY")
-        assert "api-key" not in responder.model("m", environment=KEYS).endpoint.headers
+        assert "api-key" not in responder.create_model("m", environment=KEYS).endpoint.headers
 
 
 class TestWhatIsSent:
     async def test_options_hold_where_a_request_says_nothing(self, server: ChatServer) -> None:
         responder = Responder(base_url=server.url, api_key_env="MY_KEY")
-        model = responder.model("gpt-4o", LlmOptions(temperature=0.2, max_tokens=99), KEYS)
+        model = responder.create_model("gpt-4o", LlmOptions(temperature=0.2, max_tokens=99), KEYS)
         await model.generate(HI)
         await model.generate(ModelRequest(HI.messages, options=LlmOptions(temperature=0.7)))
         assert [(one["model"], one["temperature"], one["max_output_tokens"]) for one in server.bodies] == [
@@ -177,11 +177,11 @@ class TestWhatIsSent:
         assert len({one.peer for one in server.received}) == 1
 
     async def test_a_server_of_ones_own_gets_no_key_that_was_not_named(self, server: ChatServer) -> None:
-        await Responder(base_url=server.url).model("m", environment=KEYS).generate(HI)
+        await Responder(base_url=server.url).create_model("m", environment=KEYS).generate(HI)
         assert KEY not in str(server.received[0].headers)
 
     async def test_answers_come_in_pieces(self, server: ChatServer) -> None:
-        model = Responder(base_url=server.url).model("m", LlmOptions(temperature=0.1), environment={})
+        model = Responder(base_url=server.url).create_model("m", LlmOptions(temperature=0.1), environment={})
         *pieces, last = [one async for one in model.stream(HI)]
         assert "".join(one.text for one in pieces if isinstance(one, TextDelta)) == "hello"
         assert isinstance(last, ModelResponse)
@@ -189,7 +189,7 @@ class TestWhatIsSent:
 
     async def test_answers_go_back_to_openrouter_as_plain_text(self, server: ChatServer) -> None:
         environment = {**KEYS, "OPENROUTER_BASE_URL": server.url}
-        model = Responder(provider="OPEN_ROUTER").model("m", environment=environment)
+        model = Responder(provider="OPEN_ROUTER").create_model("m", environment=environment)
         said = AssistantMessage((Text("hello"),))
         await model.generate(ModelRequest((*HI.messages, said, *HI.messages)))
         assert isinstance(items := server.bodies[0]["input"], list)
@@ -201,7 +201,7 @@ class TestTrace:
         lowest = TraceMetadata(trace_id="responder", span_name="responder", environment="responder")
         environment = {**KEYS, "OPENROUTER_BASE_URL": server.url}
         options = LlmOptions(trace=TraceMetadata(trace_id="options", span_name="options"))
-        model = Responder(provider="OPEN_ROUTER", trace=lowest).model("m", options, environment)
+        model = Responder(provider="OPEN_ROUTER", trace=lowest).create_model("m", options, environment)
         await model.generate(ModelRequest(HI.messages, options=LlmOptions(trace=TraceMetadata(trace_id="request"))))
         assert server.bodies[0]["trace"] == {
             "trace_id": "request",
@@ -211,7 +211,7 @@ class TestTrace:
 
     async def test_no_other_server_is_told(self, server: ChatServer) -> None:
         responder = Responder(base_url=server.url, trace=TraceMetadata(trace_id="t"))
-        await responder.model("m", environment={}).generate(HI)
+        await responder.create_model("m", environment={}).generate(HI)
         assert "trace" not in server.bodies[0]
 
 
@@ -222,7 +222,7 @@ class TestRetries:
         """How often the server was asked, and the pauses between."""
         clock = Hurried()
         async with ChatServer(*replies) as server:
-            model = Responder(base_url=server.url, retry=settings).model("m", environment={}, clock=clock)
+            model = Responder(base_url=server.url, retry=settings).create_model("m", environment={}, clock=clock)
             with suppress(ModelError):
                 await model.generate(HI)
         return len(server.received), clock.pauses
@@ -253,9 +253,9 @@ class TestRetries:
         assert await self.tried(fails(503), settings=RetrySettings(max_retries=0)) == (1, [])
 
     def test_a_call_may_take_as_long_as_its_retries(self) -> None:
-        policy = RetrySettings(max_retries=9, max_delay_ms=60_000).policy()
+        policy = RetrySettings(max_retries=9, max_delay_ms=60_000).create_policy()
         assert policy.deadline >= 10 * (policy.first_timeout + 60)
-        assert (policy.truncated.attempts, RetrySettings(max_retries=0).policy().truncated.attempts) == (2, 1)
+        assert (policy.truncated.attempts, RetrySettings(max_retries=0).create_policy().truncated.attempts) == (2, 1)
 
 
 class TestProblems:
@@ -290,17 +290,17 @@ class TestProblems:
     )
     def test_each_says_what_to_do_and_shows_no_key(self, responder: Responder, told: str) -> None:
         environment = {**KEYS, "BROKEN": f"{KEY}\n{KEY}"}
-        [problem] = map(str, responder.problems(environment))
+        [problem] = map(str, responder.find_problems(environment))
         assert told in problem
         with pytest.raises(ConfigurationError) as raised:
-            responder.model("m", environment=environment)
+            responder.create_model("m", environment=environment)
         assert problem in str(raised.value)
         assert KEY not in f"{problem} {raised.value} {responder!r}"
 
     def test_all_are_told_at_once(self) -> None:
         responder = Responder(provider="AZURE_GROK", retry=RetrySettings(max_retries=-1))
         with pytest.raises(ConfigurationError) as raised:
-            responder.model("", environment={})
+            responder.create_model("", environment={})
         for told in ("retry.max_retries", "no address", "API version", "api_key_env", "model: is missing"):
             assert told in str(raised.value)
 
@@ -316,20 +316,22 @@ class TestProblems:
         ],
     )
     def test_only_enabled_providers_are_reached(self, responder: Responder, enabled: str, is_usable: bool) -> None:
-        problems = responder.problems({**KEYS, "ENABLED_PROVIDERS": enabled})
+        problems = responder.find_problems({**KEYS, "ENABLED_PROVIDERS": enabled})
         assert (not problems) == is_usable
         assert is_usable or "ENABLED_PROVIDERS" in problems[0].message
 
     def test_there_are_none_where_all_is_said(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
-        assert Responder(provider="OPENAI").problems() == []
+        assert Responder(provider="OPENAI").find_problems() == []
 
 
 class TestSecrets:
     async def test_errors_do_not_show_the_key(self) -> None:
         async with ChatServer(fails(500, f"{KEY} is wrong")) as server:
             retry = RetrySettings(max_retries=0)
-            model = Responder(base_url=server.url, api_key_env="MY_KEY", retry=retry).model("m", environment=KEYS)
+            model = Responder(base_url=server.url, api_key_env="MY_KEY", retry=retry).create_model(
+                "m", environment=KEYS
+            )
             with pytest.raises(ModelServerError) as raised:
                 await model.generate(HI)
         assert KEY not in str(raised.value)
@@ -338,7 +340,7 @@ class TestSecrets:
     @pytest.mark.parametrize("base_url", ["https://x.example/v1", f"https://x.example/v1?api_key={KEY}"])
     def test_neither_do_reprs(self, base_url: str) -> None:
         responder = Responder(base_url=base_url, api_key_env="MY_KEY")
-        model = responder.model("m", environment=KEYS)
+        model = responder.create_model("m", environment=KEYS)
         assert (repr(responder), repr(model)) == ("Responder('x.example')", "RespondedModel('x.example:m')")
         assert KEY not in f"{model.endpoint!r} {vars(model)!r}"
         assert repr(Responder(base_url="http://[broken")) == "Responder('')"
@@ -347,7 +349,7 @@ class TestSecrets:
 class TestModels:
     def test_they_say_what_they_were_made_of(self) -> None:
         responder, options = Responder(provider="OPENAI"), LlmOptions(temperature=0.5)
-        model, other = (responder.model("gpt-5.4", options, KEYS) for _ in range(2))
+        model, other = (responder.create_model("gpt-5.4", options, KEYS) for _ in range(2))
         assert (model.responder, model.model, model.options) == (responder, "gpt-5.4", options)
         assert model.name == "openai:gpt-5.4"
         assert model.features.json_schema
@@ -358,5 +360,5 @@ class TestModels:
         environment: Mapping[str, str] = KEYS
         began = perf_counter()
         for _ in range(1000):
-            Responder(base_url="https://x.example", retry=RetrySettings()).model("m", environment=environment)
+            Responder(base_url="https://x.example", retry=RetrySettings()).create_model("m", environment=environment)
         assert perf_counter() - began < 1

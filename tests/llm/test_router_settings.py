@@ -234,7 +234,7 @@ rateLimits = { m = 5 }
         (found,) = ModelCatalog(settings, {"EU_KEY": "sk-secret"}).instances
         (other,) = ModelCatalog(settings, {"LLM_INSTANCES": json.dumps([{**ENTRY, "id": "us"}])}).instances
 
-        assert (found.id, found.models, found.rate_limit("m")) == ("eu", ("m", "n"), 5.0)
+        assert (found.id, found.models, found.find_rate_limit("m")) == ("eu", ("m", "n"), 5.0)
         assert found.endpoint.headers == {"Authorization": "Bearer sk-secret"}
         assert (other.id, other.models) == ("us", ("m",))
         assert "sk-secret" not in repr(found)

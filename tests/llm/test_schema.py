@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from tactician.llm import closed, is_strict
-from tactician.llm.schema import bounded, hoisted, without_keywords
+from tactician.llm import close_schema, is_strict
+from tactician.llm.schema import bound_schema, hoist_definitions, remove_keywords
 from tests.support.schemas import instances
 
 
@@ -82,7 +82,7 @@ def adapter_of(kind: object) -> TypeAdapter[object]:
 def test_what_a_closed_schema_allows_is_valid(kind: object, data: st.DataObject) -> None:
     adapter = adapter_of(kind)
 
-    adapter.validate_python(data.draw(instances(closed(adapter.json_schema()))))
+    adapter.validate_python(data.draw(instances(close_schema(adapter.json_schema()))))
 
 
 @every_type
@@ -90,7 +90,7 @@ def test_what_a_closed_schema_allows_is_valid(kind: object, data: st.DataObject)
 @quickly
 def test_what_a_bounded_schema_allows_is_valid(kind: object, data: st.DataObject) -> None:
     adapter = adapter_of(kind)
-    schema = bounded(closed(adapter.json_schema()), string_length=6, items=2)
+    schema = bound_schema(close_schema(adapter.json_schema()), string_length=6, items=2)
 
     adapter.validate_python(data.draw(instances(schema)))
 
@@ -101,13 +101,13 @@ def test_what_a_bounded_schema_allows_is_valid(kind: object, data: st.DataObject
 def test_what_a_hoisted_schema_allows_is_valid(kind: object, data: st.DataObject) -> None:
     adapter = adapter_of(kind)
     definitions: dict[str, object] = {"Address": {"type": "null"}, "Node": {"type": "null"}}
-    schema = hoisted(closed(adapter.json_schema()), "mine.", definitions)
+    schema = hoist_definitions(close_schema(adapter.json_schema()), "mine.", definitions)
 
     adapter.validate_python(data.draw(instances({**schema, "$defs": definitions})))
 
 
 def test_closed_requires_every_property_and_allows_no_other() -> None:
-    schema = closed(Person.model_json_schema())
+    schema = close_schema(Person.model_json_schema())
 
     assert schema["required"] == list(Person.model_fields)
     assert schema["additionalProperties"] is False
@@ -115,7 +115,7 @@ def test_closed_requires_every_property_and_allows_no_other() -> None:
 
 
 def test_closed_keeps_properties_that_are_called_like_keywords() -> None:
-    schema = closed(Person.model_json_schema())
+    schema = close_schema(Person.model_json_schema())
 
     assert isinstance(schema["properties"], dict)
     assert {"title", "default", "properties"} <= schema["properties"].keys()
@@ -125,10 +125,10 @@ def test_closed_keeps_properties_that_are_called_like_keywords() -> None:
 def test_closed_leaves_the_schema_that_it_is_given_alone() -> None:
     schema = Person.model_json_schema()
 
-    closed(schema)
-    bounded(schema, string_length=1, items=1)
-    hoisted(schema, "x.", {})
-    without_keywords(schema, frozenset({"type"}))
+    close_schema(schema)
+    bound_schema(schema, string_length=1, items=1)
+    hoist_definitions(schema, "x.", {})
+    remove_keywords(schema, frozenset({"type"}))
 
     assert schema == Person.model_json_schema()
 
@@ -137,7 +137,7 @@ def test_closed_leaves_the_schema_that_it_is_given_alone() -> None:
     ("kind", "strict"), [(Node, True), (Cat, True), (Owner, True), (Person, False), (dict[str, int], False)], ids=str
 )
 def test_a_schema_is_strict_when_no_object_is_open(kind: object, strict: bool) -> None:
-    assert is_strict(closed(adapter_of(kind).json_schema())) is strict
+    assert is_strict(close_schema(adapter_of(kind).json_schema())) is strict
 
 
 def test_bounded_limits_only_what_has_no_limit() -> None:
@@ -154,7 +154,7 @@ def test_bounded_limits_only_what_has_no_limit() -> None:
         }
     }
 
-    assert bounded(schema, string_length=10, items=4) == {
+    assert bound_schema(schema, string_length=10, items=4) == {
         "properties": {
             "free": {"type": "string", "minLength": 1, "maxLength": 10},
             "short": {"type": "string", "maxLength": 2},
@@ -171,7 +171,7 @@ def test_bounded_limits_only_what_has_no_limit() -> None:
 def test_hoisted_moves_definitions_and_follows_every_reference_to_them() -> None:
     definitions: dict[str, object] = {}
 
-    schema = hoisted(closed(Owner.model_json_schema()), "t.", definitions)
+    schema = hoist_definitions(close_schema(Owner.model_json_schema()), "t.", definitions)
 
     assert set(definitions) == {"t.Cat", "t.Dog"}
     assert "$defs" not in schema
@@ -183,7 +183,7 @@ def test_hoisted_moves_definitions_and_follows_every_reference_to_them() -> None
 def test_hoisted_follows_a_reference_at_the_root() -> None:
     definitions: dict[str, object] = {}
 
-    schema = hoisted(Node.model_json_schema(), "t.", definitions)
+    schema = hoist_definitions(Node.model_json_schema(), "t.", definitions)
 
     assert schema == {"$ref": "#/$defs/t.Node"}
     assert "'#/$defs/t.Node'" in str(definitions)
@@ -196,7 +196,7 @@ def test_closed_says_in_the_words_of_strict_output_what_strict_output_allows() -
         pet: Annotated[Cat | Dog, Field(discriminator="kind", description="who lives here")]
         at: Address = Field(description="where it is")
 
-    properties = closed(House.model_json_schema())["properties"]
+    properties = close_schema(House.model_json_schema())["properties"]
 
     assert properties == {
         "pet": {"anyOf": [{"$ref": "#/$defs/Cat"}, {"$ref": "#/$defs/Dog"}], "description": "who lives here"},

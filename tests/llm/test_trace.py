@@ -27,10 +27,10 @@ def request(trace: TraceMetadata | None) -> ModelRequest:
 
 class TestMerging:
     def test_what_is_not_said_comes_from_the_base_field_by_field(self) -> None:
-        assert INNER.over(OUTER) == BOTH
+        assert INNER.with_defaults(OUTER) == BOTH
 
     def test_options_merge_their_traces(self) -> None:
-        merged = LlmOptions(temperature=0.5, trace=INNER).over(LlmOptions(top_p=0.1, trace=OUTER))
+        merged = LlmOptions(temperature=0.5, trace=INNER).with_defaults(LlmOptions(top_p=0.1, trace=OUTER))
         assert merged == LlmOptions(temperature=0.5, top_p=0.1, trace=BOTH)
 
     @pytest.mark.parametrize("own", [None, OUTER])
@@ -38,14 +38,14 @@ class TestMerging:
     def test_options_take_the_one_trace_that_there_is(
         self, own: TraceMetadata | None, base: TraceMetadata | None
     ) -> None:
-        merged = LlmOptions(top_k=1, trace=own).over(LlmOptions(top_p=1, trace=base))
+        merged = LlmOptions(top_k=1, trace=own).with_defaults(LlmOptions(top_p=1, trace=base))
         assert merged.trace == own or merged.trace == base
         assert (merged.trace is None) == (own is None and base is None)
 
     def test_surroundings_say_what_options_do_not(self) -> None:
-        assert LlmOptions(trace=INNER).within(OUTER).trace == BOTH
-        assert LlmOptions(model="m").within(OUTER) == LlmOptions(model="m", trace=OUTER)
-        assert NO_OPTIONS.within(None) is NO_OPTIONS
+        assert LlmOptions(trace=INNER).with_trace(OUTER).trace == BOTH
+        assert LlmOptions(model="m").with_trace(OUTER) == LlmOptions(model="m", trace=OUTER)
+        assert NO_OPTIONS.with_trace(None) is NO_OPTIONS
 
     def test_options_with_a_trace_can_be_keys(self) -> None:
         assert {LlmOptions(trace=OUTER): 1}[LlmOptions(trace=OUTER)] == 1
@@ -72,5 +72,5 @@ class TestSending:
     @pytest.mark.parametrize("site", ["openai", "openai-elsewhere", "anthropic"])
     def test_a_fact_lets_any_server_be_told(self, site: str) -> None:
         profiles = ModelProfiles([ModelProfile("*", {"traces": True})])
-        endpoint = SITES[site].provider.endpoint("key", "http://x", model="m", profiles=profiles)
+        endpoint = SITES[site].provider.create_endpoint("key", "http://x", model="m", profiles=profiles)
         assert endpoint.wire.encode(request(INNER), "m", endpoint.dialect)["trace"] == INNER.to_json()

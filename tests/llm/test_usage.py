@@ -142,19 +142,19 @@ class TestTheCost:
 
 class TestSigning:
     def test_says_whose_it_is(self) -> None:
-        signed = ONE.signed("a:x", CHEAP)
+        signed = ONE.attribute_to("a:x", CHEAP)
 
         assert (signed, signed.model, signed.price) == (ONE, "a:x", CHEAP)
 
     def test_what_is_said_already_stays(self) -> None:
         used, several = of("a:x", CHEAP), of("a:x") + of("b:y")
 
-        assert used.signed("b:y", DEAR) is used
-        assert used.signed("b:y") is used
-        assert several.signed("c:z", DEAR) is several
+        assert used.attribute_to("b:y", DEAR) is used
+        assert used.attribute_to("b:y") is used
+        assert several.attribute_to("c:z", DEAR) is several
 
     def test_a_price_can_come_later(self) -> None:
-        signed = of("a:x").signed("b:y", CHEAP)
+        signed = of("a:x").attribute_to("b:y", CHEAP)
 
         assert (signed.model, signed.price) == ("a:x", CHEAP)
 

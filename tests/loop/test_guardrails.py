@@ -158,7 +158,7 @@ class TestTools:
             paid.append(amount)
 
         def little(call: Called) -> GuardrailResult:
-            return guardrails.failed("too much") if call.parsed_arguments()["amount"] != 1 else guardrails.passed()
+            return guardrails.failed("too much") if call.parse_arguments()["amount"] != 1 else guardrails.passed()
 
         model = ScriptedModel(ToolCall("spend", amount=100))
         with pytest.raises(GuardrailError, match="tool input guardrail 'little' stopped the run: too much"):
@@ -167,7 +167,7 @@ class TestTools:
 
     async def test_or_the_model_is_told_to_do_otherwise(self) -> None:
         def little(call: Called) -> GuardrailResult:
-            return guardrails.retry("at most 1") if call.parsed_arguments()["amount"] != 1 else guardrails.passed()
+            return guardrails.retry("at most 1") if call.parse_arguments()["amount"] != 1 else guardrails.passed()
 
         model = ScriptedModel(ToolCall("pay", amount=100), ToolCall("pay", amount=1), "ok")
         result = await Agent("A", model=model, tools=[pay], tool_input_guardrails=[little]).run("hi")
@@ -181,7 +181,7 @@ class TestTools:
         seen: list[object] = []
 
         def look(call: Called) -> GuardrailResult:
-            seen.append(call.parsed_arguments())
+            seen.append(call.parse_arguments())
             return guardrails.passed()
 
         broken = ModelResponse(AssistantMessage((Called("1", "pay", "{'amount': 3,}"),)), finish_reason="tool_calls")

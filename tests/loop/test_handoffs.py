@@ -220,10 +220,10 @@ class TestBoundary:
 
     async def test_text_is_read(self) -> None:
         agent = Agent("A", model=ScriptedModel('{"amount": 5}'))
-        bounded = agent.with_output_type(Bill)
+        bound_schema = agent.with_output_type(Bill)
 
-        assert (await bounded.run("hi")).output == Bill(amount=5)
-        assert (bounded.name, bounded.description) == (agent.name, agent.description)
+        assert (await bound_schema.run("hi")).output == Bill(amount=5)
+        assert (bound_schema.name, bound_schema.description) == (agent.name, agent.description)
 
     async def test_anything_else_is_an_error(self) -> None:
         agent = Agent("A", model=ScriptedModel("no"))

@@ -51,7 +51,7 @@ class Models:
         self._models = models
 
     def resolve(self, options: LlmOptions) -> LanguageModel:
-        wanted = options.wanted or "first"
+        wanted = options.requested_model or "first"
         if wanted not in self._models:
             raise ConfigurationError(f"There is no model {wanted!r}")
         return self._models[wanted]

@@ -29,7 +29,7 @@ class Tree(BaseModel):
 
 class Search:
     def execute(self, call: ToolCall) -> str:
-        return f"class found {call.parsed_arguments()['query']}"
+        return f"class found {call.parse_arguments()['query']}"
 
 
 class Weather:

@@ -52,7 +52,7 @@ async def test_the_model_calls_tools_until_task_over_brings_the_result(tmp_path:
     asked: list[str] = []
 
     async def execute(call: Call) -> dict[str, object]:
-        asked.append(f"{call.name} {call.parsed_arguments()['query']}")
+        asked.append(f"{call.name} {call.parse_arguments()['query']}")
         return {"rows": 3}
 
     service = service_of(tmp_path, model)

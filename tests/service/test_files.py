@@ -251,7 +251,7 @@ def test_what_is_not_allowed_cannot_be_named(folder: Folder, name: str) -> None:
         "functions[0].parameterClass",
         "resultClass",
     ]
-    assert all(f"nothing is known by the name {name!r}" in problem.message for problem in problems)
+    assert all(f"there is nothing with the name {name!r}" in problem.message for problem in problems)
 
 
 def test_no_module_is_imported_because_a_file_names_it(folder: Folder) -> None:
@@ -271,13 +271,13 @@ def test_no_module_is_imported_because_a_file_names_it(folder: Folder) -> None:
         ({"resultClass": "Analysi"}, "Did you mean 'Analysis'?"),
         ({"functions": [function(parameterClass="number")]}, "'number' is no object, and arguments are one"),
         ({"functions": [function(executorClass="Inert")]}, "'Inert' executes nothing"),
-        ({"functions": [function(executorClass="NeedsMore")]}, "'NeedsMore' cannot be made without arguments"),
+        ({"functions": [function(executorClass="NeedsMore")]}, "'NeedsMore' cannot be created without arguments"),
         ({"functions": [function(methodClass="Weather")]}, "functions[0]: methodClass and methodName go together"),
         ({"functions": [function(methodClass="Weather", methodName="_secret")]}, "no public method '_secret'"),
         ({"functions": [function(methodClass="Weather", methodName="gone")]}, "no public method 'gone'"),
         ({"functions": [function(methodClass="Weather", methodName="untyped")]}, "has no type"),
-        ({"functions": [function(methodClass="Gone", methodName="run")]}, "methodClass: nothing is known"),
-        ({"functions": [function(methodClass="NeedsMore", methodName="run")]}, "cannot be made without arguments"),
+        ({"functions": [function(methodClass="Gone", methodName="run")]}, "methodClass: there is nothing"),
+        ({"functions": [function(methodClass="NeedsMore", methodName="run")]}, "cannot be created without arguments"),
         ({"functions": [function(), function()]}, "functions[1].name: 'search' is used twice"),
         ({"functions": [function(name="my search")]}, "functions[0].name: String should match pattern"),
         ({"functions": [function(name="task_over")]}, "functions[0].name: 'task_over' ends the turn"),

@@ -102,7 +102,7 @@ async def test_a_fork_that_waits_is_resumed_by_another_service(store: DocumentSt
 async def test_another_model() -> None:
     class Models:
         def resolve(self, options: LlmOptions) -> ScriptedModel:
-            return {"one": one, "two": two}[options.wanted or "one"]
+            return {"one": one, "two": two}[options.requested_model or "one"]
 
     one, two = ScriptedModel("one"), ScriptedModel("two")
     service = AgentService(Platform(Models(), store=MemoryStore()))

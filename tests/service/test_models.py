@@ -23,7 +23,7 @@ from tactician.llm import (
     LlmOptions,
     ModelCatalog,
     RoutingOptions,
-    default_models,
+    load_default_models,
 )
 from tactician.testing import ScriptedModel
 from tests.support.chat_server import ChatServer, answers, call, completion, echoes
@@ -232,7 +232,7 @@ async def test_embeddings_and_images_come_from_the_router_even_if_the_environmen
     async with ChatServer(answers(vectors([9.0]))) as other:
         monkeypatch.setenv("OPENAI_API_KEY", "sk-of-another-account")
         monkeypatch.setenv("OPENAI_BASE_URL", other.url)
-        default_models.cache_clear()
+        load_default_models.cache_clear()
         try:
             server.will(answers(vectors([0.25])), answers({"data": [{"b64_json": PNG}]}))
             service = AgentService(router(server, "gpt-4o", "text-embedding-3-small", "dall-e-3"))
@@ -246,7 +246,7 @@ async def test_embeddings_and_images_come_from_the_router_even_if_the_environmen
                 await AgentService(ScriptedModel("a")).image("A cat")
             assert other.received == []
         finally:
-            default_models.cache_clear()
+            load_default_models.cache_clear()
     assert {one.headers["authorization"] for one in server.received} == {f"Bearer {KEY}"}
     assert [one.path for one in server.received] == ["/v1/embeddings", "/v1/images/generations"]
 
@@ -273,11 +273,11 @@ async def test_a_service_without_models_uses_those_of_the_environment(
     monkeypatch: pytest.MonkeyPatch, server: ChatServer
 ) -> None:
     monkeypatch.setenv("LLM_INSTANCES", instances(server, "gpt-4o"))
-    default_models.cache_clear()
+    load_default_models.cache_clear()
     try:
         assert (await AgentService().request_agent("gpt-4o", "Hello")).output == "Hello"
     finally:
-        default_models.cache_clear()
+        load_default_models.cache_clear()
 
 
 async def test_waits_of_the_caller_are_told_over_http_too(server: ChatServer) -> None:

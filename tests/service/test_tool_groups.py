@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tactician import Ai, Platform, ToolGroup
-from tactician.llm import default_models
+from tactician.llm import load_default_models
 from tactician.platform import platform as module
 from tactician.runs import RunContext
 from tactician.service import AgentService
@@ -33,10 +33,10 @@ async def test_a_service_has_groups() -> None:
 @pytest.fixture
 def fresh() -> Iterator[None]:
     """A default platform that nobody has used, before and afterwards."""
-    for cached in (module._default, default_models):
+    for cached in (module._default, load_default_models):
         cached.cache_clear()
     yield
-    for cached in (module._default, default_models):
+    for cached in (module._default, load_default_models):
         cached.cache_clear()
 
 

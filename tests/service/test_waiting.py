@@ -195,7 +195,7 @@ async def test_a_function_that_nobody_executes_is_for_the_caller() -> None:
     waiting = await service.request_agent("weather_bot", "What's the weather in London?")
     call = waiting.pending[0].call
     assert call is not None
-    assert (call.name, call.parsed_arguments()) == ("get_weather", {"location": "London"})
+    assert (call.name, call.parse_arguments()) == ("get_weather", {"location": "London"})
     assert (await service.resume(waiting.run_id, {waiting.pending[0].id: "rain"})).output == "It rains."
     assert "rain" in messages_to_json(model.calls[1].messages)
 

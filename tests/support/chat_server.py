@@ -79,7 +79,7 @@ class ChatServer:
 
     def endpoint(self, provider: Provider | None = None, key: str | None = None, timeout: float = 20.0) -> Endpoint:
         """The endpoint of this server, in the manner of a provider."""
-        made = (provider or Provider("test", None)).endpoint(key, self.url, api_version="2026-01-01")
+        made = (provider or Provider("test", None)).create_endpoint(key, self.url, api_version="2026-01-01")
         return replace(made, timeout=timeout)
 
     def model(self, provider: Provider | None = None, key: str | None = None, timeout: float = 20.0) -> RemoteModel:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from aiohttp import web
 
 from tactician.llm import PROVIDERS, ModelProfiles, Provider, RemoteModel
-from tactician.llm.custom import custom_provider
+from tactician.llm.custom import parse_custom_provider
 from tactician.llm.model_profiles import BUILT_IN_PROFILES
 from tests.support import anthropic_message_rules, anthropic_rules, chat_rules
 from tests.support.chat_server import ChatServer, Received, Reply, answers
@@ -70,7 +70,9 @@ class StrictServer(ChatServer):
     ) -> RemoteModel:
         """A model of this server."""
         name = model or self.site.model
-        made = self.site.provider.endpoint(KEY, self.url, api_version=self.site.version, model=name, profiles=profiles)
+        made = self.site.provider.create_endpoint(
+            KEY, self.url, api_version=self.site.version, model=name, profiles=profiles
+        )
         return RemoteModel(name, replace(made, timeout=timeout))
 
     def _strict(self, reply: Reply) -> Reply:
@@ -107,7 +109,7 @@ CUSTOM: Mapping[str, object] = {
 
 
 def _custom(api_format: str, endpoint: str) -> Provider:
-    return custom_provider({**CUSTOM, "apiFormat": api_format, "endpoints": {endpoint: "/gateway/chat"}})
+    return parse_custom_provider({**CUSTOM, "apiFormat": api_format, "endpoints": {endpoint: "/gateway/chat"}})
 
 
 _TEAM = {"x-team": "agents"}
@@ -118,7 +120,9 @@ _PREVIEW = "/openai/v1/responses?api-version=preview"
 
 SITES: Mapping[str, Site] = {
     "openai": Site(_OPENAI, "gpt-5.4", _RESPONSES, BEARER, check_responses),
-    "openai-elsewhere": Site(PROVIDERS["openai"].at("http://x"), "my-model", _CHAT, BEARER, chat_rules.OPENAI_LIKE),
+    "openai-elsewhere": Site(
+        PROVIDERS["openai"].for_base_url("http://x"), "my-model", _CHAT, BEARER, chat_rules.OPENAI_LIKE
+    ),
     "azure-openai": Site(PROVIDERS["azure-openai"], "gpt-5.1", _PREVIEW, API_KEY, check_responses),
     "anthropic": Site(
         PROVIDERS["anthropic"],

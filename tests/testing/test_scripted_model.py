@@ -128,7 +128,7 @@ async def test_calls_of_tools_have_ids_of_their_own() -> None:
     calls = [call for response in responses for call in response.message.tool_calls]
     assert len({call.id for call in calls}) == 3
     assert [response.finish_reason for response in responses] == ["tool_calls", "tool_calls"]
-    assert calls[2].parsed_arguments() == {"x": 1}
+    assert calls[2].parse_arguments() == {"x": 1}
     assert repr(ToolCall("a", x=1)) == "ToolCall('a', {'x': 1})"
 
 
@@ -221,7 +221,7 @@ async def test_a_stream_gives_tool_calls() -> None:
     response = items[-1]
     assert isinstance(response, ModelResponse)
     assert isinstance(call := response.message.parts[0], CalledTool)
-    assert call.parsed_arguments() == {"city": "Rome"}
+    assert call.parse_arguments() == {"city": "Rome"}
     assert len(items) == 2
 
 

@@ -141,7 +141,7 @@ class Agent(BaseRunnable[T_co]):
         if instructions is not None:
             settings |= {"instructions": instructions, "role": None, "goal": None, "background": None}
         if self.model is None or isinstance(self.model, str | LlmOptions):
-            settings["model"] = options.over(LlmOptions.of(self.model))
+            settings["model"] = options.with_defaults(LlmOptions.of(self.model))
         changed = copy(self)
         changed.spec = self.spec.with_settings(**settings)
         changed._view = self._current_tools

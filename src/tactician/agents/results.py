@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from tactician.llm import text_of
+from tactician.llm import join_text
 from tactician.runs import BudgetError, Input, RunContext, RunError, Runnable, RunResult, RunStatus, messages_of
 from tactician.tools import as_text
 
@@ -34,7 +34,7 @@ def format_contribution(who: Runnable, result: RunResult[object]) -> str:
 def format_briefing(input: Input, contributions: Iterable[str]) -> str:
     """Return the input and all contributions as text, for a synthesizer."""
     said = "\n\n".join(contributions)
-    return f"This was asked:\n{text_of(messages_of(input))}\n\nThis was said:\n{said}\n\nMake one answer of it."
+    return f"This was asked:\n{join_text(messages_of(input))}\n\nThis was said:\n{said}\n\nMake one answer of it."
 
 
 class Attempts:

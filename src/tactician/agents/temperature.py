@@ -34,7 +34,7 @@ class ModelWithTemperature(LanguageModel):
         return self.model.stream(self._apply_temperature(request))
 
     def _apply_temperature(self, request: ModelRequest) -> ModelRequest:
-        return replace(request, options=request.options.over(LlmOptions(temperature=self.temperature)))
+        return replace(request, options=request.options.with_defaults(LlmOptions(temperature=self.temperature)))
 
 
 def with_temperature(

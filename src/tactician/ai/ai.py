@@ -24,8 +24,8 @@ from tactician.llm import (
     Text,
     Thinking,
     Vector,
-    media_source_of,
-    source_of,
+    as_media_source,
+    as_model_source,
 )
 from tactician.loop import DEFAULT_POLICY, OutputType, TurnLoop, TurnPolicy, output_type
 from tactician.prompts import LlmReference, PromptContributor, render_template
@@ -85,10 +85,10 @@ class Ai:
     def with_llm(self, llm: str | LlmOptions | LanguageModel) -> Self:
         """Use another model, other hyperparameters, or both."""
         if not isinstance(llm, str | LlmOptions):
-            return replace(self, options=replace(self.options, model=None, role=None), _models=source_of(llm))
+            return replace(self, options=replace(self.options, model=None, role=None), _models=as_model_source(llm))
         options = LlmOptions(model=llm) if isinstance(llm, str) else llm
-        models = self._models if options.wanted is None else None
-        return replace(self, options=options.over(self.options), _models=models)
+        models = self._models if options.requested_model is None else None
+        return replace(self, options=options.with_defaults(self.options), _models=models)
 
     def with_llm_by_role(self, role: str) -> Self:
         """Use the model that `[models.roles]` in `tactician.toml` names for the role."""
@@ -282,12 +282,12 @@ class Ai:
     @property
     def _media_models(self) -> MediaModelSource:
         own: object = self._models
-        return own if isinstance(own, MediaModelSource) else media_source_of(self.context.models)
+        return own if isinstance(own, MediaModelSource) else as_media_source(self.context.models)
 
     @property
     def _routing(self) -> RoutingOptions:
         """The instances and the session of the options or of the surrounding agent, also for embeddings and images."""
-        options = self.options.over(self.context.pins)
+        options = self.options.with_defaults(self.context.pins)
         return RoutingOptions(instances=options.instances, session=options.session, observer=self.context.emitter)
 
     async def _run(self, output: OutputType[T], prompt: Input) -> RunResult[T]:

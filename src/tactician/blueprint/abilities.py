@@ -32,7 +32,7 @@ from tactician.guardrails import (
     registry,
 )
 from tactician.loop import Handoff, handoff, output_type
-from tactician.names import NameProblem, path_of
+from tactician.names import NameProblem, find_import_path
 from tactician.tools import FunctionTool, RunnableTool, Tool, ToolLike, as_tool, require_declared_tools
 
 G = TypeVar("G", bound=AnyGuardrail)
@@ -187,7 +187,7 @@ def find_type(name: str | None, builder: Builder, field: str) -> type[object] | 
 def _find_tools(name: str, builder: Builder) -> Sequence[Tool]:
     found = builder.names.find(name)
     if isinstance(found, type):
-        made = builder.names.made(name, found)
+        made = builder.names.create(name, found)
         return (made,) if isinstance(made, Tool) else require_declared_tools(made)
     return (_create_tool(found) if isinstance(found, FunctionType) else as_tool(cast("ToolLike", found)),)
 
@@ -204,9 +204,14 @@ def _list_tool_names(tools: Sequence[Tool], exporter: Exporter) -> Iterator[str]
         owner = getattr(getattr(tool, "__wrapped__", None), "__self__", None)
         if owner is not None and id(owner) in whole:
             continue
-        if owner is not None and _has_all_tools(owner, tools) and is_default_instance(owner) and path_of(type(owner)):
+        if (
+            owner is not None
+            and _has_all_tools(owner, tools)
+            and is_default_instance(owner)
+            and find_import_path(type(owner))
+        ):
             whole.add(id(owner))
-            yield str(path_of(type(owner)))
+            yield str(find_import_path(type(owner)))
         elif (name := _find_tool_name(tool, owner)) is not None:
             yield name
         else:
@@ -222,10 +227,10 @@ def _has_all_tools(owner: object, tools: Sequence[Tool]) -> bool:
 def _find_tool_name(tool: Tool, owner: object) -> str | None:
     """Return the name by which an import finds an equal tool."""
     if not isinstance(tool, FunctionTool):
-        return path_of(type(tool)) if is_default_instance(tool) else None
+        return find_import_path(type(tool)) if is_default_instance(tool) else None
     if owner is not None and not is_default_instance(owner):
         return None
-    name = path_of(tool)
+    name = find_import_path(tool)
     if name is None or owner is not None:
         return name
     found = getattr(sys.modules[tool.__wrapped__.__module__], tool.__wrapped__.__name__, None)
@@ -241,5 +246,5 @@ def _is_same_tool(found: Tool, tool: FunctionTool[..., object]) -> bool:
 def _find_guardrail_name(guardrail: AnyGuardrail) -> str | None:
     source = guardrail.source
     if inspect.isroutine(source) or isinstance(source, type):
-        return path_of(source)
-    return path_of(type(source)) if is_default_instance(source) else None
+        return find_import_path(source)
+    return find_import_path(type(source)) if is_default_instance(source) else None

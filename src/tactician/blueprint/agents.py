@@ -142,7 +142,7 @@ def export_fields(agent: Agent[object], exporter: Exporter) -> dict[str, Any]:
 
 
 def _export_trace(agents: TraceMetadata | None, models: TraceMetadata | None) -> TraceMetadata | None:
-    return agents if models is None else models if agents is None else models.over(agents)
+    return agents if models is None else models if agents is None else models.with_defaults(agents)
 
 
 def _export_group_names(groups: Sequence[str | ToolGroup], exporter: Exporter) -> tuple[str, ...] | None:

@@ -19,7 +19,7 @@ from tactician.blueprint.recovery import recover_parse
 from tactician.blueprint.schema_base import Part, one_of
 from tactician.documents import Data, Problems, explain_validation, validate_document, write_yaml
 from tactician.errors import BlueprintError, Problem
-from tactician.names import NOTHING_REGISTERED, Names, allowed_by
+from tactician.names import NOTHING_REGISTERED, Names, read_allowed_packages
 from tactician.tools import Tool
 
 K = TypeVar("K", bound="type[Blueprint]")
@@ -158,7 +158,7 @@ class Blueprint(BlueprintNode):
         Raises:
             BlueprintError: with everything that is missing or not allowed, each with its path.
         """
-        packages = (*allow, *allowed_by(environment))
+        packages = (*allow, *read_allowed_packages(environment))
         builder = Builder.create(Names(names, packages, (Tool, BaseRunnable)), environment, root, limits, self._origin)
         made = builder.build_whole(self)
         if made is None or builder.problems:

@@ -18,7 +18,7 @@ from tactician.blueprint.type_names import find_type_name
 from tactician.blueprint.variables import escape_part
 from tactician.documents import DataPath, Problems, format_path, list_mistakes
 from tactician.errors import BlueprintError
-from tactician.names import path_of
+from tactician.names import find_import_path
 from tactician.runs import Runnable
 
 _MANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -60,7 +60,7 @@ def export_blueprint(runnable: Runnable, *, strict: bool = False) -> Blueprint:
     shared = _Shared(strict)
     found, problems = Exporter(shared).export_node(runnable), shared.problems
     if found is None or problems:
-        raise problems.error(f"{runnable.name} has no blueprint", BlueprintError)
+        raise problems.create_error(f"{runnable.name} has no blueprint", BlueprintError)
     for one in shared.left_out:
         warnings.warn(BlueprintWarning(f"The blueprint of {runnable.name} leaves out {one}"), stacklevel=3)
     return escape_part(found)
@@ -134,7 +134,7 @@ class Exporter:
 
     def find_import_path(self, value: object, what: str, *steps: str | int) -> str | None:
         """Return the name by which an import finds a class or a function."""
-        if (name := path_of(value)) is None:
+        if (name := find_import_path(value)) is None:
             self.add_problem(f"no import finds {what}; define it in a module", *steps)
         return name
 

@@ -123,11 +123,11 @@ class ModelParts:
         options = self._build_options()
         if self.responder is not None:
             responder, name = build_responder(self.responder), self.model
-            if problems := responder.problems(builder.environment):
+            if problems := responder.find_problems(builder.environment):
                 for problem in problems:
                     _report_problem(problem, builder.at("responder"))
                 return None
-            return builder.attempt(lambda: responder.model(name, options, builder.environment), "responder")
+            return builder.attempt(lambda: responder.create_model(name, options, builder.environment), "responder")
         if options == NO_OPTIONS:
             return None if self.model == DEFAULT else self.model
         return options if self.model == DEFAULT else replace(options, model=self.model)
@@ -138,7 +138,7 @@ class ModelParts:
         if model is None or isinstance(model, str):
             return cls(model or DEFAULT)
         if isinstance(model, LlmOptions):
-            return _with_options(cls(model.wanted or DEFAULT), model)
+            return _with_options(cls(model.requested_model or DEFAULT), model)
         if isinstance(model, ModelWithTemperature):
             return replace(cls.from_model(model.model, exporter), temperature=model.temperature)
         if isinstance(model, RespondedModel):

@@ -17,7 +17,7 @@ from tactician.blueprint.exporter import Exporter, blueprint_exporter
 from tactician.blueprint.schema_base import Name
 from tactician.blueprint.variables import has_secret, is_secret_name
 from tactician.documents import find_closest
-from tactician.names import NameProblem, path_of
+from tactician.names import NameProblem, find_import_path
 from tactician.tools import describe_validation_error, resolve_hints
 
 _MANY: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -90,7 +90,7 @@ class FunctionBlueprint(Blueprint):
 @blueprint_exporter(FunctionRunnable)
 def export_function(function: FunctionRunnable[object], exporter: Exporter) -> FunctionBlueprint | None:
     """Return the blueprint of a function."""
-    if (path := path_of(function)) is None:
+    if (path := find_import_path(function)) is None:
         exporter.add_problem(f"no import finds the function {function.name}; define it in a module")
         return None
     default = FunctionRunnable.of(function.__wrapped__)

@@ -227,7 +227,7 @@ def _build_counter(part: SlidingPart | SummarizationPart, builder: Builder) -> T
         kind = builder.names.find(name)
         if not isinstance(kind, type):
             raise NameProblem(f"{name!r} is not a class")
-        counter = builder.names.made(name, kind)
+        counter = builder.names.create(name, kind)
         if not callable(getattr(counter, "count", None)):
             raise NameProblem(f"{name!r} counts nothing: it has no method `count`")
         return cast("TokenCounter", counter)

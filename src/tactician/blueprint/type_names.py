@@ -14,7 +14,7 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
-from tactician.names import path_of
+from tactician.names import find_import_path
 
 _LONGEST = 1_000
 _DEEPEST = 20
@@ -107,7 +107,7 @@ def find_type_name(kind: object) -> str | None:
         outer, inner = find_type_name(origin), _join(map(find_type_name, arguments), ", ")
         return None if outer is None or inner is None else f"{outer}[{inner}]"
     known = next((name for name, one in _KNOWN.items() if one is kind), None)
-    return known or (path_of(kind) if isinstance(kind, type) else None)
+    return known or (find_import_path(kind) if isinstance(kind, type) else None)
 
 
 def _join(names: Iterable[str | None], separator: str) -> str | None:

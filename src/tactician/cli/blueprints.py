@@ -35,7 +35,7 @@ from tactician.cli.personalities import find_personality
 from tactician.cli.progress import ProgressView
 from tactician.cli.run_command import create_asker, create_platform, open_catalog
 from tactician.errors import BlueprintError, ConfigurationError, Problem
-from tactician.names import allowed_by
+from tactician.names import read_allowed_packages
 
 blueprints = typer.Typer(name="blueprint", help="Agents and constellations in JSON and YAML.", no_args_is_help=True)
 
@@ -154,7 +154,7 @@ def diff(
 
 def _import_modules(modules: Sequence[str] | None, allow: Sequence[str] | None) -> None:
     """Import modules, also from the working directory, once the user allows code."""
-    if modules or allow or allowed_by(os.environ):
+    if modules or allow or read_allowed_packages(os.environ):
         sys.path.insert(0, str(Path.cwd()))
     for name in modules or ():
         try:

@@ -34,7 +34,7 @@ from tactician.llm import (
     RoutedModel,
     Usage,
     UserMessage,
-    cost_of,
+    calculate_cost,
 )
 
 _THOUSAND = 1000
@@ -73,7 +73,7 @@ def show_models(console: Console, catalog: ModelCatalog, *, check: bool) -> bool
         ConfigurationError: when there is no model at all.
     """
     default, reason = catalog.default
-    entries = catalog.entries()
+    entries = catalog.list_entries()
     checks = asyncio.run(_check_all(catalog, entries)) if check else {}
     console.print(_build_table(catalog, default, entries, checks))
     for entry, one in checks.items():
@@ -90,7 +90,7 @@ def _build_table(
     table = Table("", Column("model", no_wrap=True), "served by", "can", "$ / M tokens", "health")
     if default not in (entry.name for entry in entries):
         table.add_row("→", escape(default))
-    health = catalog.health()
+    health = catalog.get_statuses()
     for entry in entries:
         mark = "→" if entry.name == default else ""
         state = _describe_health(health.get(entry.full_name), checks.get(entry))
@@ -119,10 +119,10 @@ def _find(catalog: ModelCatalog, entry: ModelEntry) -> LanguageModel | Embedding
 
 def _format_prices(entry: ModelEntry, model: LanguageModel | EmbeddingModel | ImageModel) -> str:
     remote = model if isinstance(model, RemoteModel | RemoteEmbeddingModel | RemoteImageModel) else None
-    own = remote.endpoint.price(remote.model) if remote is not None else None
+    own = remote.endpoint.find_price(remote.model) if remote is not None else None
     # Some prices rise with the length of a request: these are those of a short one.
     usages = Usage(_THOUSAND, 0), Usage(0, _THOUSAND)
-    costs = [cost_of(entry.full_name, usage, own) for usage in usages]
+    costs = [calculate_cost(entry.full_name, usage, own) for usage in usages]
     return " / ".join("?" if cost is None else f"{cost * _THOUSAND:.2f}" for cost in costs)
 
 

@@ -14,7 +14,7 @@ from tactician.cli.console import out
 from tactician.cli.formatting import format_time, format_usage, shorten
 from tactician.cli.outcomes import print_pending
 from tactician.cli.statuses import format_status
-from tactician.llm import AssistantMessage, Message, text_of
+from tactician.llm import AssistantMessage, Message, join_text
 from tactician.platform import RunComparison, RunView, StepView
 from tactician.process import DEFAULT_BINDING, GAVE_NOTHING
 
@@ -119,7 +119,7 @@ def _tabulate_messages(messages: Sequence[Message]) -> Table:
 
 def _format_message(message: Message) -> str:
     calls = message.tool_calls if isinstance(message, AssistantMessage) else ()
-    return " ".join(filter(None, (text_of([message]), *(f"{call.name}({call.arguments})" for call in calls))))
+    return " ".join(filter(None, (join_text([message]), *(f"{call.name}({call.arguments})" for call in calls))))
 
 
 def _tabulate_facts(first: RunView, second: RunView) -> Table:

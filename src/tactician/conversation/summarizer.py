@@ -56,9 +56,9 @@ class Summarizer:
         model, options = run.find_model(self.model)
         observer = run.emitter if run.is_observed else None
         messages = (SystemMessage(self.prompt), UserMessage(question))
-        request = ModelRequest(messages, options=options.within(run.trace), observer=observer)
+        request = ModelRequest(messages, options=options.with_trace(run.trace), observer=observer)
         response = await model.generate(request)
-        run.tally.add(response.usage.signed(model.name))
+        run.tally.add(response.usage.attribute_to(model.name))
         if not (text := response.message.text.strip()):
             raise MalformedResponseError(f"{model.name}: it gave no summary", model=model.name)
         return text

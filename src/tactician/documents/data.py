@@ -1,4 +1,4 @@
-"""Plain data: its bounds, and paths to what is in it."""
+"""Plain JSON-like data: its limits, and paths into it."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ DataPath: TypeAlias = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentLimits:
-    """Bounds of a document: it may come from anywhere.
+    """Limits of a document from an untrusted source.
 
     Attributes:
         size: characters of the text.
         depth: levels of nested objects and lists.
-        values: objects, lists and values, those that YAML's aliases repeat counted each time.
+        values: objects, lists and values; those that YAML's aliases repeat count each time.
     """
 
     size: int = 2_000_000
@@ -34,7 +34,7 @@ DEFAULT_DOCUMENT_LIMITS = DocumentLimits()
 
 
 class UnreadableTextError(DocumentError):
-    """A text is not a document of its format, or exceeds the limits."""
+    """Error for a text that is not a document of its format, or exceeds the limits."""
 
     def __init__(self, message: str, line: int | None = None, path: DataPath = ()) -> None:
         self.message = message
@@ -47,32 +47,32 @@ def format_path(path: Iterable[str | int]) -> str:
 
 
 def check_text(text: str, limits: DocumentLimits) -> None:
-    """Check a text before anything reads it.
+    """Check a text before it is parsed.
 
     Raises:
-        UnreadableTextError: when it is too long, or has half of a surrogate pair: no file and no model takes that.
+        UnreadableTextError: when the text is too long, or has half of a surrogate pair, which files and models refuse.
     """
     if len(text) > limits.size:
         raise UnreadableTextError(f"it has more than {limits.size:,} characters")
     try:
         text.encode()
     except UnicodeEncodeError:  # an exception that holds the text
-        raise no_character() from None
+        raise create_surrogate_error() from None
 
 
 def check_data(data: Data, limits: DocumentLimits) -> None:
     """Check the number of values in data, and how deep they are nested.
 
     Raises:
-        UnreadableTextError: when there are too many, or they are too deep.
+        UnreadableTextError: when there are too many values, or they are nested too deep.
     """
     count, level = 0, [data]
     for _ in range(limits.depth + 1):
         if (count := count + len(level)) > limits.values:
-            raise too_many(limits)
+            raise create_size_error(limits)
         if not (level := [inner for one in level for inner in _iterate(one)]):
             return
-    raise too_deep(limits)
+    raise create_depth_error(limits)
 
 
 def measure_data(data: Data) -> tuple[int, int]:
@@ -84,17 +84,17 @@ def measure_data(data: Data) -> tuple[int, int]:
     return count, depth
 
 
-def too_many(limits: DocumentLimits, line: int | None = None) -> UnreadableTextError:
+def create_size_error(limits: DocumentLimits, line: int | None = None) -> UnreadableTextError:
     """Return the error of a text with too many values."""
     return UnreadableTextError(f"it has more than {limits.values:,} values", line)
 
 
-def too_deep(limits: DocumentLimits, line: int | None = None) -> UnreadableTextError:
+def create_depth_error(limits: DocumentLimits, line: int | None = None) -> UnreadableTextError:
     """Return the error of a text that is nested too deep."""
     return UnreadableTextError(f"it is nested more than {limits.depth} deep", line)
 
 
-def no_character(path: DataPath = ()) -> UnreadableTextError:
+def create_surrogate_error(path: DataPath = ()) -> UnreadableTextError:
     """Return the error of a text with half of a surrogate pair."""
     return UnreadableTextError("it has half of a surrogate pair, which is not a character", path=path)
 

@@ -1,4 +1,4 @@
-"""Documents: JSON, YAML or TOML that was read, with its data and the lines of what is in it."""
+"""Documents: JSON, YAML or TOML with its data and the lines of its values."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ FORMATS: Mapping[str, Format] = MappingProxyType({".json": "json", ".yaml": "yam
 
 @dataclass(frozen=True)
 class DataDocument:
-    """Data, and the text in which it was written.
+    """Data, with the text from which it was read.
 
     Attributes:
-        data: the data; what an alias of YAML repeats is one object.
-        text: the text; empty for data that a program has made.
+        data: the data; an alias of YAML is the same object as its anchor.
+        text: the text; empty for data from a program.
         format: the format of the text.
-        file: the file of the text, where there is one.
+        file: the file of the text, if there is one.
     """
 
     data: Data = field(repr=False)
@@ -38,20 +38,20 @@ class DataDocument:
     format: Format = "json"
     file: Path | None = None
 
-    def line_of(self, path: DataPath) -> int | None:
-        """Return the line of a value, from 1; where nothing is, of what is around it. Data without a text has none."""
+    def find_line(self, path: DataPath) -> int | None:
+        """Return the line of a value, from 1, or of the innermost value around it; `None` without a text."""
         return self._places.find_line(path) if self.text else None
 
     @cached_property
     def _places(self) -> Place:
-        """The lines of all values, which are found when a mistake is to be shown."""
+        """Lines of all values, which are located when an error needs them."""
         return _find_codec(self.format).locate(self.text)
 
 
 def read_document(
     text: str, format: Format, limits: DocumentLimits = DEFAULT_DOCUMENT_LIMITS, *, file: Path | None = None
 ) -> DataDocument:
-    """Return the document that a text is.
+    """Parse a text as a document.
 
     Raises:
         DocumentError: when the text is not of the format, has a name twice in an object, or exceeds the limits.
@@ -62,7 +62,7 @@ def read_document(
 def load_document(
     file: Path, limits: DocumentLimits = DEFAULT_DOCUMENT_LIMITS, *, format: Format | None = None
 ) -> DataDocument:
-    """Return the document in a file, whose name says the format where nothing else does.
+    """Read the document in a file, whose name determines the format unless `format` does.
 
     Raises:
         DocumentError: when the file cannot be read, is not of its format, or exceeds the limits.
@@ -78,7 +78,7 @@ def load_document(
 
 
 def make_document(data: object, limits: DocumentLimits = DEFAULT_DOCUMENT_LIMITS) -> DataDocument:
-    """Return data of a program as a document, which has no lines.
+    """Return data from a program as a document, which has no lines.
 
     Raises:
         DocumentError: when the data has no JSON form, or exceeds the limits.
@@ -91,14 +91,14 @@ def make_document(data: object, limits: DocumentLimits = DEFAULT_DOCUMENT_LIMITS
 
 
 def write_yaml(data: Data) -> str:
-    """Return data as YAML, texts of several lines as blocks."""
+    """Return data as YAML, with multi-line texts as blocks."""
     from tactician.documents.yaml_text import dump_yaml
 
     return dump_yaml(data)
 
 
 class _Codec(NamedTuple):
-    """The two readers of a format."""
+    """Parser and locator of a format."""
 
     parse: Callable[[str, DocumentLimits], Data]
     locate: Callable[[str], Place]

@@ -10,7 +10,7 @@ from tactician.errors import DocumentError, Problem
 
 
 class UnreadableFileError(DocumentError):
-    """A file cannot be read. `reason` says why."""
+    """Error for a file that cannot be read. `reason` says why."""
 
     def __init__(self, file: Path, reason: str) -> None:
         self.reason = reason
@@ -21,7 +21,7 @@ def read_text(file: Path, max_characters: int) -> str:
     """Return the text of a file in UTF-8, with or without a byte order mark.
 
     Raises:
-        UnreadableFileError: when there is no such file, when the path leads to a folder, a pipe or a device, or when
+        UnreadableFileError: when the file does not exist, when the path leads to a folder, a pipe or a device, or when
             the text is too long or not UTF-8.
     """
     try:

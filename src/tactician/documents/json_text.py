@@ -1,4 +1,4 @@
-"""JSON texts as bounded data. The line of each value is found when it is asked for."""
+"""JSON texts as bounded data. The line of each value is located on demand."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tactician.documents.data import (
     UnreadableTextError,
     check_data,
     check_text,
-    no_character,
-    too_deep,
+    create_depth_error,
+    create_surrogate_error,
 )
 from tactician.documents.lines import Place, PlaceBuilder
 
@@ -38,7 +38,7 @@ def parse_json(text: str, limits: DocumentLimits) -> Data:
     except json.JSONDecodeError as error:  # an exception that holds the text
         raise UnreadableTextError(f"it is not JSON: {error.msg}", error.lineno) from None
     except RecursionError:
-        raise too_deep(limits) from None
+        raise create_depth_error(limits) from None
     except _RepeatedNameError:
         locate_json(text)  # finds where that is
         raise
@@ -72,7 +72,7 @@ def parse_float(token: str) -> float:
     """Return the number of a token.
 
     Raises:
-        UnreadableTextError: when it is infinite or not a number.
+        UnreadableTextError: when the number is infinite or not a number.
     """
     if math.isfinite(number := float(token)):
         return number
@@ -80,7 +80,7 @@ def parse_float(token: str) -> float:
 
 
 class _RepeatedNameError(Exception):
-    """An object has a name twice."""
+    """Error for an object that has a name twice."""
 
 
 def _make_object(pairs: list[tuple[str, Data]]) -> dict[str, Data]:
@@ -91,16 +91,16 @@ def _make_object(pairs: list[tuple[str, Data]]) -> dict[str, Data]:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise UnreadableTextError(f"{name} is no number")
+    raise UnreadableTextError(f"{name} is not a number")
 
 
 def _check_texts(data: Data, path: DataPath = ()) -> None:
-    """Check the texts that escapes have made."""
+    """Check the texts that come from escapes."""
     if isinstance(data, str) and not data.isascii():
         try:
             data.encode()
         except UnicodeEncodeError:
-            raise no_character(path) from None
+            raise create_surrogate_error(path) from None
     elif isinstance(data, list):
         for place, one in enumerate(data):
             _check_texts(one, (*path, place))

@@ -1,4 +1,4 @@
-"""The lines of the values in a text, as a tree of the same shape as the data."""
+"""Lines of the values in a text, as a tree of the same shape as the data."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from tactician.documents.data import DataPath, UnreadableTextError
 
 @dataclass(slots=True)
 class Place:
-    """The line of a value, and the places of what is inside it."""
+    """Line of a value, and the places of the values inside it."""
 
     line: int
     inner: dict[str | int, Place] = field(default_factory=dict)
 
     def find_line(self, path: DataPath) -> int:
-        """Return the line of what is at a path; where nothing is, that of the innermost value around it."""
+        """Return the line of the value at a path, or that of the innermost value around it."""
         place = self
         for step in path:
             if (inner := place.inner.get(step)) is None:
@@ -30,7 +30,7 @@ class Place:
 
 
 class PlaceBuilder:
-    """Builds the places of a text from its names and values, in their order."""
+    """Builder of the places of a text, from its names and values in their order."""
 
     def __init__(self) -> None:
         self.root = Place(1)
@@ -39,7 +39,7 @@ class PlaceBuilder:
 
     @property
     def expects_name(self) -> bool:
-        """`True` when the next text is the name of a value."""
+        """`True` if the next text is the name of a value."""
         return bool(self._open) and self._open[-1][1] and self._named is None
 
     def name(self, name: str, line: int) -> None:

@@ -1,4 +1,4 @@
-"""Pydantic models of documents: what they have in common, and their mistakes in the words of documents."""
+"""Base of the Pydantic models of documents, and messages for their mistakes."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _JSON_WORDS = {
 
 
 class DocumentModel(BaseModel):
-    """An object in a document. `null` is the same as nothing, and an unknown field is a mistake.
+    """Object in a document. `null` means a missing field, and an unknown field is a mistake.
 
     Attributes:
-        cutoff: how similar a known field is that a mistake suggests, from 0 to 1.
-        refuses_misspelled: `True` for a model with `extra="ignore"` that passes unknown fields over, but for those that
+        cutoff: the similarity, from 0 to 1, from which a mistake suggests a known field.
+        refuses_misspelled: `True` for a model with `extra="ignore"` that ignores unknown fields, except those that
             are similar to a known one.
     """
 
@@ -47,7 +47,7 @@ class DocumentModel(BaseModel):
     @model_validator(mode="wrap")
     @classmethod
     def _explain(cls, value: object, handler: ModelWrapValidatorHandler[Self]) -> Self:
-        """Say of an unknown field which one was meant."""
+        """Add a suggestion to the mistake of an unknown field."""
         if not isinstance(value, dict):
             return handler(value)
         wrong = _find_misspelled(cls, value) if cls.refuses_misspelled else []
@@ -63,7 +63,7 @@ class DocumentModel(BaseModel):
 
 
 def list_mistakes(error: ValidationError) -> dict[DataPath, str]:
-    """Return what is wrong, by its path."""
+    """Return the mistakes by their paths."""
     found = _drop_consequences(error.errors(include_url=False, include_input=False))
     return {one["loc"]: _say(one) for one in found if one["type"] != _LEFT_OUT}
 
@@ -71,12 +71,12 @@ def list_mistakes(error: ValidationError) -> dict[DataPath, str]:
 def validate_document(
     document: DataDocument, validate: Callable[[Data], T], subject: str, kind: type[DocumentError] = DocumentError
 ) -> T:
-    """Return what `validate` makes of the data of a document.
+    """Return the result of `validate` for the data of a document.
 
     Args:
         document: the document.
-        validate: such as the method `model_validate` of a model.
-        subject: what the error calls wrong.
+        validate: a function such as the method `model_validate` of a model.
+        subject: the beginning of the error's message.
         kind: the class of the error.
 
     Raises:
@@ -86,11 +86,11 @@ def validate_document(
         return validate(document.data)
     except ValidationError as error:  # an exception that holds values
         problems = explain_validation(document, error)
-    raise problems.error(subject, kind)
+    raise problems.create_error(subject, kind)
 
 
 def explain_validation(document: DataDocument, error: ValidationError) -> Problems:
-    """Return what is wrong with the data of a document."""
+    """Return the mistakes in the data of a document."""
     problems = Problems(document)
     problems.add_all(list_mistakes(error).items())
     problems.left_out += sum(map(_count_left_out, error.errors(include_url=False, include_input=False)))
@@ -98,7 +98,7 @@ def explain_validation(document: DataDocument, error: ValidationError) -> Proble
 
 
 def _explain_all(kind: type[DocumentModel], error: ValidationError) -> list[InitErrorDetails]:
-    """Return the mistakes in an object, with the names that were meant; of very many, the first and how many more."""
+    """Return the mistakes in an object, with suggestions; of very many, the first and the number of others."""
     found = _drop_consequences(error.errors(include_url=False))
     kept, others = found[:_MOST_KEPT], found[_MOST_KEPT:]
     details = [_explain_one(kind, one) for one in kept if one["type"] != _LEFT_OUT]
@@ -109,7 +109,7 @@ def _explain_all(kind: type[DocumentModel], error: ValidationError) -> list[Init
 
 
 def _drop_consequences(found: list[ErrorDetails]) -> list[ErrorDetails]:
-    """Return the mistakes without lists that are too short because items with mistakes in them are not counted."""
+    """Return the mistakes without lists that are too short only because of mistakes in their items."""
     short = {one["loc"] for one in found if one["type"] == "too_short"}
     around = {path for one in found for path in _paths_around(one["loc"]) if path in short} if short else short
     return [one for one in found if one["type"] != "too_short" or one["loc"] not in around]
@@ -149,7 +149,7 @@ def _say(error: ErrorDetails) -> str:
 
 
 def _detail(path: DataPath, message: str, value: object) -> InitErrorDetails:
-    # Braces in a message are no placeholders.
+    # Braces in a message are not placeholders.
     error = PydanticCustomError("problem", "{message}", {"message": message})
     return InitErrorDetails(type=error, loc=path, input=value)
 

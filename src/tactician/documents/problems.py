@@ -1,4 +1,4 @@
-"""One collector of mistakes in documents."""
+"""Collector of the mistakes in documents."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _LONGEST = 2_000
 
 
 class Problems:
-    """The mistakes in one or several documents, each kept once, and at most a hundred of them.
+    """Mistakes in one or several documents, each kept once, and at most a hundred of them.
 
-    Lines are looked up when the mistakes are shown.
+    Lines are located when the mistakes are shown.
 
     Attributes:
-        left_out: how many mistakes came after the hundredth.
+        left_out: the number of mistakes after the hundredth.
     """
 
     def __init__(self, document: DataDocument | None = None) -> None:
-        """Begin with no mistakes. Those that are added without a document are in this one."""
+        """Start without mistakes. Those that are added without a document are in this one."""
         self.left_out = 0
         self._document = document
         self._found: dict[tuple[int, DataPath, Problem], DataDocument | None] = {}
@@ -33,7 +33,7 @@ class Problems:
 
     def __iter__(self) -> Iterator[Problem]:
         for (_, path, problem), document in self._found.items():
-            yield problem if document is None else replace(problem, line=document.line_of(path))
+            yield problem if document is None else replace(problem, line=document.find_line(path))
 
     def add(
         self, message: str, *path: str | int, document: DataDocument | None = None, file: str | None = None
@@ -49,7 +49,7 @@ class Problems:
             self.add(message, *path, document=document)
 
     def include(self, error: DocumentError, file: str | None = None) -> None:
-        """Add the mistakes of a document that was refused."""
+        """Add the mistakes of another document's error."""
         for problem in error.problems:
             self._keep(replace(problem, file=problem.file or file), (), None)
         self.left_out += error.left_out
@@ -58,12 +58,12 @@ class Problems:
         """Raise an error when there are mistakes.
 
         Raises:
-            DocumentError: of this kind, with the mistakes.
+            DocumentError: of this class, with the mistakes.
         """
         if self:
-            raise self.error(subject, kind)
+            raise self.create_error(subject, kind)
 
-    def error(self, subject: str, kind: type[DocumentError] = DocumentError) -> DocumentError:
+    def create_error(self, subject: str, kind: type[DocumentError] = DocumentError) -> DocumentError:
         """Return an error with the mistakes."""
         return kind(subject, tuple(self), self.left_out)
 

@@ -1,4 +1,4 @@
-"""Texts without quotes as values, by the core schema of YAML 1.2: in YAML, and in variables of the environment."""
+"""Unquoted texts as values, by the core schema of YAML 1.2: in YAML, and in environment variables."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
 
 
 def parse_scalar(text: str) -> str | int | float | bool | None:
-    """Return the value of a text without quotes: `yes` is a text, and so is `2026-01-01`.
+    """Return the value of an unquoted text: `yes` is a text, and so is `2026-01-01`.
 
     Raises:
-        UnreadableTextError: when it is too large a number.
+        UnreadableTextError: when the text is a number that is too large.
     """
     if _NULL.fullmatch(text):
         return None
@@ -33,5 +33,5 @@ def parse_scalar(text: str) -> str | int | float | bool | None:
 
 
 def is_plain_text(text: str) -> bool:
-    """Tell whether a text without quotes stands for itself."""
+    """Return whether an unquoted text stands for itself."""
     return not any(pattern.fullmatch(text) for pattern in (_NULL, _TRUE, _FALSE, _FLOAT))

@@ -1,4 +1,4 @@
-"""Spelling suggestions for names that are not known."""
+"""Spelling suggestions for unknown names."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _LONGEST = 100
 
 
 def find_closest(name: str, known: Iterable[str], cutoff: float = _CUTOFF) -> str | None:
-    """Return the known name that is most similar, or `None` when the similarity of none reaches the cutoff.
+    """Return the most similar known name, or `None` if no similarity reaches the cutoff.
 
     Args:
         name: the unknown name.
         known: the names to choose from.
-        cutoff: the least similarity, from 0 to 1.
+        cutoff: the minimum similarity, from 0 to 1.
     """
     if len(name) > _LONGEST:
         return None
@@ -31,7 +31,7 @@ def find_closest_spelling(name: str, known: Iterable[str], cutoff: float = _CUTO
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return a question that goes after a message, with a blank before it; empty when no known name is similar."""
+    """Return a question to append to a message, with a leading space; empty if no known name is similar."""
     found = find_closest(name, known)
     return "" if found is None else f" Did you mean {found!r}?"
 

@@ -1,4 +1,4 @@
-"""TOML texts as bounded data. The line of each value is found when it is asked for."""
+"""TOML texts as bounded data. The line of each value is located on demand."""
 
 from __future__ import annotations
 
@@ -6,7 +6,14 @@ import re
 import tomllib
 from collections.abc import Callable, Iterator
 
-from tactician.documents.data import Data, DocumentLimits, UnreadableTextError, check_data, check_text, too_deep
+from tactician.documents.data import (
+    Data,
+    DocumentLimits,
+    UnreadableTextError,
+    check_data,
+    check_text,
+    create_depth_error,
+)
 from tactician.documents.json_text import parse_float
 from tactician.documents.lines import Place
 
@@ -24,7 +31,7 @@ _LINE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 
 
 def parse_toml(text: str, limits: DocumentLimits) -> Data:
-    """Return the data of a TOML text. What JSON cannot express is a text: dates, times, `nan` and `inf`.
+    """Return the data of a TOML text. Values without a JSON form are texts: dates, times, `nan` and `inf`.
 
     Raises:
         UnreadableTextError: when the text is not TOML, has a name twice in a table, or exceeds the limits.
@@ -62,7 +69,7 @@ def _check_depth(text: str, limits: DocumentLimits) -> None:
             case "\n" | "=" | ",":
                 dots = 0
         if brackets + dots > limits.depth:
-            raise too_deep(limits, line)
+            raise create_depth_error(limits, line)
 
 
 def _parse_number(token: str) -> float | str:
@@ -86,7 +93,7 @@ def _convert(value: object) -> Data:
 
 
 class _Locator:
-    """Finds the places in a text that is TOML."""
+    """Locator of the values in a valid TOML text."""
 
     def __init__(self, text: str) -> None:
         self._tokens = [*_tokens(text), ("\n", 0)]
@@ -155,7 +162,7 @@ class _Locator:
 
 
 def _reach(place: Place, names: list[str], line: int) -> Place:
-    """Return the place of a table; of an array of tables, that of the last one."""
+    """Return the place of a table; of an array of tables, that of its last table."""
     for name in names:
         place = place.inner.setdefault(name, Place(line))
         if isinstance(last := next(reversed(place.inner), None), int):

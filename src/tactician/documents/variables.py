@@ -12,12 +12,12 @@ _NAME = re.compile(r"([A-Za-z_][A-Za-z0-9_]*+)(:-|\})")
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A variable in a text.
+    """Variable in a text.
 
     Attributes:
         text: the variable as it was written.
-        name: its name; empty where `${` begins no variable.
-        default: the text after `:-`, where there is one.
+        name: the name; empty if `${` does not begin a variable.
+        default: the text after `:-`, if there is one.
     """
 
     text: str
@@ -26,7 +26,7 @@ class Variable:
 
 
 def substitute_variables(text: str, replace: Callable[[Variable], str]) -> str:
-    """Return the text with its variables replaced, once: variables in what replaces them stay. It takes linear time."""
+    """Return the text with its variables replaced once, in linear time: replacements are not expanded."""
     if "${" not in text:
         return text
     made, end, last = list[str](), 0, text.rfind("}")
@@ -45,12 +45,12 @@ def substitute_variables(text: str, replace: Callable[[Variable], str]) -> str:
 
 
 def escape_variables(text: str) -> str:
-    """Return a text in which substitution replaces nothing, and that gives the same text."""
+    """Return a text whose substitution yields the original text."""
     return _START.sub(r"$\g<0>", text)
 
 
 def find_variable(text: str) -> Variable | None:
-    """Return the variable that is all of the text; `None` for other texts."""
+    """Return the variable that is the whole text, or `None`."""
     if not text.startswith("${"):
         return None
     variable = _read_variable(text, 0, text.rfind("}"))
@@ -58,7 +58,7 @@ def find_variable(text: str) -> Variable | None:
 
 
 def has_variables(text: str) -> bool:
-    """Tell whether a text has variables."""
+    """Return whether a text has variables."""
     names = list[str]()
 
     def note(variable: Variable) -> str:
@@ -70,7 +70,7 @@ def has_variables(text: str) -> bool:
 
 
 def _read_variable(text: str, start: int, last: int) -> Variable:
-    """Return the variable at a position. Where no `}` comes after it, the rest of the text is not searched."""
+    """Return the variable at a position. Without a `}` after it, the rest of the text is not searched."""
     found = _NAME.match(text, start + 2)
     if found is None:
         return Variable("${")

@@ -1,4 +1,4 @@
-"""YAML texts as bounded data: what JSON can express, by the core schema of YAML 1.2."""
+"""YAML texts as bounded data: values with a JSON form, by the core schema of YAML 1.2."""
 
 from __future__ import annotations
 
@@ -19,7 +19,15 @@ from yaml.events import (
     ScalarEvent,
 )
 
-from tactician.documents.data import Data, DataPath, DocumentLimits, UnreadableTextError, check_text, too_deep, too_many
+from tactician.documents.data import (
+    Data,
+    DataPath,
+    DocumentLimits,
+    UnreadableTextError,
+    check_text,
+    create_depth_error,
+    create_size_error,
+)
 from tactician.documents.lines import Place, PlaceBuilder
 from tactician.documents.scalars import is_plain_text, parse_scalar
 
@@ -58,7 +66,7 @@ def locate_yaml(text: str) -> Place:
 
 
 def dump_yaml(data: Data) -> str:
-    """Return data as YAML, texts of several lines as blocks."""
+    """Return data as YAML, with multi-line texts as blocks."""
     return yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
 
 
@@ -79,7 +87,7 @@ def _line_of(event: Event) -> int:
 
 @dataclass(slots=True)
 class _Open:
-    """An object or a list that has not ended."""
+    """Object or list that has not ended."""
 
     made: dict[str, Data] | list[Data]
     anchor: str | None
@@ -99,12 +107,12 @@ class _Open:
 
     @property
     def step(self) -> DataPath:
-        """The last step to the next value."""
+        """Path step of the next value."""
         return (len(self.made),) if isinstance(self.made, list) else () if self.name is None else (self.name,)
 
 
 class _Reader:
-    """Makes data from events. What an alias repeats counts each time, so that no text grows without bound."""
+    """Builder of data from events. Values that an alias repeats count each time, which bounds the size."""
 
     def __init__(self, limits: DocumentLimits) -> None:
         self.data: Data = None
@@ -157,7 +165,7 @@ class _Reader:
             raise self._error(f"the tag {event.tag!r} means nothing here", event)
         self._add_to_count(1, event)
         if len(self._open) >= self._limits.depth:
-            raise too_deep(self._limits, _line_of(event))
+            raise create_depth_error(self._limits, _line_of(event))
         self._open.append(_Open({} if is_object else [], event.anchor, self._count))
 
     def _close(self) -> None:
@@ -188,7 +196,7 @@ class _Reader:
     def _add_to_count(self, count: int, event: Event) -> None:
         self._count += count
         if self._count > self._limits.values:
-            raise too_many(self._limits, _line_of(event))
+            raise create_size_error(self._limits, _line_of(event))
 
     def _error(self, message: str, event: Event) -> UnreadableTextError:
         path = tuple(step for around in self._open for step in around.step)
@@ -196,14 +204,14 @@ class _Reader:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes no aliases, and texts of several lines as blocks."""
+    """Dumper without aliases, and with multi-line texts as blocks."""
 
     def ignore_aliases(self, data: object) -> bool:
         return True
 
 
 def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    # What is a text by YAML's older rules may be a number by ours; and PyYAML breaks lines where others do not.
+    # A text by YAML's older rules may be a number by ours; and PyYAML breaks lines where others do not.
     style = '"' if not is_plain_text(text) or _BREAKS.search(text) else "|" if "\n" in text else None
     return dumper.represent_scalar(f"{_TAG}str", text, style=style)
 

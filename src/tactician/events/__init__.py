@@ -1,7 +1,7 @@
-"""The one event stream: what happens in runs, for progress views, logs, traces, metrics and tests.
+"""The event stream of runs, for progress views, logs, traces, metrics and tests.
 
-Each package defines the events that it emits, as subclasses of `Event`. A listener is any callable that takes one; what
-it raises is logged and ends nothing. No event is built when nobody listens. Every event has a JSON form.
+Each package defines the events that it emits, as subclasses of `Event`. A listener is any callable that takes an event;
+its exceptions are logged and end nothing. No event is built when nobody listens. Every event has a JSON form.
 """
 
 from tactician.events.bus import EventBus, EventEmitter, EventListener

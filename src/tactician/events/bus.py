@@ -1,4 +1,4 @@
-"""The event bus: who listens, and how events reach the listeners."""
+"""Event bus: delivers events to listeners."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _logger = logging.getLogger("tactician.events")
 
 
 class EventBus:
-    """Passes events on to listeners, in the order in which they subscribed.
+    """Bus that delivers events to listeners, in the order in which they subscribed.
 
-    What a listener raises is logged by the logger `tactician.events`: the others still hear the event, and the run goes
-    on. A listener that was subscribed twice, here or at the parent, hears an event once.
+    Exceptions of a listener are logged by the logger `tactician.events`: the others still receive the event, and the
+    run goes on. A listener that was subscribed twice, here or at the parent, receives an event once.
 
     Args:
-        listeners: called with each event; `None` is nobody.
-        parent: a bus that hears each event first.
+        listeners: called with each event; `None` is ignored.
+        parent: a bus that receives each event first.
     """
 
     __slots__ = ("_listeners", "_parent")
@@ -33,7 +33,7 @@ class EventBus:
 
     @property
     def listeners(self) -> tuple[EventListener, ...]:
-        """All who hear an event, those of the parent first."""
+        """All listeners, those of the parent first."""
         if self._parent is None:
             return self._listeners
         above = self._parent.listeners
@@ -41,11 +41,11 @@ class EventBus:
 
     @property
     def is_observed(self) -> bool:
-        """Whether anybody listens. Nobody needs to build an event otherwise."""
+        """`True` if anybody listens. If not, callers need not build events."""
         return bool(self._listeners) or (self._parent is not None and self._parent.is_observed)
 
     def subscribe(self, listener: EventListener) -> Callable[[], None]:
-        """Add a listener. Return the function that removes it."""
+        """Add a listener, and return the function that removes it."""
         if listener not in self._listeners:
             self._listeners = (*self._listeners, listener)
 
@@ -54,12 +54,12 @@ class EventBus:
 
         return unsubscribe
 
-    def child(self, *listeners: EventListener | None) -> EventBus:
-        """Return a bus with more listeners, for a part of what happens here."""
+    def create_child(self, *listeners: EventListener | None) -> EventBus:
+        """Return a bus with further listeners, for a part of the work."""
         return EventBus(*listeners, parent=self)
 
     def emit(self, event: Event) -> None:
-        """Pass an event on to all listeners."""
+        """Deliver an event to all listeners."""
         for listener in self.listeners:
             try:
                 listener(event)
@@ -68,12 +68,12 @@ class EventBus:
 
 
 class EventEmitter:
-    """The events of one run, or of one request inside it, on their way to a bus.
+    """Emitter of the events of one run, or of one request inside it, to a bus.
 
     Args:
-        bus: where they go.
+        bus: the target of the events.
         run_id: the run.
-        path: the names of the runs that led there, outermost first.
+        path: the names of the runs around it and its own, outermost first.
         clock: the time of the events.
         parent_id: the id of the process or run around it, if there is one.
     """
@@ -96,31 +96,31 @@ class EventEmitter:
 
     @property
     def is_observed(self) -> bool:
-        """Whether anybody listens."""
+        """`True` if anybody listens."""
         return self.bus.is_observed
 
     def emit(self, kind: Callable[P, Event], /, *args: P.args, **fields: P.kwargs) -> None:
-        """Build an event of this run and pass it on. When nobody listens, build nothing.
+        """Build an event of this run and deliver it. When nobody listens, build nothing.
 
         Args:
             kind: the class of the event.
-            *args: none: fields of events have names.
-            **fields: the fields of the event, without those that the run gives.
+            *args: always empty: fields of events are keywords.
+            **fields: the fields of the event, without those of the run.
         """
         if self.bus.is_observed:
             build: Callable[..., Event] = kind  # P cannot say that events have these fields
             own = {"run_id": self.run_id, "parent_id": self.parent_id, "path": self.path}
             self.bus.emit(build(*args, **own, time=self.clock.time(), **fields))
 
-    def to(self, bus: EventBus) -> EventEmitter:
-        """Return an emitter for the same run whose events reach the listeners of another bus too."""
+    def with_bus(self, bus: EventBus) -> EventEmitter:
+        """Return an emitter for the same run whose events also reach another bus."""
         return EventEmitter(
             EventBus(*self.bus.listeners, parent=bus), self.run_id, self.path, self.clock, self.parent_id
         )
 
     @classmethod
     def __get_pydantic_core_schema__(cls, *_: object) -> object:
-        """Return a schema for `None` only: who listens is no part of what is stored."""
+        """Return a schema for `None` only: listeners are not stored."""
         from pydantic_core import core_schema
 
         return core_schema.none_schema()

@@ -26,13 +26,13 @@ _MAX_DEPTH = 100
 def event_to_json(event: Event) -> dict[str, JsonValue]:
     """Return an event as plain JSON values; `type` is the name of its class.
 
-    Every event has this form. An object that has no JSON form of its own becomes the text that `str` gives.
+    Every event has this form. An object without a JSON form becomes the text that `str` returns.
     """
     return {"type": event.type, **_encode_fields(event, 0)}
 
 
 def event_from_json(data: str | bytes | Mapping[str, object]) -> Event:
-    """Return the event of JSON text or values.
+    """Return the event in JSON text or values.
 
     Fields that can hold any object, such as the output of a run, are read as JSON values.
 
@@ -55,7 +55,7 @@ def event_from_json(data: str | bytes | Mapping[str, object]) -> Event:
 
 @singledispatch
 def encode(value: object, depth: int = 0) -> JsonValue:
-    """Return a value as plain JSON. Register the form of other classes with `encode.register`."""
+    """Return a value as plain JSON. Register further classes with `encode.register`."""
     if depth > _MAX_DEPTH:
         return "..."
     if is_dataclass(value) and not isinstance(value, type):
@@ -124,13 +124,13 @@ def _encode_model(value: object) -> JsonValue:
 
     try:
         plain = to_jsonable_python(value, fallback=_describe, bytes_mode="base64", inf_nan_mode="null")
-    except ValueError:  # what the model's own serialisers raise, and circles
+    except ValueError:  # errors of the model's own serialisers, and circular references
         return _describe(value)
     return encode(plain)
 
 
 def _encode_text(text: str) -> str:
-    """Return the text without lone surrogates, which no UTF-8 holds."""
+    """Return the text without lone surrogates, which UTF-8 cannot encode."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 

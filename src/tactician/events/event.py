@@ -1,4 +1,4 @@
-"""The base of all events."""
+"""Base class of all events."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ def new_id() -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """Something that happened in a run.
+    """Event of a run.
 
-    A subclass is a frozen dataclass. Its `type` is the name by which JSON refers to it, the class's name by default;
+    A subclass is a frozen dataclass. Its `type` is its name in JSON, the class's name by default;
     two event classes of different modules cannot share one.
 
     Attributes:
-        run_id: the id of the run; empty for what happens outside of runs, as in a router that is called directly.
+        run_id: the id of the run; empty outside of runs, as in a router that is called directly.
         parent_id: the id of the process or run around it, if there is one.
-        path: the names of the runs that led there, outermost first.
+        path: the names of the runs around it and its own, outermost first.
         id: a random id of the event.
-        time: when the event happened, in seconds since the epoch.
+        time: the time of the event, in seconds since the epoch.
     """
 
     type: ClassVar[str] = "Event"
@@ -57,4 +57,4 @@ def _register(kind: type[Event]) -> None:
     if (known.__module__, known.__qualname__) != (kind.__module__, kind.__qualname__):
         problem = f"{known.__module__} defines an event of this name already; set `type = ...` to another name"
         raise DeclarationError(f"{kind.__module__}.{kind.__qualname__}", [problem])
-    _types[kind.type] = kind  # a dataclass with slots is made twice
+    _types[kind.type] = kind  # a dataclass with slots is created twice

@@ -1,4 +1,4 @@
-"""Events in a file, one JSON object a line."""
+"""Event log: a file with one JSON object per line."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _MAX_LINE = 64 * 1024 * 1024
 
 
 class EventLog:
-    """A listener that appends each event to a file: `Platform(on_event=EventLog("events.jsonl"))`.
+    """Listener that appends each event to a file: `Platform(on_event=EventLog("events.jsonl"))`.
 
-    Only the owner may read a file that it makes. Close it in the end, or use it as `with`.
+    Only the owner may read a file that it creates. Close the log at the end, or use it in a `with` statement.
 
     Args:
-        path: the file; its folder has to exist.
+        path: the file; its folder must exist.
 
     Raises:
         OSError: when the file cannot be written.
@@ -53,7 +53,7 @@ class EventLog:
 
 
 def read_event_log(path: str | Path) -> Iterator[Event]:
-    """Read the events of a log, oldest first. A last line that was not written to its end is left out.
+    """Return the events of a log, oldest first. An incomplete last line is left out.
 
     Raises:
         OSError: when the file cannot be read.

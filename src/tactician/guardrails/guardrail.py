@@ -10,7 +10,7 @@ from typing import ClassVar, Generic, Literal, TypeAlias, TypeVar
 from tactician.errors import DeclarationError
 from tactician.guardrails.callables import GuardrailCallable
 from tactician.guardrails.result import GuardrailResult
-from tactician.llm import Message, ToolCall, text_of
+from tactician.llm import Message, ToolCall, join_text
 from tactician.runs import RunContext
 from tactician.text import describe_error
 
@@ -125,7 +125,7 @@ class InputGuardrail(Guardrail[CheckedInput]):
 
     def select_arguments(self, value: CheckedInput) -> tuple[object, ...]:
         """Return the text, one line for each message."""
-        return (text_of(value.conversation if self.settings.whole_conversation else value.new),)
+        return (join_text(value.conversation if self.settings.whole_conversation else value.new),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Every call to a language model: messages, requests, wire formats, providers and the embedded model."""
+"""Calls to language models: messages, requests, wire formats, providers and the embedded model."""
 
 from tactician.llm.catalog import (
     MediaModelSource,
@@ -6,9 +6,9 @@ from tactician.llm.catalog import (
     ModelLike,
     ModelSource,
     OneModel,
-    default_models,
-    media_source_of,
-    source_of,
+    as_media_source,
+    as_model_source,
+    load_default_models,
 )
 from tactician.llm.embedded import INSTALL_HINT as LOCAL_INSTALL_HINT
 from tactician.llm.embedded import EmbeddedModel
@@ -39,12 +39,12 @@ from tactician.llm.messages import (
     ToolResult,
     UserMessage,
     UserPart,
+    format_with_reasoning,
+    join_text,
     messages_from_data,
     messages_from_json,
     messages_to_data,
     messages_to_json,
-    text_of,
-    text_with_reasoning,
 )
 from tactician.llm.model import (
     Delta,
@@ -86,8 +86,8 @@ from tactician.llm.routing import (
     RoutedModel,
     format_full_name,
 )
-from tactician.llm.schema import closed, is_strict
-from tactician.llm.usage import NO_USAGE, ModelPrice, Usage, UsageTally, cost_of, price_for
+from tactician.llm.schema import close_schema, is_strict
+from tactician.llm.usage import NO_USAGE, ModelPrice, Usage, UsageTally, calculate_cost, find_price
 
 __all__ = [
     "SystemMessage",
@@ -107,7 +107,7 @@ __all__ = [
     "messages_to_data",
     "messages_to_json",
     "messages_from_json",
-    "text_of",
+    "join_text",
     "LlmOptions",
     "NO_OPTIONS",
     "RoutingOptions",
@@ -122,8 +122,8 @@ __all__ = [
     "NO_USAGE",
     "UsageTally",
     "ModelPrice",
-    "price_for",
-    "cost_of",
+    "find_price",
+    "calculate_cost",
     "Features",
     "FinishReason",
     "Delta",
@@ -134,11 +134,11 @@ __all__ = [
     "ModelSource",
     "ModelLike",
     "ModelCatalog",
-    "default_models",
+    "load_default_models",
     "ModelEntry",
     "OneModel",
-    "source_of",
-    "media_source_of",
+    "as_model_source",
+    "as_media_source",
     "MODEL_VARIABLE",
     "http_session",
     "ModelRouter",
@@ -177,9 +177,9 @@ __all__ = [
     "parse_instances",
     "ModelProfile",
     "ModelProfiles",
-    "text_with_reasoning",
+    "format_with_reasoning",
     "adapt_request",
-    "closed",
+    "close_schema",
     "is_strict",
     "RequestRouted",
     "RequestDelayed",

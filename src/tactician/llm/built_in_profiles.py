@@ -1,7 +1,7 @@
 """Built-in model profiles: parameters that the models of each provider take, as of November 2026.
 
-Sources: the providers' references and guides, as named beside the rows; xAI's list was tried out against its API
-(NousResearch/hermes-agent, pull request 23435). What is not here is sent as it was asked for.
+Sources: the providers' references and guides, as named beside the rows; xAI's list was tested against its API
+(NousResearch/hermes-agent, pull request 23435). Parameters that are not listed here are sent as requested.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _MISTRAL: Rows = {
     "codestral*": {"images": False},
 }
 
-# xAI: "Reasoning". Grok 4 reasons, and refuses to be told how long.
+# xAI: "Reasoning". Grok 4 reasons, and refuses an effort.
 _GROK: Rows = {
     "grok-3*": {"images": False},
     "grok-code*": {"images": False},
@@ -72,7 +72,7 @@ _GROK: Rows = {
     "grok-4.3*": {"reasoning_effort": ("low", "medium", "high")},
 }
 
-# DeepSeek: "Thinking mode". While it thinks, it refuses to be made to call a tool.
+# DeepSeek: "Thinking mode". While thinking, the model refuses a forced tool call.
 _THINKS = {"replay_reasoning": True, "forced_tools": False}
 _DEEPSEEK: Rows = {
     "deepseek-reasoner*": _THINKS,
@@ -87,7 +87,7 @@ _DEEPSEEK: Rows = {
 # model made the call.
 _UNSIGNED = {"extra_content": {"google": {"thought_signature": "skip_thought_signature_validator"}}}
 
-# Google: "OpenAI compatibility", thinking. Only these models can be told how long; 2.5 Pro cannot be told not to.
+# Google: "OpenAI compatibility", thinking. Only these models take an effort; 2.5 Pro cannot turn thinking off.
 _GEMINI: Rows = {
     "gemini-2.0-flash-thinking*": {"reasoning_effort": ("low", "medium", "high")},
     "gemini-2.5-pro*": {"reasoning_effort": ("low", "medium", "high")},
@@ -98,7 +98,7 @@ _GEMINI: Rows = {
 
 # Anthropic: "Models overview", "Thinking", "Structured outputs", "Code execution tool", and the pages "What's new in
 # Claude ..." of each model. Models from 4.7 on refuse sampling, think as they see fit and keep that to themselves
-# unless they are asked: the provider's dialect says so. These are the models before, and those that differ again.
+# unless requested: the provider's dialect says so. These are the models before, and those that differ again.
 _SAMPLES: Mapping[str, object] = {"temperature": True, "top_k": True, "thinking_display": ""}
 _SMALL: Mapping[str, object] = {
     **_SAMPLES,

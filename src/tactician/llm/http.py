@@ -41,12 +41,12 @@ _BY_STATUS: dict[int, type[ModelError]] = {
     529: RateLimitError,
 }
 _SHORTEST_KEY = 8
-# Everybody may see these; any other header may be the one that carries a key, as providers of one's own name it.
+# These headers are public; any other may carry a key, because custom providers choose the name.
 _PUBLIC_HEADERS = frozenset({"content-type", "accept", "user-agent", "anthropic-version", "anthropic-beta"})
 _SECRET_PARAMETER = re.compile(r"key|token|secret|sig|code|auth|password", re.IGNORECASE)
-# How providers say it, where the error's code does not.
+# Phrases of providers, for errors whose code does not tell.
 _TOO_LONG = re.compile(r"context.?length|exceed.context|context window|prompt is too long", re.IGNORECASE)
-# Whose thinking it is, OpenAI says with a code, and Anthropic and Google in words only.
+# OpenAI reports foreign thinking with a code, Anthropic and Google in words only.
 _NOT_OURS = re.compile(
     r"invalid_encrypted_content|invalid .?signature.? in .?thinking.? block|thought.?signature", re.IGNORECASE
 )
@@ -55,7 +55,7 @@ _sessions: dict[asyncio.AbstractEventLoop, tuple[ClientSession, AsyncGenerator[C
 
 @dataclass(frozen=True, slots=True)
 class FormField:
-    """One field of a form; with a `filename`, a file of the `media_type`."""
+    """Field of a form; with a `filename`, a file of the `media_type`."""
 
     name: str
     value: str | bytes = field(repr=False)
@@ -64,10 +64,10 @@ class FormField:
 
 
 async def session() -> ClientSession:
-    """The session of the running event loop. It is closed when the loop shuts down."""
+    """Return the session of the running event loop. It is closed when the loop shuts down."""
     current = _sessions.get(loop := asyncio.get_running_loop())
     if current is None:
-        # A loop closes every suspended async generator before it ends: so nobody has to close the session.
+        # A loop closes every suspended async generator before it ends, so no caller has to close the session.
         keeper = _session_until_shutdown(loop)
         current = _sessions[loop] = (await anext(keeper), keeper)
     return current[0]
@@ -91,7 +91,7 @@ def post_json(
     """Post a JSON body and return the JSON answer; `seconds` limits the whole exchange.
 
     Raises:
-        ModelError: of the kind that fits the failure.
+        ModelError: of the class that matches the failure.
     """
     return _exchange(url, to_json(body), headers, seconds, model)
 
@@ -102,7 +102,7 @@ async def post_form(
     """Post a form (RFC 7578) and return the JSON answer; `seconds` limits the whole exchange.
 
     Raises:
-        ModelError: of the kind that fits the failure.
+        ModelError: of the class that matches the failure.
     """
     from aiohttp import FormData
 
@@ -137,7 +137,7 @@ async def post_stream(
     """Post a JSON body and yield the bytes of the answer; `seconds` limits each wait.
 
     Raises:
-        ModelError: of the kind that fits the failure.
+        ModelError: of the class that matches the failure.
     """
     limits = _limit_waits(seconds)
     try:
@@ -168,7 +168,7 @@ def _limit_waits(seconds: float) -> ClientTimeout:
 
 
 def _find_transport_error(error: Exception, url: str, seconds: float, model: str) -> ModelError | None:
-    """Return the typed error for a failure on the way; `None` for any other."""
+    """Return the typed error for a transport failure, or `None` for any other exception."""
     from aiohttp import ClientError
 
     if isinstance(error, TimeoutError):
@@ -178,15 +178,15 @@ def _find_transport_error(error: Exception, url: str, seconds: float, model: str
     return None
 
 
-def error_kind(status: int) -> type[ModelError]:
-    """The error that a status of 300 or more stands for."""
+def find_error_class(status: int) -> type[ModelError]:
+    """Return the error class for a status of 300 or more."""
     return _BY_STATUS.get(status, ModelServerError if status >= 500 else ModelRequestError)
 
 
 def _error(response: ClientResponse, content: bytes, sent: Mapping[str, str], url: str, model: str) -> ModelError:
     status, headers = response.status, response.headers
     message, code = _explanation(_without_secrets(content, sent, url))
-    kind = error_kind(status)
+    kind = find_error_class(status)
     if kind is ModelRequestError and _TOO_LONG.search(f"{code} {message}"):
         kind = ContextLengthError
     if kind is ModelRequestError and _NOT_OURS.search(f"{code} {message}"):
@@ -225,7 +225,7 @@ def _excerpt(content: bytes) -> str:
 
 
 def _without_secrets(content: bytes, headers: Mapping[str, str], url: str) -> bytes:
-    """An answer without the keys that were sent, in headers or in the query: a provider may quote them."""
+    """Return an answer without the keys that were sent in headers or the query: a provider may quote them."""
     secrets = [value.rpartition(" ")[2] for name, value in headers.items() if name.lower() not in _PUBLIC_HEADERS]
     secrets += [value for name, value in parse_qsl(urlsplit(url).query) if _SECRET_PARAMETER.search(name)]
     for secret in secrets:

@@ -1,4 +1,4 @@
-"""Images from words: OpenAI's `POST /images/generations` and `POST /images/edits`.
+"""Image generation: OpenAI's `POST /images/generations` and `POST /images/edits`.
 
 Source: the OpenAI API reference, "Create image" and "Create image edit"; Azure OpenAI's REST API reference.
 """
@@ -15,10 +15,10 @@ from urllib.parse import quote
 from tactician.errors import MalformedResponseError, ModelRequestError, UnsupportedFeatureError
 from tactician.llm.http import FormField, post_form, post_json
 from tactician.llm.messages import Image
-from tactician.llm.provider_access import ProviderAccess, check_serves
+from tactician.llm.provider_access import ProviderAccess, check_provider_kind
 from tactician.llm.remote import Endpoint
 from tactician.llm.usage import NO_PRICES, NO_USAGE, ModelPrice, Usage
-from tactician.llm.wire import count
+from tactician.llm.wire import expect_count
 
 DEFAULT_IMAGE_MODEL = "gpt-image-2.5-sunburst"
 DEFAULT_EDIT_MODEL = DEFAULT_IMAGE_MODEL
@@ -34,7 +34,7 @@ _QUALITIES = {"standard": "auto", "hd": "high"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageOptions:
-    """Options for calls of image models. Everything left `None` is the model's own default.
+    """Options for calls of image models. `None` means the model's own default.
 
     Attributes:
         timeout: seconds for the request.
@@ -48,30 +48,30 @@ NO_IMAGE_OPTIONS = ImageOptions()
 
 @dataclass(frozen=True, slots=True)
 class GeneratedImages:
-    """Images that an image model made.
+    """Images that an image model generated.
 
     Attributes:
         model: the full name of the model.
-        usage: the tokens that they took, where the provider counts images in tokens.
+        usage: the tokens of the images, where the provider counts images in tokens.
     """
 
     images: tuple[Image, ...] = field(repr=False)
     model: str
     usage: Usage = NO_USAGE
 
-    def signed(self, model: str, price: ModelPrice | None = None) -> GeneratedImages:
-        """Return the same with a usage that says whose it is; itself where it says so already."""
-        usage = self.usage.signed(model, price)
+    def attribute_to(self, model: str, price: ModelPrice | None = None) -> GeneratedImages:
+        """Return a copy whose usage names the model, or this object if its usage already does."""
+        usage = self.usage.attribute_to(model, price)
         return self if usage is self.usage else replace(self, usage=usage)
 
 
 @runtime_checkable
 class ImageModel(Protocol):
-    """Model that makes images."""
+    """Model that generates images."""
 
     @property
     def name(self) -> str:
-        """The full name, for example `openai:dall-e-3`."""
+        """Full name, for example `openai:dall-e-3`."""
         ...
 
     async def generate(
@@ -83,30 +83,30 @@ class ImageModel(Protocol):
         n: int = 1,
         options: ImageOptions = NO_IMAGE_OPTIONS,
     ) -> GeneratedImages:
-        """Make `n` images of what the prompt says; `size` is width x height in pixels.
+        """Generate `n` images from the prompt; `size` is width x height in pixels.
 
         Raises:
-            ModelError: of the kind that fits the failure.
+            ModelError: of the class that matches the failure.
         """
         ...
 
     async def edit(
         self, image: Image, prompt: str, *, mask: Image | None = None, options: ImageOptions = NO_IMAGE_OPTIONS
     ) -> GeneratedImages:
-        """Change the image as the prompt says; only where the `mask` is transparent, when there is one.
+        """Edit the image as the prompt says, only where the `mask` is transparent, if there is one.
 
         Raises:
-            ModelError: of the kind that fits the failure.
+            ModelError: of the class that matches the failure.
         """
         ...
 
 
 class RemoteImageModel(ImageModel):
-    """One image model at one endpoint. `{model}` in the endpoint's URL stands for the model's name.
+    """Image model at one endpoint. `{model}` in the endpoint's URL stands for the model's name.
 
     Args:
-        endpoint: where new images are made.
-        edit_url: the URL for edits; `None` where there are none.
+        endpoint: the endpoint for new images.
+        edit_url: the URL for edits; `None` if the provider edits no images.
         edit_model: the model for edits: `model` itself, or the default one for DALL-E 3, which cannot edit.
     """
 
@@ -125,23 +125,23 @@ class RemoteImageModel(ImageModel):
         self._edit_url = edit_url
 
     @classmethod
-    def at(
+    def at_provider(
         cls,
         access: ProviderAccess,
         model: str = DEFAULT_IMAGE_MODEL,
         *,
         prices: Mapping[str, ModelPrice] = NO_PRICES,
     ) -> Self:
-        """Return a model at a provider: openai, azure-openai, or one like openai. Azure edits no images.
+        """Return a model at a provider: openai, azure-openai, or a compatible one. Azure edits no images.
 
         Raises:
             ConfigurationError: when the provider has no images, or its address or API version is missing.
-            UnsupportedFeatureError: when a specification declares none.
+            UnsupportedFeatureError: when a custom specification does not declare images.
         """
         azure = access.provider.name == "azure-openai"
-        check_serves(access.provider.name, "images", IMAGE_PROVIDERS)
+        check_provider_kind(access.provider.name, "images", IMAGE_PROVIDERS)
         path = f"/openai/deployments/{{model}}{_GENERATIONS}" if azure else f"/v1{_GENERATIONS}"
-        endpoint = access.media_endpoint(
+        endpoint = access.create_media_endpoint(
             path, feature="image_generation", endpoint="images_generations", versioned=azure, prices=prices
         )
         edits = endpoint.url.removesuffix(_GENERATIONS) + _EDITS if endpoint.url.endswith(_GENERATIONS) else None
@@ -152,7 +152,7 @@ class RemoteImageModel(ImageModel):
 
     @property
     def name(self) -> str:
-        """The endpoint's name and the model's, for example `openai:dall-e-3`."""
+        """Name of the endpoint and the model, for example `openai:dall-e-3`."""
         return f"{self.endpoint.name}:{self.model}"
 
     async def generate(
@@ -164,17 +164,17 @@ class RemoteImageModel(ImageModel):
         n: int = 1,
         options: ImageOptions = NO_IMAGE_OPTIONS,
     ) -> GeneratedImages:
-        """Make `n` images of what the prompt says.
+        """Generate `n` images from the prompt.
 
         Args:
-            prompt: what to show.
-            size: width x height in pixels; which ones there are depends on the model.
-            quality: `"standard"` or `"hd"`, or a word of the model's own, such as `"low"`.
-            n: how many; DALL-E 3 makes one at a time.
-            options: how the model is called.
+            prompt: a description of the image.
+            size: width x height in pixels; the choices depend on the model.
+            quality: `"standard"` or `"hd"`, or a value of the model's own, such as `"low"`.
+            n: the number of images; DALL-E 3 generates one at a time.
+            options: options of the call.
 
         Raises:
-            ModelError: of the kind that fits the failure.
+            ModelError: of the class that matches the failure.
         """
         self._check_prompt(prompt)
         if n < 1 or (n > 1 and self.model == "dall-e-3"):
@@ -193,12 +193,12 @@ class RemoteImageModel(ImageModel):
     async def edit(
         self, image: Image, prompt: str, *, mask: Image | None = None, options: ImageOptions = NO_IMAGE_OPTIONS
     ) -> GeneratedImages:
-        """Change the image as the prompt says; only where the `mask` is transparent, when there is one.
+        """Edit the image as the prompt says, only where the `mask` is transparent, if there is one.
 
         Raises:
             UnsupportedFeatureError: when the endpoint edits no images.
-            ModelRequestError: when an image is not given as bytes.
-            ModelError: of the kind that fits any other failure.
+            ModelRequestError: when an image has no inline bytes.
+            ModelError: of the class that matches any other failure.
         """
         if self._edit_url is None:
             raise UnsupportedFeatureError(self.endpoint.name, "image_editing", _MAKES_ONLY, model=self.name)
@@ -241,7 +241,7 @@ class RemoteImageModel(ImageModel):
             message = f"{self.name}: the answer holds no pictures ({error!r}): {str(body)[:300]}"
             raise MalformedResponseError(message, model=self.name) from error
         name = f"{self.endpoint.name}:{model}"
-        return GeneratedImages(images, name, usage.signed(name, self.endpoint.price(model)))
+        return GeneratedImages(images, name, usage.attribute_to(name, self.endpoint.find_price(model)))
 
 
 def _image(item: dict[str, object], media_type: str) -> Image:
@@ -256,4 +256,4 @@ def _image(item: dict[str, object], media_type: str) -> Image:
 def _usage(usage: object) -> Usage:
     if not isinstance(usage, dict):
         return Usage(requests=1)
-    return Usage(count(usage.get("input_tokens")), count(usage.get("output_tokens")), requests=1)
+    return Usage(expect_count(usage.get("input_tokens")), expect_count(usage.get("output_tokens")), requests=1)

@@ -1,4 +1,4 @@
-"""An instance: an endpoint, the models that it serves, and the limits that hold there."""
+"""Instances: an endpoint, the models that it serves, and its limits."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from tactician.llm.usage import ModelPrice
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """An endpoint and the models that it serves.
+    """Endpoint and the models that it serves.
 
     Attributes:
-        access: its provider, address and key.
-        rate_limits: requests per second, by model; `"*"` is for all others.
+        access: the provider, address and key.
+        rate_limits: requests per second, by model; `"*"` means all others.
         token_limits: tokens per second, likewise.
-        concurrencies: how many calls may be under way at once, likewise.
-        kinds: the kinds of models whose names do not tell them.
-        profiles: what is known of models.
-        prices: prices of one's own.
+        concurrencies: how many calls may run at once, likewise.
+        kinds: the kinds of models whose names do not imply them.
+        profiles: the model profiles.
+        prices: custom prices.
     """
 
     access: ProviderAccess = field(repr=False)
@@ -41,55 +41,55 @@ class Instance:
 
     @property
     def id(self) -> str:
-        """The name before the colon of `instance:model`."""
+        """Name before the colon of `instance:model`."""
         return self.access.name
 
     @property
     def provider(self) -> str:
-        """The provider's name."""
+        """Name of the provider."""
         return self.access.provider.name
 
     @property
     def endpoint(self) -> Endpoint:
-        """The endpoint of a model of which nothing is known."""
-        return self.access.chat_endpoint("", self.profiles, self.prices)
+        """Endpoint of a model without a profile."""
+        return self.access.create_chat_endpoint("", self.profiles, self.prices)
 
-    def model(self, name: str) -> RemoteModel:
-        """Return one of the models."""
-        return RemoteModel(name, self.access.chat_endpoint(name, self.profiles, self.prices))
+    def create_model(self, name: str) -> RemoteModel:
+        """Return a chat model of the instance."""
+        return RemoteModel(name, self.access.create_chat_endpoint(name, self.profiles, self.prices))
 
-    def rate_limit(self, model: str) -> float | None:
-        """Return the requests per second for a model; `None` where only the general limit holds."""
+    def find_rate_limit(self, model: str) -> float | None:
+        """Return the requests per second for a model, or `None` if only the general limit applies."""
         return self.rate_limits.get(model, self.rate_limits.get("*"))
 
-    def token_limit(self, model: str) -> float | None:
-        """Return the tokens per second for a model; `None` where only the general limit holds."""
+    def find_token_limit(self, model: str) -> float | None:
+        """Return the tokens per second for a model, or `None` if only the general limit applies."""
         return self.token_limits.get(model, self.token_limits.get("*"))
 
-    def concurrency(self, model: str) -> int | None:
-        """Return how many calls of a model may be under way; `None` where only the general limit holds."""
+    def find_concurrency(self, model: str) -> int | None:
+        """Return how many calls of a model may run at once, or `None` if only the general limit applies."""
         return self.concurrencies.get(model, self.concurrencies.get("*"))
 
-    def kind_of(self, model: str) -> KindName:
-        """Return the kind of a model: what the entry says, else what the name tells if the provider serves that."""
+    def find_kind(self, model: str) -> KindName:
+        """Return the kind of a model: that of the entry, else that of the name if the provider serves it."""
         if (kind := self.kinds.get(model, self.kinds.get("*"))) is not None:
             return kind
         guessed = guess_kind(model)
         try:
-            self.serve(model, guessed)
+            self.create_model_of_kind(model, guessed)
         except (ConfigurationError, UnsupportedFeatureError):
             return "chat"
         return guessed
 
-    def serve(self, model: str, kind: KindName) -> LanguageModel | EmbeddingModel | ImageModel:
-        """Return one of the models, as one of this kind.
+    def create_model_of_kind(self, model: str, kind: KindName) -> LanguageModel | EmbeddingModel | ImageModel:
+        """Return a model of this kind.
 
         Raises:
-            ConfigurationError: when the provider serves none of the kind.
-            UnsupportedFeatureError: when a specification declares none.
+            ConfigurationError: when the provider serves no models of the kind.
+            UnsupportedFeatureError: when a custom specification does not declare such models.
         """
         if kind == "embeddings":
-            return RemoteEmbeddingModel.at(self.access, model, prices=self.prices)
+            return RemoteEmbeddingModel.at_provider(self.access, model, prices=self.prices)
         if kind == "images":
-            return RemoteImageModel.at(self.access, model, prices=self.prices)
-        return self.model(model)
+            return RemoteImageModel.at_provider(self.access, model, prices=self.prices)
+        return self.create_model(model)

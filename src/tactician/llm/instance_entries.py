@@ -1,4 +1,4 @@
-"""Instances, read from the entries of `LLM_INSTANCES`. Every mistake is collected, and none shows a possible key."""
+"""Parsing of the entries of `LLM_INSTANCES`. Every mistake is collected, and no message shows a possible key."""
 
 from __future__ import annotations
 
@@ -23,41 +23,41 @@ Raw: TypeAlias = Mapping[str, Data]
 
 
 class Mistakes:
-    """The mistakes in one entry of the list, each with the instance and the field."""
+    """Collector of the mistakes in one entry of the list, each with the instance and the field."""
 
     def __init__(self, problems: Problems, entry: Raw, place: int) -> None:
         self.count = 0
         self._problems = problems
-        self._label = id_of(entry) or f"entry {place}"
+        self._label = read_id(entry) or f"entry {place}"
         self._unset: set[str | int] = set()
 
     def add(self, message: str, *path: str | int) -> None:
-        """Add a mistake in a field; where the field lacks a variable, that is said already."""
+        """Add a mistake in a field, unless the field's variable is not set, which is a mistake already."""
         if path[0] not in self._unset:
             self._problems.add(message, *path, file=self._label)
             self.count += 1
 
     def include(self, error: DocumentError, field: str) -> None:
-        """Add the mistakes in what a field holds."""
+        """Add the mistakes of a nested document in a field."""
         if field not in self._unset:
             self._problems.include(error, self._label)
             self.count += 1
 
     def add_unset(self, variable: str, *path: str | int) -> None:
-        """Add an environment variable that a field needs."""
+        """Add an environment variable that a field needs and that is not set."""
         message = f"the environment variable {variable} is not set; set it, or write the value"
         self._problems.add(message, *path, file=self._label)
         self._unset.add(path[0])
         self.count += 1
 
 
-def id_of(entry: Raw) -> str:
-    """Return the id of the instance; empty when there is none."""
+def read_id(entry: Raw) -> str:
+    """Return the id of the instance, or an empty string."""
     return identity.strip() if isinstance(identity := entry.get("id"), str) else ""
 
 
 def is_wanted(raw: Raw, environment: Mapping[str, str], providers: frozenset[str] | None, mistakes: Mistakes) -> bool:
-    """Tell whether the entry is enabled, and so is its provider."""
+    """Return whether the entry and its provider are enabled."""
     enabled = resolve_variables(raw.get("enabled", True), environment)
     if isinstance(enabled, str):
         enabled = _TRUTHS.get(enabled.strip().lower(), enabled)
@@ -71,7 +71,7 @@ def is_wanted(raw: Raw, environment: Mapping[str, str], providers: frozenset[str
 def resolve_variables(
     value: Data, environment: Mapping[str, str], mistakes: Mistakes | None = None, *path: str | int
 ) -> Data:
-    """Return data with environment variables in the place of `${NAME}`, in every value."""
+    """Return the data with environment variables in place of `${NAME}`, in every value."""
 
     def replace_variable(variable: Variable) -> str:
         if not variable.name:
@@ -90,7 +90,7 @@ def resolve_variables(
 
 
 def read_entry(raw: Raw, mistakes: Mistakes) -> Instance | None:
-    """Return the instance, or `None` when something is wrong with it."""
+    """Return the instance, or `None` if the entry has mistakes."""
     identity = _text(raw, "id", mistakes, "name the instance")
     if identity in _RESERVED:
         mistakes.add(f'"{identity}:..." names something else already; give the instance another id', "id")
@@ -116,14 +116,14 @@ def read_entry(raw: Raw, mistakes: Mistakes) -> Instance | None:
 def _serves_its_kinds(instance: Instance, mistakes: Mistakes) -> bool:
     for model, kind in instance.kinds.items():
         try:
-            instance.serve(model, kind)
+            instance.create_model_of_kind(model, kind)
         except (ConfigurationError, UnsupportedFeatureError) as error:
             mistakes.add(str(error), "kinds", model)
     return not mistakes.count
 
 
 def _text(raw: Raw, name: str, mistakes: Mistakes, remedy: str) -> str:
-    """A text that has to be there; empty when it is not."""
+    """Return a required text, or an empty string if it is missing."""
     value = raw.get(name)
     if value is None or value == "":
         mistakes.add(f"is missing; {remedy}", name)
@@ -192,7 +192,7 @@ def _kinds(raw: Raw, models: tuple[str, ...], mistakes: Mistakes) -> dict[str, K
 def _by_model(
     raw: Raw, name: str, noun: str, form: str, models: tuple[str, ...], mistakes: Mistakes
 ) -> Iterator[tuple[str, Data]]:
-    """Yield what a field says of each of the models, and of all others under `"*"`."""
+    """Yield the value of a field for each of the models, and for all others under `"*"`."""
     value = raw.get(name) or {}
     if not isinstance(value, dict):
         mistakes.add(f"is not an object; write {form}", name)
@@ -223,7 +223,7 @@ def _provider(raw: Raw, mistakes: Mistakes) -> Provider | None:
 
 
 def _in_format(raw: Raw, provider: Provider, mistakes: Mistakes) -> Provider:
-    """The provider in the format that the entry names."""
+    """Return the provider in the format that the entry names."""
     spoken = {one.wire.name: one for one in (provider.elsewhere, provider) if one is not None}
     name = raw["apiFormat"]
     if not isinstance(name, str) or name not in spoken:
@@ -236,10 +236,10 @@ def _custom(raw: Raw, mistakes: Mistakes) -> Provider | None:
     if raw.get("custom") is None:
         mistakes.add("is missing; describe the provider: apiFormat, auth and endpoints", "custom")
         return None
-    from tactician.llm.custom import custom_provider  # its pydantic models take a while to build
+    from tactician.llm.custom import parse_custom_provider  # its pydantic models take a while to build
 
     try:
-        return custom_provider(raw["custom"])
+        return parse_custom_provider(raw["custom"])
     except DocumentError as error:
         mistakes.include(error, "custom")
         return None
@@ -266,5 +266,5 @@ def _key(raw: Raw, provider: Provider | None, url: str, mistakes: Mistakes) -> s
 
 
 def _needs_key(provider: Provider, url: str) -> bool:
-    """Servers of one's own may need none."""
+    """Return whether the provider needs a key. A custom server may need none."""
     return provider.needs_api_version or (provider.key_variable is not None and provider.is_home(url))

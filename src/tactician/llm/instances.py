@@ -1,4 +1,4 @@
-"""Instances: the endpoints that a deployment configures, in the JSON of `LLM_INSTANCES` or in `tactician.toml`."""
+"""Instances of a configuration, from the JSON of `LLM_INSTANCES` or from `tactician.toml`."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from tactician.llm.instance import Instance
 from tactician.llm.instance_entries import (
     KNOWN_PROVIDERS,
     Mistakes,
-    id_of,
     is_wanted,
     read_entry,
+    read_id,
     resolve_variables,
 )
 from tactician.llm.model_profiles import BUILT_IN_PROFILES, ModelProfiles
-from tactician.llm.provider_access import INSTANCES_VARIABLE, PROVIDERS_VARIABLE, enabled_providers
+from tactician.llm.provider_access import INSTANCES_VARIABLE, PROVIDERS_VARIABLE, list_enabled_providers
 from tactician.llm.usage import NO_PRICES, ModelPrice
 
 _SUBJECT = f"{INSTANCES_VARIABLE} is not valid"
@@ -37,7 +37,7 @@ def find_instances(
     """Return the enabled instances of `LLM_INSTANCES`, else of `[[models.instances]]`.
 
     Raises:
-        ConfigurationError: with every mistake in the list. No message holds a key.
+        ConfigurationError: with every mistake in the list. No message contains a key.
     """
     if text := environment.get(INSTANCES_VARIABLE):
         return parse_instances(text, environment, profiles, prices)
@@ -45,7 +45,7 @@ def find_instances(
     return _read_instances(entries, environment, profiles, prices, "[[models.instances]] is not valid")
 
 
-def own_prices(settings: ModelSettings) -> dict[str, ModelPrice]:
+def parse_prices(settings: ModelSettings) -> dict[str, ModelPrice]:
     """Return the prices of `[models.prices]`."""
     return {name: ModelPrice(**price.model_dump()) for name, price in settings.prices.items()}
 
@@ -56,12 +56,12 @@ def parse_instances(
     profiles: ModelProfiles = BUILT_IN_PROFILES,
     prices: Mapping[str, ModelPrice] = NO_PRICES,
 ) -> tuple[Instance, ...]:
-    """Return the enabled instances in a JSON list; `ENABLED_PROVIDERS` names the only providers that are.
+    """Return the enabled instances in a JSON list; `ENABLED_PROVIDERS`, if set, limits the providers.
 
-    `${NAME}` in any value stands for an environment variable. What is not enabled may be incomplete.
+    `${NAME}` in any value stands for an environment variable. Disabled entries may be incomplete.
 
     Raises:
-        ConfigurationError: with every mistake in the list. No message holds a key.
+        ConfigurationError: with every mistake in the list. No message contains a key.
     """
     return _read_instances(_list_entries(text), environment, profiles, prices, _SUBJECT)
 
@@ -73,7 +73,7 @@ def _read_instances(
     prices: Mapping[str, ModelPrice],
     subject: str,
 ) -> tuple[Instance, ...]:
-    problems, providers = Problems(), enabled_providers(environment)
+    problems, providers = Problems(), list_enabled_providers(environment)
     for name in sorted((providers or frozenset()) - {*KNOWN_PROVIDERS}):
         message = f"there is no provider {name!r}; known are {', '.join(KNOWN_PROVIDERS)}"
         problems.add(message, file=PROVIDERS_VARIABLE)
@@ -83,7 +83,7 @@ def _read_instances(
         mistakes = Mistakes(problems, raw, place)
         if is_wanted(raw, environment, providers, mistakes):
             entry = {name: resolve_variables(value, environment, mistakes, name) for name, value in raw.items()}
-            ids.append(id_of(entry))
+            ids.append(read_id(entry))
             if (instance := read_entry(entry, mistakes)) is not None:
                 instances.append(replace(instance, profiles=profiles, prices=prices))
     for name in sorted({one for one in ids if one and ids.count(one) > 1}):

@@ -1,4 +1,4 @@
-"""What is said in a conversation with a model: messages, made of parts.
+"""Messages of a conversation with a model, made of parts.
 
 All of them are frozen, slotted dataclasses. They are built without validation (the hot path), and
 `messages_to_json` / `messages_from_json` validate and serialise them where data crosses a border.
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A piece of plain text."""
+    """Plain text."""
 
     text: str
     kind: Literal["text"] = "text"
@@ -30,7 +30,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A picture: either a `url` that the provider fetches, or base64 `data` with its `media_type`."""
+    """Image: either a `url` that the provider fetches, or base64 `data` with its `media_type`."""
 
     url: str | None = None
     data: str | None = field(default=None, repr=False)
@@ -39,15 +39,15 @@ class Image:
 
     @classmethod
     def from_bytes(cls, content: bytes, media_type: str = "image/png") -> Image:
-        """A picture from its bytes."""
+        """Create an image from its bytes."""
         return cls(data=base64.b64encode(content).decode("ascii"), media_type=media_type)
 
     @classmethod
     def from_path(cls, path: str | Path) -> Image:
-        """A picture from a file; the media type follows from the file's name.
+        """Create an image from a file; the media type follows from the file's name.
 
         Raises:
-            ValueError: when the name does not tell which kind of picture it is.
+            ValueError: when the name does not imply a type of image.
         """
         media_type, _ = mimetypes.guess_type(str(path))
         if media_type is None or not media_type.startswith("image/"):
@@ -56,13 +56,13 @@ class Image:
 
     @property
     def location(self) -> str:
-        """The URL, or a `data:` URL for inline bytes."""
+        """URL, or a `data:` URL for inline bytes."""
         return self.url if self.url is not None else f"data:{self.media_type};base64,{self.data or ''}"
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A file to read, such as a PDF: either a `url` that the provider fetches, or base64 `data`."""
+    """File to read, such as a PDF: either a `url` that the provider fetches, or base64 `data`."""
 
     url: str | None = None
     data: str | None = field(default=None, repr=False)
@@ -72,24 +72,24 @@ class Document:
 
     @classmethod
     def from_bytes(cls, content: bytes, media_type: str = "application/pdf", name: str = "document.pdf") -> Document:
-        """A document from its bytes."""
+        """Create a document from its bytes."""
         return cls(data=base64.b64encode(content).decode("ascii"), media_type=media_type, name=name)
 
     @classmethod
     def from_path(cls, path: str | Path) -> Document:
-        """A document from a file; the media type follows from the file's name."""
+        """Create a document from a file; the media type follows from the file's name."""
         media_type, _ = mimetypes.guess_type(str(path))
         return cls.from_bytes(Path(path).read_bytes(), media_type or "application/octet-stream", Path(path).name)
 
     @property
     def location(self) -> str:
-        """The URL, or a `data:` URL for inline bytes."""
+        """URL, or a `data:` URL for inline bytes."""
         return self.url if self.url is not None else f"data:{self.media_type};base64,{self.data or ''}"
 
 
 @dataclass(frozen=True, slots=True)
 class Thinking:
-    """What the model thought before it answered, where the provider shows it; `signature` proves that it did."""
+    """Thinking of a model before its answer, where the provider shows it; `signature` proves its origin."""
 
     text: str
     signature: str | None = field(default=None, repr=False)
@@ -98,15 +98,15 @@ class Thinking:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A model's request to run a tool. `arguments` is JSON text exactly as the model wrote it."""
+    """Request of a model to run a tool. `arguments` is JSON text exactly as the model wrote it."""
 
     id: str
     name: str
     arguments: str = "{}"
     kind: Literal["tool_call"] = "tool_call"
 
-    def parsed_arguments(self) -> Mapping[str, object]:
-        """The arguments as a mapping.
+    def parse_arguments(self) -> Mapping[str, object]:
+        """Return the arguments as a mapping.
 
         Raises:
             ValueError: when the model did not write a JSON object.
@@ -119,7 +119,9 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ProviderItem:
-    """A part of an answer that only the wire format it came in understands, and may want back as it was.
+    """Part of an answer that only its own wire format understands, and may need again unchanged.
+
+    For example, encrypted thinking, or the actions of a tool that the provider ran. `data` is its JSON text.
 
     Encrypted thinking, and what a tool did that the provider ran itself. `data` is its JSON text.
     """
@@ -143,19 +145,19 @@ class SystemMessage:
 
 @dataclass(frozen=True, slots=True)
 class UserMessage:
-    """What the user says. `content` is a string, or text and pictures in order."""
+    """Message of the user. `content` is a string, or text and images in order."""
 
     content: str | tuple[UserPart, ...]
     role: Literal["user"] = "user"
 
     @property
     def parts(self) -> tuple[UserPart, ...]:
-        """The content as parts, also when it is one string."""
+        """Content as parts, even if it is a single string."""
         return (Text(self.content),) if isinstance(self.content, str) else self.content
 
     @property
     def text(self) -> str:
-        """All text of the message, without the pictures."""
+        """All text of the message, without the images."""
         if isinstance(self.content, str):
             return self.content
         return "".join(part.text for part in self.content if isinstance(part, Text))
@@ -163,7 +165,7 @@ class UserMessage:
 
 @dataclass(frozen=True, slots=True)
 class AssistantMessage:
-    """What the model says: text, thinking and tool calls in the order in which they came."""
+    """Message of the model: text, thinking and tool calls in the order in which they came."""
 
     parts: tuple[AssistantPart, ...] = ()
     role: Literal["assistant"] = "assistant"
@@ -183,7 +185,7 @@ class AssistantMessage:
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
-        """The tools that the model wants to be run."""
+        """Tools that the model requests to run."""
         parts = self.parts
         if len(parts) == 1 and isinstance(parts[0], Text):  # nearly always
             return ()
@@ -192,7 +194,7 @@ class AssistantMessage:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """The answer to one `ToolCall`, found by `call_id`."""
+    """Result of one `ToolCall`, matched by `call_id`."""
 
     call_id: str
     name: str
@@ -205,12 +207,12 @@ Message: TypeAlias = SystemMessage | UserMessage | AssistantMessage | ToolResult
 
 
 def messages_to_json(messages: Sequence[Message]) -> str:
-    """A conversation as JSON text, which `messages_from_json` reads back."""
+    """Return a conversation as JSON text, which `messages_from_json` reads back."""
     return _adapter().dump_json(tuple(messages)).decode()
 
 
 def messages_from_json(text: str | bytes) -> tuple[Message, ...]:
-    """A conversation from untrusted JSON text.
+    """Return the conversation in untrusted JSON text.
 
     Raises:
         pydantic.ValidationError: when the text is not a conversation.
@@ -219,13 +221,13 @@ def messages_from_json(text: str | bytes) -> tuple[Message, ...]:
 
 
 def messages_to_data(messages: Sequence[Message]) -> list[object]:
-    """Return a conversation as data that has a JSON form, which `messages_from_data` reads back."""
+    """Return a conversation as plain JSON data, which `messages_from_data` reads back."""
     data: list[object] = _adapter().dump_python(tuple(messages), mode="json")
     return data
 
 
 def messages_from_data(data: object) -> tuple[Message, ...]:
-    """Return the conversation in untrusted data, which was JSON.
+    """Return the conversation in untrusted JSON data.
 
     Raises:
         pydantic.ValidationError: when the data is not a conversation.
@@ -233,15 +235,15 @@ def messages_from_data(data: object) -> tuple[Message, ...]:
     return _adapter().validate_json(to_json(data))
 
 
-def text_of(messages: Iterable[Message]) -> str:
-    """The text of messages, one line each: for prompts, logs and tests."""
+def join_text(messages: Iterable[Message]) -> str:
+    """Return the text of messages, one line each, for prompts, logs and tests."""
     return "\n".join(message.content if isinstance(message, ToolResult) else message.text for message in messages)
 
 
-def text_with_reasoning(message: AssistantMessage) -> str:
-    """Return the text of a message with its thinking before it, between `[REASONING]` and `[/REASONING]`.
+def format_with_reasoning(message: AssistantMessage) -> str:
+    """Return the text of a message after its thinking, between `[REASONING]` and `[/REASONING]`.
 
-    For showing and logging. It is never sent to a model: thinking is a part of its own.
+    For display and logs. The result is never sent to a model: thinking is a part of its own.
     """
     thinking = message.thinking
     return f"[REASONING]\n{thinking}\n[/REASONING]\n\n{message.text}" if thinking else message.text

@@ -1,4 +1,4 @@
-"""The one contract of every model: a request, a response, and what the model can do."""
+"""Contract of every language model: requests, responses and features."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from tactician.events import EventEmitter
-from tactician.llm.messages import AssistantMessage, Message, SystemMessage, text_of
+from tactician.llm.messages import AssistantMessage, Message, SystemMessage, join_text
 from tactician.llm.options import NO_OPTIONS, LlmOptions
 from tactician.llm.usage import NO_USAGE, ModelPrice, Usage
 
@@ -17,7 +17,7 @@ FinishReason: TypeAlias = Literal["stop", "length", "tool_calls", "content_filte
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """A tool as a model sees it: a name, what it is for, and the JSON schema of its arguments."""
+    """Tool as a model sees it: name, description, and the JSON schema of its arguments."""
 
     name: str
     description: str
@@ -26,7 +26,7 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class OutputSpec:
-    """The JSON schema that the final answer must match; `strict` when it has no free-form objects."""
+    """JSON schema that the final answer must match; `strict` if it has no free-form objects."""
 
     name: str
     schema: JsonSchema
@@ -35,7 +35,7 @@ class OutputSpec:
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """What a model can do by itself. What it cannot do, `adapt_request` makes up for where that is possible."""
+    """Features that a model has natively. `adapt_request` replaces missing ones where that is possible."""
 
     tools: bool = False
     json_schema: bool = False
@@ -49,11 +49,11 @@ class ModelRequest:
 
     Attributes:
         messages: the conversation, oldest first.
-        tools: what the model may call.
+        tools: the tools that the model may call.
         tool_choice: `"auto"`, `"none"`, `"required"`, or the name of the one tool to call.
-        output: the schema of the final answer; plain text without one.
+        output: the schema of the final answer; `None` for plain text.
         options: hyperparameters.
-        observer: what emits the events of the request; it is not a part of what is asked.
+        observer: the emitter of the request's events, which is not part of the request's data.
     """
 
     messages: tuple[Message, ...]
@@ -65,19 +65,19 @@ class ModelRequest:
 
     @property
     def prompt(self) -> str:
-        """The text of everything but the system messages, for logs and tests."""
-        return text_of(m for m in self.messages if not isinstance(m, SystemMessage))
+        """Text of everything but the system messages, for logs and tests."""
+        return join_text(m for m in self.messages if not isinstance(m, SystemMessage))
 
 
 @dataclass(frozen=True, slots=True)
 class ModelResponse:
-    """What a model answered.
+    """Answer of a model.
 
     Attributes:
         message: the answer.
-        usage: the tokens that it took, and whose they are: those of the model that was asked, as `instance:model`.
+        usage: the tokens of the call, with the name of the model as `instance:model`.
         finish_reason: why the model stopped.
-        model: what the provider says which model it was.
+        model: the name of the model as the provider reports it.
     """
 
     message: AssistantMessage
@@ -85,31 +85,31 @@ class ModelResponse:
     finish_reason: FinishReason = "stop"
     model: str = ""
 
-    def signed(self, model: str, price: ModelPrice | None = None) -> ModelResponse:
-        """The same, with a usage that says whose it is; itself where it says so already."""
+    def attribute_to(self, model: str, price: ModelPrice | None = None) -> ModelResponse:
+        """Return a copy whose usage names the model, or this object if its usage already does."""
         if price is None and self.usage.model:
             return self
-        usage = self.usage.signed(model, price)
+        usage = self.usage.attribute_to(model, price)
         return self if usage is self.usage else replace(self, usage=usage)
 
 
 @dataclass(frozen=True, slots=True)
 class TextDelta:
-    """A few more characters of the answer."""
+    """Next characters of the answer."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class ThinkingDelta:
-    """A few more characters of the model's thinking."""
+    """Next characters of the model's thinking."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCallDelta:
-    """A few more characters of a tool call's arguments; `name` comes with the first of them."""
+    """Next characters of a tool call's arguments; `name` comes with the first of them."""
 
     index: int
     id: str = ""
@@ -122,7 +122,7 @@ Delta: TypeAlias = TextDelta | ThinkingDelta | ToolCallDelta
 
 @runtime_checkable
 class LanguageModel(Protocol):
-    """Anything that answers a `ModelRequest`.
+    """Protocol of everything that answers a `ModelRequest`.
 
     `stream` yields deltas and, last, the same `ModelResponse` that `generate` would have returned.
     Both raise `tactician.errors.ModelError`.
@@ -130,18 +130,18 @@ class LanguageModel(Protocol):
 
     @property
     def name(self) -> str:
-        """The full name, for example `openai:gpt-5.4`."""
+        """Full name, for example `openai:gpt-5.4`."""
         ...
 
     @property
     def features(self) -> Features:
-        """What the model can do by itself."""
+        """Native features of the model."""
         ...
 
     async def generate(self, request: ModelRequest) -> ModelResponse:
-        """One call, one answer."""
+        """Call the model, and return its answer."""
         ...
 
     def stream(self, request: ModelRequest) -> AsyncIterator[Delta | ModelResponse]:
-        """The answer as it comes, then the whole of it."""
+        """Yield the deltas as they come, then the response."""
         ...

@@ -1,9 +1,9 @@
-"""Model profiles: the parameters that a model takes, those it refuses, and how it wants things said.
+"""Model profiles: the parameters that a model takes or refuses, and their spelling.
 
-A profile has values of `Features` and `Dialect` for the models whose name matches a pattern. All profiles that match
-hold; where two differ, the pattern with more letters wins. Users add theirs in `tactician.toml`, and these always win:
+A profile has values of `Features` and `Dialect` for the models whose name matches a pattern. All matching profiles
+apply; where two differ, the pattern with more letters wins. Users add theirs in `tactician.toml`, and these always win:
 
-    [[models.facts]]
+    [[models.profiles]]
     match = "my-model*"
     provider = "azure-openai"            # optional: only there; or the id of an instance
     reasoning_effort = ["low", "high"]   # or true, or false
@@ -32,12 +32,12 @@ _DIALECT = frozenset(one.name for one in fields(Dialect))
 
 @dataclass(frozen=True, slots=True)
 class ModelProfile:
-    """Values that hold for the models whose name matches.
+    """Values for the models whose name matches.
 
     Attributes:
-        match: a pattern with `*`, in any case; it has to match the whole name.
+        match: a pattern with `*`, in any case, which must match the whole name.
         values: fields of `Features` and `Dialect`, by name.
-        providers: the providers, or ids of instances, where it holds; everywhere, when empty.
+        providers: the providers, or ids of instances, where the profile applies; everywhere if empty.
     """
 
     match: str
@@ -45,7 +45,7 @@ class ModelProfile:
     providers: frozenset[str] = frozenset()
 
     def matches(self, provider: str, model: str, instance: str = "") -> bool:
-        """Tell whether the profile is about this model."""
+        """Return whether the profile applies to this model."""
         at_home = not self.providers or provider in self.providers or instance in self.providers
         return at_home and fnmatchcase(model.lower(), self.match.lower())
 
@@ -63,18 +63,18 @@ _BUILT_IN = tuple(
 
 
 class ModelProfiles:
-    """Profiles: those of a user before the built-in ones."""
+    """Profiles of models: those of the user before the built-in ones."""
 
     def __init__(self, own: Iterable[ModelProfile] = ()) -> None:
         """Check the user's `own` profiles.
 
         Raises:
-            ConfigurationError: with every mistake in them.
+            ConfigurationError: with every mistake in the profiles.
         """
         self._own = _check(own)
 
-    def values(self, provider: str, model: str, instance: str = "") -> dict[str, object]:
-        """Return all that is known of a model at a provider, by the name of the field."""
+    def find_values(self, provider: str, model: str, instance: str = "") -> dict[str, object]:
+        """Return all known values of a model at a provider, by the name of the field."""
         merged: dict[str, object] = {}
         for profiles in (_BUILT_IN, self._own):
             for profile in sorted(profiles, key=attrgetter("precision")):
@@ -86,17 +86,17 @@ class ModelProfiles:
         self, provider: str, model: str, features: Features, dialect: Dialect, instance: str = ""
     ) -> tuple[Features, Dialect]:
         """Return the features and the dialect of a model, given those of its provider."""
-        values: Mapping[str, Any] = self.values(provider, model, instance)
+        values: Mapping[str, Any] = self.find_values(provider, model, instance)
         spoken = replace(dialect, **{name: values[name] for name in _DIALECT & values.keys()})
         known = replace(features, **{name: values[name] for name in _FEATURES & values.keys()})
         return replace(known, temperature=spoken.temperature), spoken
 
 
 def parse_profiles(tables: Sequence[Mapping[str, object]]) -> ModelProfiles:
-    """Return the profiles of `[[models.facts]]`.
+    """Return the profiles of `[[models.profiles]]`.
 
     Raises:
-        ConfigurationError: with every mistake in them.
+        ConfigurationError: with every mistake in the profiles.
     """
     return ModelProfiles(map(_profile, tables)) if tables else BUILT_IN_PROFILES
 
@@ -110,10 +110,10 @@ def _profile(table: Mapping[str, object]) -> ModelProfile:
 def _check(profiles: Iterable[ModelProfile]) -> tuple[ModelProfile, ...]:
     problems = Problems()
     checked = tuple(
-        replace(profile, values=_values(profile, f"fact {place} ({profile.match or 'without match'})", problems))
+        replace(profile, values=_values(profile, f"profile {place} ({profile.match or 'without match'})", problems))
         for place, profile in enumerate(profiles, 1)
     )
-    problems.check("The facts about models are not valid")
+    problems.check("The model profiles are not valid")
     return checked
 
 
@@ -124,7 +124,7 @@ def _values(profile: ModelProfile, place: str, problems: Problems) -> dict[str, 
     for name, value in profile.values.items():
         if name not in _FEATURES | _DIALECT:
             known = ", ".join(sorted(_FEATURES | _DIALECT))
-            problems.add(f"there is no such fact; known are {known}", name, file=place)
+            problems.add(f"a profile has no such field; known are {known}", name, file=place)
             continue
         try:
             values[name] = _adapter(name).validate_python(value)

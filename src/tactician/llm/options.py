@@ -1,4 +1,4 @@
-"""Options of a call: which model, how, where, and what the call belongs to."""
+"""Options of a call: model, parameters, instances and trace."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from tactician.events import EventEmitter
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TraceMetadata:
-    """Trace that a request belongs to. It goes to providers that pass it on to observability tools, and to no other.
+    """Trace that a request belongs to. Only providers that pass it on to observability tools receive it.
 
     Attributes:
-        trace_id: the same for all requests that belong together.
-        trace_name: what they are called together.
-        span_name: what the step is called that the request is part of.
-        generation_name: what the request itself is called.
-        parent_span_id: the span of the caller that it is part of.
-        environment: where it runs, for example `"production"`.
-        metadata: whatever else is to be known of it.
+        trace_id: the id shared by all requests of the trace.
+        trace_name: the name of the trace.
+        span_name: the name of the step that the request is part of.
+        generation_name: the name of the request itself.
+        parent_span_id: the id of the caller's span around it.
+        environment: the environment of the program, for example `"production"`.
+        metadata: further values.
     """
 
     trace_id: str | None = None
@@ -33,8 +33,8 @@ class TraceMetadata:
     environment: str | None = None
     metadata: Mapping[str, JsonValue] = field(default_factory=dict, hash=False)
 
-    def over(self, base: TraceMetadata) -> TraceMetadata:
-        """Return this trace with the values of `base` where it has none, also for each key of `metadata`."""
+    def with_defaults(self, base: TraceMetadata) -> TraceMetadata:
+        """Return this trace, with the values of `base` where it has none, also for each key of `metadata`."""
         unsaid = {name: getattr(base, name) for name in _TRACE_NAMES if getattr(self, name) is None}
         return replace(self, metadata={**base.metadata, **self.metadata}, **unsaid)
 
@@ -46,7 +46,7 @@ class TraceMetadata:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LlmOptions:
-    """Choice of a model and how to call it. Everything left `None` is the model's own default.
+    """Choice of a model, and the parameters of its calls. `None` means the model's own default.
 
     Attributes:
         model: a name such as `"gpt-5.4"`, `"openai:gpt-5.4"`, `"local"` or `"role:reviewer"`.
@@ -59,9 +59,9 @@ class LlmOptions:
         timeout: seconds for the whole call; when it is streamed, for each wait.
         native_tools: tools that the provider itself runs: `"web_search"`, `"code_interpreter"`.
         fallbacks: names of the models to use, in order, when this one cannot answer.
-        instances: the only instances that may serve the call; any, when empty.
-        session: calls with the same key go to the same instance, where the router is `sticky`.
-        trace: what the request belongs to, for providers that pass it on.
+        instances: the only instances that may serve the call; any if empty.
+        session: calls with the same key go to the same instance if the router is `sticky`.
+        trace: the trace of the request, for providers that pass it on.
     """
 
     model: str | None = None
@@ -79,41 +79,41 @@ class LlmOptions:
     trace: TraceMetadata | None = None
 
     @property
-    def wanted(self) -> str | None:
-        """The model's name, or its role as `"role:..."`; `None` asks for the default model."""
+    def requested_model(self) -> str | None:
+        """Name of the model, or its role as `"role:..."`; `None` asks for the default model."""
         if self.model is not None:
             return self.model
         return f"role:{self.role}" if self.role is not None else None
 
     @classmethod
     def of(cls, wanted: str | LlmOptions | None) -> LlmOptions:
-        """Return options that may be given as the name of a model, or not at all."""
+        """Return options for the name of a model, for options, or for `None`."""
         return _options_of(wanted) if isinstance(wanted, str) else wanted or NO_OPTIONS
 
     def with_model(self, name: str) -> LlmOptions:
-        """Return these options for another model, which no other takes the place of."""
+        """Return these options for another model, without a role or fallbacks."""
         return replace(self, model=name, role=None, fallbacks=(), instances=())
 
     @property
     def pins(self) -> LlmOptions:
-        """Only what says where calls go, and not how: for all that is done on behalf of whoever has these options."""
+        """Options that say where calls go, not how, for everything that is done on behalf of their owner."""
         if not (self.fallbacks or self.instances or self.session):
             return NO_OPTIONS
         return LlmOptions(fallbacks=self.fallbacks, instances=self.instances, session=self.session)
 
-    def over(self, base: LlmOptions) -> LlmOptions:
-        """Return these options with those of `base` where these have none."""
+    def with_defaults(self, base: LlmOptions) -> LlmOptions:
+        """Return these options, with those of `base` where these have none."""
         if base is NO_OPTIONS or base == self:
             return self
-        names = _HYPERPARAMETERS if self.wanted is not None else _NAMES
+        names = _HYPERPARAMETERS if self.requested_model is not None else _NAMES
         merged = replace(self, **{name: getattr(base, name) for name in names if getattr(self, name) in (None, ())})
-        return merged if self.trace is None else merged.within(base.trace)
+        return merged if self.trace is None else merged.with_trace(base.trace)
 
-    def within(self, trace: TraceMetadata | None) -> LlmOptions:
+    def with_trace(self, trace: TraceMetadata | None) -> LlmOptions:
         """Return these options for a request within a trace; their own trace wins."""
         if trace is None or trace is self.trace:
             return self
-        return replace(self, trace=trace if self.trace is None else self.trace.over(trace))
+        return replace(self, trace=trace if self.trace is None else self.trace.with_defaults(trace))
 
 
 _TRACE_NAMES = tuple(one.name for one in fields(TraceMetadata) if one.name != "metadata")
@@ -129,11 +129,11 @@ def _options_of(model: str) -> LlmOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoutingOptions:
-    """Settings of a caller that hold for its calls of embedding models and image models, as `LlmOptions` do for chat.
+    """Options of a caller for its calls of embedding models and image models, as `LlmOptions` are for chat.
 
     Attributes:
-        instances: the only instances that may serve the calls; any, when empty.
-        session: calls with the same key go to the same instance, where the router is `sticky`.
+        instances: the only instances that may serve the calls; any if empty.
+        session: calls with the same key go to the same instance if the router is `sticky`.
         observer: emitter of the events of the calls.
     """
 

@@ -1,4 +1,4 @@
-"""What a provider is: where it is, how it is spoken to, and what it can do."""
+"""Description of a provider: its address, protocol and features."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from tactician.llm.wire import BINDING_HEADER, DEFAULT_DIALECT, OPENAI_CHAT, Dia
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """How to reach a provider.
+    """Address, protocol and features of a provider.
 
     Attributes:
-        base_url: where its API is; an environment variable or an instance can say otherwise.
-        path: what follows the base URL; it may have a query.
-        key_variable: the environment variable of the key; `None` when it needs none.
-        default_model: the model to use when its key is set and nobody says which model.
+        base_url: the address of the API; an environment variable or an instance can override it.
+        path: the path after the base URL; may have a query.
+        key_variable: the environment variable of the key; `None` if the provider needs none.
+        default_model: the default model if the key is set.
         auth_header: the header that carries the key, where `{key}` stands in `auth_format`.
-        headers: what every request has beside the key; `{api_version}` stands for the instance's.
-        query: what the query of every request has.
-        features: what its models can do, where no fact says otherwise.
-        wire: the wire format, and `dialect` its differences from that.
+        headers: headers of every request beside the key; `{api_version}` stands for that of the instance.
+        query: query parameters of every request.
+        features: the features of its models, unless a profile differs.
+        wire: the wire format; `dialect` holds the provider's differences from it.
         sends_api_version: whether an instance's `apiVersion` goes into the query.
-        needs_api_version: whether an instance has to have an `apiVersion`.
-        declared: the features that a specification declares; those of `features` and `dialect` when `None`.
-        streams: whether answers can be had in pieces.
-        on_unsupported: what happens to a request that asks for more.
-        endpoints: the paths of what it serves beside conversations, by the names of a specification.
-        prices: prices of one's own, by the beginning of a model's name.
-        elsewhere: how it is spoken to at another host than that of `base_url`.
+        needs_api_version: whether an instance must have an `apiVersion`.
+        declared: the features that a custom specification declares; if `None`, those of `features` and `dialect`.
+        streams: whether the provider streams answers.
+        on_unsupported: the reaction to a request that needs an unsupported feature.
+        endpoints: the paths of its other endpoints, by their names in a specification.
+        prices: custom prices, by prefix of a model's name.
+        elsewhere: the provider to use for another host than that of `base_url`.
     """
 
     name: str
@@ -59,7 +59,7 @@ class Provider:
     prices: Mapping[str, ModelPrice] = field(default_factory=dict, repr=False)
     elsewhere: Provider | None = field(default=None, repr=False)
 
-    def endpoint(
+    def create_endpoint(
         self,
         key: str | None,
         base_url: str | None = None,
@@ -70,11 +70,11 @@ class Provider:
         profiles: ModelProfiles = BUILT_IN_PROFILES,
         prices: Mapping[str, ModelPrice] = NO_PRICES,
     ) -> Endpoint:
-        """The endpoint of a model for a key, at `base_url` or the provider's own.
+        """Return the endpoint of a model for a key, at `base_url` or the provider's own address.
 
-        Without a model, that of a model of which nothing is known.
+        Without a model, the endpoint is that of a model without a profile.
         """
-        spoken, called = self.at(base_url), name or self.name
+        spoken, called = self.for_base_url(base_url), name or self.name
         features, dialect = profiles.resolve(self.name, model, spoken.features, spoken.dialect, called)
         return Endpoint(
             called,
@@ -84,27 +84,27 @@ class Provider:
             spoken.wire,
             dialect,
             prices=spoken.prices,
-            usual_prices=prices,
-            feature_check=FeatureCheck(called, spoken.supported(features, dialect), spoken.on_unsupported),
+            default_prices=prices,
+            feature_check=FeatureCheck(called, spoken.list_features(features, dialect), spoken.on_unsupported),
             streams=spoken.streams,
         )
 
-    def at(self, base_url: str | None) -> Provider:
-        """How it is spoken to at a base URL: servers that are like OpenAI's know only chat completions.
+    def for_base_url(self, base_url: str | None) -> Provider:
+        """Return the provider to use at a base URL: servers like OpenAI's support only chat completions.
 
-        A base URL that ends in the provider's own path, as in `https://gateway.example/v1/responses`, knows it.
+        A base URL that ends in the provider's own path, as in `https://gateway.example/v1/responses`, supports that.
         """
         if self.elsewhere is None or not base_url or base_url.rstrip("/").endswith(self.path):
             return self
         return self if self.is_home(base_url) else self.elsewhere
 
     def is_home(self, base_url: str) -> bool:
-        """Whether a base URL is one of the provider's own."""
+        """Return whether a base URL is one of the provider's own."""
         host, home = urlsplit(base_url).hostname or "", urlsplit(self.base_url or "").hostname
         return home is not None and (host == home or host.endswith(f".{home}"))
 
-    def supported(self, features: Features, dialect: Dialect) -> frozenset[str]:
-        """Return the names of the features that a model has, as a `FeatureCheck` knows them."""
+    def list_features(self, features: Features, dialect: Dialect) -> frozenset[str]:
+        """Return the names of the features of a model, as a `FeatureCheck` uses them."""
         if self.declared is not None:
             return self.declared
         has = {
@@ -112,14 +112,14 @@ class Provider:
             "structured_output": features.json_schema,
             "vision": features.images,
             "documents": bool(dialect.documents),
-            # A model that refuses to be told how long to think is not told: that is no reason to fail.
+            # An unsupported reasoning effort is left out: that is not a reason to fail.
             "reasoning": True,
             **dict.fromkeys(dialect.native_tools, True),
         }
         return frozenset(feature for feature, there in has.items() if there)
 
     def _url(self, base_url: str, api_version: str | None) -> str:
-        url = joined(base_url, self.path)
+        url = join_url(base_url, self.path)
         query = {**self.query, **({"api-version": api_version} if self.sends_api_version and api_version else {})}
         return f"{url}{'&' if '?' in url else '?'}{urlencode(query)}" if query else url
 
@@ -137,8 +137,8 @@ def _with_beta(headers: dict[str, str], dialect: Dialect) -> dict[str, str]:
     return headers
 
 
-def joined(base_url: str, path: str) -> str:
-    """A base URL and a path, where the base URL may have the beginning of the path already."""
+def join_url(base_url: str, path: str) -> str:
+    """Return a base URL joined with a path, whose beginning the base URL may already have."""
     base = base_url.rstrip("/")
     plain, mark, query = path.partition("?")
     places = [place for place, letter in enumerate(plain) if letter == "/" and place] + [len(plain)]

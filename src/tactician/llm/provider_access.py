@@ -1,4 +1,4 @@
-"""Access to providers: an address and a key, from the environment, by a provider's name or by a base URL."""
+"""Access to providers: address and key from the environment, by a provider's name or by a base URL."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from urllib.parse import SplitResult, parse_qsl, urlsplit
 from tactician.documents import Problems, did_you_mean
 from tactician.errors import ConfigurationError, UnsupportedFeatureError
 from tactician.llm.model_profiles import BUILT_IN_PROFILES, ModelProfiles
-from tactician.llm.provider import Provider, joined
+from tactician.llm.provider import Provider, join_url
 from tactician.llm.providers import AZURE_IN_FORMAT, IN_FORMAT, OPENROUTER_RESPONSES, PROVIDERS
 from tactician.llm.remote import Endpoint
 from tactician.llm.usage import NO_PRICES, ModelPrice
@@ -27,13 +27,13 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 @dataclass(frozen=True, slots=True)
 class ProviderAccess:
-    """A provider, and what a call to it needs.
+    """Provider with the address and key for its calls.
 
     Attributes:
-        key: the key, where one is needed.
-        base_url: the address; the provider's own, when `None`.
-        instance: the id of an instance, or a host; the provider's name, when empty.
-        api_version: the version of the API, where the provider has several.
+        key: the key, if the provider needs one.
+        base_url: the address; the provider's own if `None`.
+        instance: the id of an instance, or a host; the provider's name if empty.
+        api_version: the version of the API, if the provider has several.
     """
 
     provider: Provider
@@ -44,17 +44,17 @@ class ProviderAccess:
 
     @property
     def name(self) -> str:
-        """The name in messages, and before the colon of `instance:model`."""
+        """Name in messages, and before the colon of `instance:model`."""
         return self.instance or self.provider.name
 
-    def chat_endpoint(
+    def create_chat_endpoint(
         self,
         model: str = "",
         profiles: ModelProfiles = BUILT_IN_PROFILES,
         prices: Mapping[str, ModelPrice] = NO_PRICES,
     ) -> Endpoint:
-        """Return the endpoint of a chat model; without a name, that of a model of which nothing is known."""
-        return self.provider.endpoint(
+        """Return the endpoint of a chat model; without a name, that of a model without a profile."""
+        return self.provider.create_endpoint(
             self.key,
             self.base_url,
             name=self.name,
@@ -64,7 +64,7 @@ class ProviderAccess:
             prices=prices,
         )
 
-    def media_endpoint(
+    def create_media_endpoint(
         self,
         path: str,
         *,
@@ -76,14 +76,15 @@ class ProviderAccess:
         """Return the endpoint of embedding models or image models.
 
         Args:
-            path: where it is, when no specification says otherwise; `{model}` stands for the model's name.
-            feature: the feature that a specification declares for it.
-            endpoint: what a specification calls its path.
+            path: the path, unless a specification has another; `{model}` stands for the model's name.
+            feature: the feature that a specification must declare.
+            endpoint: the name of the path in a specification.
             versioned: whether the API version goes into the query.
+            prices: custom prices of the models.
 
         Raises:
             ConfigurationError: when the address or the API version is missing.
-            UnsupportedFeatureError: when the provider declares its features, and not this one.
+            UnsupportedFeatureError: when the provider declares its features without this one.
         """
         provider = self.provider
         if not (self.base_url or provider.base_url):
@@ -96,47 +97,47 @@ class ProviderAccess:
         path = provider.endpoints.get(endpoint, path)
         query = {} if declared is None else provider.query
         there = replace(provider, path=path, query=query, sends_api_version=versioned, elsewhere=None)
-        return replace(self, provider=there).chat_endpoint(prices=prices)
+        return replace(self, provider=there).create_chat_endpoint(prices=prices)
 
 
-def check_serves(provider: str, kind: str, serving: Iterable[str]) -> None:
-    """Check that a provider serves a kind of models, unless the provider is not one of ours.
+def check_provider_kind(provider: str, kind: str, serving: Iterable[str]) -> None:
+    """Check that a built-in provider serves a kind of models. Custom providers always pass.
 
     Raises:
-        ConfigurationError: when it does not.
+        ConfigurationError: when the provider does not serve the kind.
     """
     if provider in PROVIDERS and provider not in (known := tuple(serving)):
         raise ConfigurationError(f"{provider} serves no {kind}; those that do are {', '.join(known)}")
 
 
-# Access that environment variables give.
+# Access from environment variables.
 
 
-def enabled_providers(environment: Mapping[str, str]) -> frozenset[str] | None:
-    """Return the only providers that may be used, or `None` when all may."""
+def list_enabled_providers(environment: Mapping[str, str]) -> frozenset[str] | None:
+    """Return the names in `ENABLED_PROVIDERS`, or `None` if all providers are enabled."""
     names = environment.get(PROVIDERS_VARIABLE, "").split(",")
     return frozenset(name.strip().lower() for name in names if name.strip()) or None
 
 
 def is_enabled(name: str, environment: Mapping[str, str]) -> bool:
-    """Tell whether `ENABLED_PROVIDERS` lets the provider be used."""
-    enabled = enabled_providers(environment)
+    """Return whether `ENABLED_PROVIDERS` allows the provider."""
+    enabled = list_enabled_providers(environment)
     return enabled is None or name in enabled
 
 
 def find_base_url(name: str, environment: Mapping[str, str]) -> str | None:
-    """Return the address that `<PROVIDER>_BASE_URL` names, or `None` when the provider is at its own."""
+    """Return the value of `<PROVIDER>_BASE_URL`, or `None` if the provider has its own address."""
     return environment.get(f"{name.upper().replace('-', '_')}_BASE_URL") or None
 
 
 def find_key(name: str, environment: Mapping[str, str]) -> str | None:
-    """Return the key that the provider's own variable holds."""
+    """Return the key in the provider's own variable."""
     variable = PROVIDERS[name].key_variable
     return environment.get(variable) if variable else None
 
 
-def access_from_environment(name: str, model: str, environment: Mapping[str, str]) -> ProviderAccess:
-    """Return the access to a provider for one of its models.
+def create_access(name: str, model: str, environment: Mapping[str, str]) -> ProviderAccess:
+    """Return the access to a provider for one of its models, from the environment.
 
     Raises:
         ConfigurationError: when the provider has no address, is not enabled, or its key is not set.
@@ -152,13 +153,13 @@ def access_from_environment(name: str, model: str, environment: Mapping[str, str
     return ProviderAccess(provider, key, base_url)
 
 
-# Access that a file describes.
+# Access from the fields of a file.
 
 
-def access_by_name(
+def find_access_by_name(
     given: str, variable: str | None, environment: Mapping[str, str], problems: Problems
 ) -> ProviderAccess | None:
-    """Return the access to a provider by the name that it has in files, such as `OPEN_ROUTER`, or add the problems."""
+    """Return the access to a provider by its name in files, such as `OPEN_ROUTER`, or add the problems."""
     if (provider := _NAMED.get(_plain(given))) is None:
         hint = did_you_mean(given.upper(), _SPELLED)
         problems.add(f"there is no {given!r}; known are {', '.join(_SPELLED)}.{hint}", "provider")
@@ -177,7 +178,7 @@ def access_by_name(
     )
 
 
-def access_by_url(
+def find_access_by_url(
     base_url: str, spoken: str, variable: str | None, environment: Mapping[str, str], problems: Problems
 ) -> ProviderAccess | None:
     """Return the access to a base URL in a wire format, or add the problems. No problem shows the URL."""
@@ -201,7 +202,7 @@ def access_by_url(
 
 
 def split_url(url: str) -> SplitResult | None:
-    """Return the parts of an HTTP URL, or `None` when the text is not one."""
+    """Return the parts of an HTTP URL, or `None` if the text is not one."""
     try:
         parts = urlsplit(url)
         is_url = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
@@ -231,11 +232,11 @@ def _provider_at(base_url: str, spoken: str, is_azure: bool) -> Provider:
 
 
 def _path(given: str, own: str) -> str:
-    """Return the path of a base URL with that of the format after it, as far as it is not there already."""
+    """Return the path of a base URL, extended by the parts of the format's path that it lacks."""
     last = own.rpartition("/v1")[2]
     if given.endswith(last):
         return given
-    return joined(given or ("/v1" if last == own else ""), own)
+    return join_url(given or ("/v1" if last == own else ""), own)
 
 
 def _check_enabled(name: str, environment: Mapping[str, str], problems: Problems) -> None:
@@ -246,7 +247,7 @@ def _check_enabled(name: str, environment: Mapping[str, str], problems: Problems
 def _read_key(
     named: str | None, usual: str | None, is_needed: bool, environment: Mapping[str, str], problems: Problems
 ) -> str | None:
-    """Return the value of the named variable, else of the provider's own. A text that is not a name is never shown."""
+    """Return the value of the named variable, else of the provider's own. Invalid names are never shown."""
     if named is not None and not _VARIABLE.fullmatch(named):
         problems.add("is not the name of an environment variable; the key itself does not belong here", "api_key_env")
         return None

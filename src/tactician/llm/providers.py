@@ -1,7 +1,7 @@
-"""The providers, as data: where they are, how they are spoken to, and what they can do.
+"""Built-in providers as data: addresses, protocols and features.
 
-OpenAI is spoken to in its Responses format. A server of one's own that `OPENAI_BASE_URL` or an instance of the
-provider `openai` names gets chat completions: that is what most of them know. An instance says otherwise with
+OpenAI is called in its Responses format. A custom server of `OPENAI_BASE_URL` or of an instance of the
+provider `openai` gets chat completions, which most servers support. An instance overrides that with
 `apiFormat`, or with a URL that ends in `/v1/responses`.
 """
 
@@ -11,14 +11,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from tactician.llm.model import Features
-from tactician.llm.provider import Provider, joined
+from tactician.llm.provider import Provider, join_url
 from tactician.llm.wire import ANTHROPIC_MESSAGES, OPENAI_CHAT, OPENAI_RESPONSES, Dialect
 
-__all__ = ["PROVIDERS", "OPENROUTER_RESPONSES", "IN_FORMAT", "AZURE_IN_FORMAT", "Provider", "joined"]
+__all__ = ["PROVIDERS", "OPENROUTER_RESPONSES", "IN_FORMAT", "AZURE_IN_FORMAT", "Provider", "join_url"]
 
 _CHAT, _RESPONSES, _FOUNDRY = "/v1/chat/completions", "/v1/responses", "/models/chat/completions"
 
-# What strict structured output refuses: OpenAI's guide "Structured outputs", "Supported schemas".
+# Keywords that strict structured output refuses: OpenAI's guide "Structured outputs", "Supported schemas".
 _OPENAI_CHAT = Dialect(max_tokens="max_completion_tokens", refused_keywords=frozenset({"minLength", "maxLength"}))
 _OPENAI_RESPONSES = replace(
     _OPENAI_CHAT,
@@ -87,7 +87,7 @@ _TABLE = (
         "https://api.deepseek.com",
         "DEEPSEEK_API_KEY",
         "deepseek-chat",
-        # It knows JSON mode, but no schema for the answer: typed output goes through a tool there.
+        # DeepSeek has a JSON mode, but no output schema: typed output goes through a tool.
         features=Features(tools=True, json_schema=False, images=False),
         dialect=_PLAIN,
     ),
@@ -102,7 +102,7 @@ _TABLE = (
     Provider("openrouter", "https://openrouter.ai/api", "OPENROUTER_API_KEY", "openrouter/auto", dialect=_OPENROUTER),
     Provider("ollama", "http://localhost:11434", dialect=_LOCAL),
     Provider("docker", "http://localhost:12434", path="/engines/v1/chat/completions", dialect=_LOCAL),
-    # Microsoft's reference of the v1 API: Responses are at the version `preview`, whatever the instance says.
+    # Microsoft's reference of the v1 API: Responses are at the version `preview`, whatever the instance's version is.
     replace(
         _AZURE,
         name="azure-openai",

@@ -1,4 +1,4 @@
-"""A model behind an HTTP endpoint."""
+"""Model behind an HTTP endpoint."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tactician.llm.feature_check import FeatureCheck
 from tactician.llm.http import post_json, post_stream
 from tactician.llm.model import Delta, Features, ModelRequest, ModelResponse
 from tactician.llm.request_adapter import RestoreResponse
-from tactician.llm.usage import ModelPrice, price_for
+from tactician.llm.usage import ModelPrice, find_price
 from tactician.llm.wire import DEFAULT_DIALECT, OPENAI_CHAT, Dialect, SseDecoder, WireFormat
 
 DEFAULT_TIMEOUT = 120.0
@@ -22,16 +22,16 @@ FULL_FEATURES = Features(tools=True, json_schema=True, images=True)
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where requests go and what they carry. The headers or the URL hold the key, so no `repr` shows them.
+    """Target of requests: URL, headers and dialect. The headers or the URL hold the key, so no `repr` shows them.
 
     Attributes:
-        name: what messages call it, for example `"openai"` or an instance's id.
+        name: the name in messages, for example `"openai"` or an instance's id.
         url: the full URL that requests are posted to.
-        timeout: seconds for a call, where the call's options say nothing.
-        prices: its own prices, by the beginning of a model's name.
-        usual_prices: prices of one's own where it has none, by the beginning of `model` or `instance:model`.
-        feature_check: stops a request that asks for what is not there, before it is sent.
-        streams: whether answers can be had in pieces; else a stream is one whole answer.
+        timeout: seconds for a call whose options have no timeout.
+        prices: the endpoint's own prices, by prefix of a model's name.
+        default_prices: custom prices for other models, by prefix of `model` or `instance:model`.
+        feature_check: stops a request that needs an unsupported feature before it is sent.
+        streams: whether the endpoint streams answers; else a stream is one whole answer.
     """
 
     name: str
@@ -42,34 +42,34 @@ class Endpoint:
     dialect: Dialect = DEFAULT_DIALECT
     timeout: float = DEFAULT_TIMEOUT
     prices: Mapping[str, ModelPrice] = field(default_factory=dict)
-    usual_prices: Mapping[str, ModelPrice] = field(default_factory=dict, repr=False)
+    default_prices: Mapping[str, ModelPrice] = field(default_factory=dict, repr=False)
     feature_check: FeatureCheck | None = None
     streams: bool = True
 
-    def price(self, model: str) -> ModelPrice | None:
-        """What a model costs here; `None` when that is for the price list to say."""
-        return price_for(model, self.prices) or price_for(model, self.usual_prices, self.name)
+    def find_price(self, model: str) -> ModelPrice | None:
+        """Return the price of a model here, or `None` if the price list decides."""
+        return find_price(model, self.prices) or find_price(model, self.default_prices, self.name)
 
 
 class RemoteModel:
-    """One model at one endpoint: a `LanguageModel` over HTTP."""
+    """Model at one endpoint: a `LanguageModel` over HTTP."""
 
     def __init__(self, model: str, endpoint: Endpoint) -> None:
         self.model = model
         self.endpoint = endpoint
         self.name = f"{endpoint.name}:{model}"
         self.features = endpoint.features
-        self.price = endpoint.price(model)
+        self.find_price = endpoint.find_price(model)
         self._headers = {"Content-Type": "application/json", **endpoint.headers}
 
     def __repr__(self) -> str:
         return f"RemoteModel({self.name!r})"
 
     async def generate(self, request: ModelRequest) -> ModelResponse:
-        """One call, one answer.
+        """Call the model, and return its answer.
 
         Raises:
-            ModelError: of the kind that fits the failure.
+            ModelError: of the class that matches the failure.
         """
         request, restore = self._check_features(request)
         response = await self._once(request)
@@ -78,10 +78,10 @@ class RemoteModel:
         return self._signed(response, restore)
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[Delta | ModelResponse]:
-        """The answer as it comes, then the whole of it.
+        """Yield the deltas as they come, then the response.
 
         Raises:
-            ModelError: of the kind that fits the failure.
+            ModelError: of the class that matches the failure.
         """
         if not self.endpoint.streams:
             yield await self.generate(request)
@@ -116,7 +116,7 @@ class RemoteModel:
         return endpoint.wire.decode(answer, self.name)
 
     async def _continue(self, request: ModelRequest, response: ModelResponse) -> ModelResponse:
-        """Return a response and all that follows it, as one, should it be paused."""
+        """Return a response merged with its continuations, if it is paused."""
         for _ in range(_MOST_PAUSES):
             if (onward := self._onward(request, response)) is None:
                 break
@@ -124,7 +124,7 @@ class RemoteModel:
         return response
 
     async def _reads(self, request: ModelRequest) -> AsyncGenerator[Sequence[str]]:
-        """The events of a stream, as many at a time as one read brings."""
+        """Yield the events of a stream, in the batches of the network reads."""
         endpoint, events = self.endpoint, SseDecoder()
         body = endpoint.wire.encode(request, self.model, endpoint.dialect, stream=True)
         timeout = request.options.timeout or endpoint.timeout
@@ -133,7 +133,7 @@ class RemoteModel:
                 async for chunk in chunks:
                     yield events.feed(chunk)
             yield events.close()
-        except ThinkingRefusedError:  # the status said so: nothing of an answer has come
+        except ThinkingRefusedError:  # an error status: no part of an answer has come
             if (readable := endpoint.wire.strip_thinking(request)) is None:
                 raise
             async with aclosing(self._reads(readable)) as reads:
@@ -145,10 +145,10 @@ class RemoteModel:
         return check(request) if check is not None else (request, None)
 
     def _onward(self, request: ModelRequest, response: ModelResponse) -> ModelRequest | None:
-        """The request that lets an answer go on that the provider paused, as Anthropic does in long searches."""
+        """Return the request that continues a paused answer, such as Anthropic's during long searches."""
         continue_paused = self.endpoint.wire.continue_paused
         return continue_paused(request, response) if continue_paused is not None else None
 
     def _signed(self, response: ModelResponse, restore: RestoreResponse | None) -> ModelResponse:
         told = response if restore is None else restore(response)
-        return told.signed(self.name, self.price)
+        return told.attribute_to(self.name, self.find_price)

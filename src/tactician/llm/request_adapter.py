@@ -1,4 +1,4 @@
-"""Adapts requests to models that lack a feature, so that the turn loop need not know.
+"""Adaptation of requests to models that lack a feature, so that the turn loop need not know.
 
 A request asks for tools or an output schema. `adapt_request` rewrites it for a model that lacks one of them:
 
@@ -18,7 +18,7 @@ from pydantic_core import from_json, to_json
 
 from tactician.llm.messages import AssistantMessage, Message, SystemMessage, Text, ToolCall, ToolResult, UserMessage
 from tactician.llm.model import Features, JsonSchema, ModelRequest, ModelResponse, OutputSpec, ToolSpec
-from tactician.llm.schema import closed, hoisted, is_strict, schema_instructions
+from tactician.llm.schema import close_schema, format_schema_instructions, hoist_definitions, is_strict
 
 RestoreResponse: TypeAlias = Callable[[ModelResponse], ModelResponse]
 
@@ -27,9 +27,9 @@ _MOST_REPEATS = 2
 
 
 def adapt_request(request: ModelRequest, features: Features) -> tuple[ModelRequest, RestoreResponse | None]:
-    """Return the request as the model can take it, and what restores its response to the original request.
+    """Return the request as the model accepts it, and a function that restores its response.
 
-    The second is `None` when the model can do all that the request asks for.
+    The function is `None` if the model has all features that the request needs.
     """
     if request.tools and not features.tools:
         chosen = _with_choice(request)
@@ -37,7 +37,7 @@ def adapt_request(request: ModelRequest, features: Features) -> tuple[ModelReque
         return adapted, _chain(restore, lambda response: _restore_choice(request, response))
     if request.output is not None and not features.json_schema:
         if request.tools and request.tool_choice not in ("auto", "none"):
-            return replace(request, output=None), None  # it has to call a tool now, and cannot answer yet
+            return replace(request, output=None), None  # the model must call a tool now, and cannot answer yet
         if features.tools:
             name = _answer_tool_name(request)
             return _with_answer_tool(request, request.output, name), lambda response: _restore_answer(response, name)
@@ -66,11 +66,11 @@ def _choice_output(request: ModelRequest) -> OutputSpec:
     definitions: dict[str, object] = {}
     branches: list[object] = []
     for tool in _callable_tools(request):
-        parameters = hoisted(closed(tool.parameters), f"{tool.name}.", definitions)
+        parameters = hoist_definitions(close_schema(tool.parameters), f"{tool.name}.", definitions)
         branches.append(_object({"tool": {"const": tool.name}, "arguments": parameters}))
     if request.tool_choice in ("auto", "none") or not branches:
         answer = request.output.schema if request.output is not None else {"type": "string"}
-        branches.append(_object({"answer": hoisted(answer, "", definitions)}))
+        branches.append(_object({"answer": hoist_definitions(answer, "", definitions)}))
     schema: dict[str, object] = {"anyOf": branches} if len(branches) > 1 else dict(_as_mapping(branches[0]))
     if definitions:
         schema["$defs"] = definitions
@@ -130,7 +130,7 @@ def _without_tools(messages: Iterable[Message]) -> Iterator[Message]:
 
 
 def _whose(result: ToolResult, calls: tuple[ToolCall, ...]) -> str:
-    """Return the name of a result: among several, it needs the call that it belongs to."""
+    """Return the name of a result: among several, the result needs the call that it belongs to."""
     call = next((one for one in calls if one.id == result.call_id), None)
     return "Its result" if len(calls) < 2 or call is None else f"The result of {call.name} with {call.arguments}"
 
@@ -163,7 +163,7 @@ def _replace_text(response: ModelResponse, part: Text | ToolCall) -> AssistantMe
 
 
 def _answer_tool_name(request: ModelRequest) -> str:
-    """Return `ANSWER_TOOL`, with a number where the request has a tool of this name."""
+    """Return `ANSWER_TOOL`, with a number if the request has a tool of this name."""
     taken = {tool.name for tool in request.tools}
     names = (ANSWER_TOOL, *(f"{ANSWER_TOOL}_{number}" for number in range(2, len(taken) + 2)))
     return next(name for name in names if name not in taken)
@@ -186,7 +186,7 @@ def _restore_answer(response: ModelResponse, name: str) -> ModelResponse:
 
 
 def _with_schema_in_prompt(request: ModelRequest, output: OutputSpec) -> ModelRequest:
-    messages = _with_instructions(request.messages, schema_instructions(output.schema))
+    messages = _with_instructions(request.messages, format_schema_instructions(output.schema))
     return replace(request, messages=messages, output=None)
 
 

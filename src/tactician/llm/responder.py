@@ -1,4 +1,4 @@
-"""Where and how a model is reached, in words that a file can hold: a provider, the name of a variable, no key."""
+"""Address and parameters of a model in a form that a file can hold: provider, URL, variable name, never a key."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tactician.documents import Problems
 from tactician.errors import Problem
 from tactician.llm.model import Delta, Features, ModelRequest, ModelResponse
 from tactician.llm.options import NO_OPTIONS, LlmOptions, TraceMetadata
-from tactician.llm.provider_access import ApiFormat, ProviderAccess, access_by_name, access_by_url
+from tactician.llm.provider_access import ApiFormat, ProviderAccess, find_access_by_name, find_access_by_url
 from tactician.llm.remote import Endpoint, RemoteModel
 from tactician.llm.routing import Deployment, ModelRetryPolicy, ModelRouter, RetryRule, RoutedModel, format_full_name
 
@@ -22,18 +22,18 @@ _ONCE_MORE = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrySettings:
-    """How often a call is tried again, and how long it waits before.
+    """Number of retries, and the pauses before them.
 
-    A pause is anything from nothing up to `initial_delay_ms * multiplier ** n`, and up to `max_delay_ms`, so that those
-    who failed together do not come back together. Where the provider says when to come back, it is that.
+    A pause is random, between 0 and `initial_delay_ms * multiplier ** n`, at most `max_delay_ms`, so that calls
+    that failed together are not retried together. A provider's `Retry-After` replaces it.
 
     Attributes:
         max_retries: attempts after the first.
-        initial_delay_ms: milliseconds that the first pause has at most.
-        max_delay_ms: milliseconds that no pause exceeds.
-        multiplier: each pause may be longer by this than the one before.
-        retryable_status_codes: the HTTP statuses that are worth another attempt. What is no answer at all, such as a
-            broken connection or a timeout, always is.
+        initial_delay_ms: maximum milliseconds of the first pause.
+        max_delay_ms: maximum milliseconds of any pause.
+        multiplier: growth of the maximum with each pause.
+        retryable_status_codes: the HTTP statuses that are retried. Failures without an answer, such as a
+            broken connection or a timeout, always are.
     """
 
     max_retries: int = 3
@@ -42,8 +42,8 @@ class RetrySettings:
     multiplier: float = 2.0
     retryable_status_codes: tuple[int, ...] = (429, 500, 502, 503, 504, 529)
 
-    def problems(self) -> list[Problem]:
-        """Return what is wrong with the numbers."""
+    def find_problems(self) -> list[Problem]:
+        """Return the mistakes in the numbers."""
         checks = (
             (self.max_retries >= 0, "max_retries", "has to be 0 or more"),
             (self.initial_delay_ms >= 0, "initial_delay_ms", "has to be 0 or more"),
@@ -53,8 +53,8 @@ class RetrySettings:
         )
         return [Problem(name, message) for holds, name, message in checks if not holds]
 
-    def policy(self) -> ModelRetryPolicy:
-        """The same as a router has it. A call may take as long as all that together does."""
+    def create_policy(self) -> ModelRetryPolicy:
+        """Return the policy of a router. A call may take as long as all attempts and pauses together."""
         attempts, longest = self.max_retries + 1, self.max_delay_ms / 1000
         rule = RetryRule(attempts=attempts, base=self.initial_delay_ms / 1000, factor=self.multiplier, longest=longest)
         at_once = replace(rule, base=0.0)
@@ -75,18 +75,18 @@ class RetrySettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Responder:
-    """Where and how models are reached, without a key.
+    """Address and parameters of models, without a key.
 
     Attributes:
-        provider: `"OPENAI"`, `"OPEN_ROUTER"`, or another one of `PROVIDERS` in this spelling. Its `<PROVIDER>_BASE_URL`
-            holds, where the environment has it.
+        provider: `"OPENAI"`, `"OPEN_ROUTER"`, or another of `PROVIDERS` in this spelling. Its `<PROVIDER>_BASE_URL`
+            applies, if the environment has it.
         base_url: instead of a provider, the base of an address: `/responses`, `/chat/completions` or `/v1/messages`
-            is added where it is not there. Azure's hosts are spoken to as Azure is.
-        api_key_env: the environment variable that holds the key; the provider's own by default. A server of one's own
+            is added if missing. Azure's hosts are called as the provider Azure is.
+        api_key_env: the environment variable that holds the key; the provider's own by default. A custom server
             may need none.
-        api_format: what is spoken at `base_url`; `"openai-responses"` by default.
-        retry: what is tried again; what routers usually do, when `None`.
-        trace: what requests belong to, where nobody says otherwise.
+        api_format: the wire format at `base_url`; `"openai-responses"` by default.
+        retry: the retry settings; the router's defaults if `None`.
+        trace: the trace of requests that have none.
     """
 
     provider: str | None = None
@@ -101,7 +101,7 @@ class Responder:
 
     @property
     def label(self) -> str:
-        """What messages call it: its provider, or the host that it leads to."""
+        """Name in messages: the provider, or the host."""
         if self.provider or not self.base_url:
             return self.provider or ""
         try:
@@ -109,11 +109,11 @@ class Responder:
         except ValueError:
             return ""
 
-    def problems(self, environment: Mapping[str, str] = os.environ) -> list[Problem]:
-        """Return what keeps it from being used here, each with its field and what to do. None of them shows a key."""
+    def find_problems(self, environment: Mapping[str, str] = os.environ) -> list[Problem]:
+        """Return the reasons why it cannot be used here, each with its field and a remedy, without keys."""
         return [*self._find_access(environment)[1]]
 
-    def model(
+    def create_model(
         self,
         name: str,
         options: LlmOptions = NO_OPTIONS,
@@ -121,13 +121,13 @@ class Responder:
         *,
         clock: Clock = SYSTEM_CLOCK,
     ) -> RespondedModel:
-        """A model that is reached so, with the key that the environment has now.
+        """Return a model at this address, with the key that the environment has now.
 
         Args:
-            name: its name at the provider, such as `"gpt-5.4"` or `"openai/gpt-5.4"`.
-            options: what every request has where it says nothing.
-            environment: where the key is.
-            clock: the time that retries go by.
+            name: the name at the provider, such as `"gpt-5.4"` or `"openai/gpt-5.4"`.
+            options: the options of requests that have none.
+            environment: the environment with the key.
+            clock: the clock of retries.
 
         Raises:
             ConfigurationError: with every problem.
@@ -141,28 +141,28 @@ class Responder:
 
     def _find_access(self, environment: Mapping[str, str]) -> tuple[ProviderAccess | None, Problems]:
         problems = Problems()
-        for one in () if self.retry is None else self.retry.problems():
+        for one in () if self.retry is None else self.retry.find_problems():
             problems.add(one.message, "retry", one.path)
         provider, base_url = self.provider, self.base_url
         if provider and not base_url:
             if self.api_format is not None:
                 problems.add(f"goes with base_url; {provider} speaks its own format", "api_format")
-            return access_by_name(provider, self.api_key_env, environment, problems), problems
+            return find_access_by_name(provider, self.api_key_env, environment, problems), problems
         if base_url and not provider:
             spoken = self.api_format or "openai-responses"
-            return access_by_url(base_url, spoken, self.api_key_env, environment, problems), problems
+            return find_access_by_url(base_url, spoken, self.api_key_env, environment, problems), problems
         both = "there are both; leave one out" if provider else "there is neither; name one of them"
         problems.add(f"provider or base_url: {both}")
         return None, problems
 
 
 class RespondedModel:
-    """A model as a responder reaches it. It takes nothing up before its first call.
+    """Model of a responder. It opens no resources before its first call.
 
     Attributes:
-        responder: how it is reached.
-        model: its name at the provider.
-        options: what every request has where it says nothing.
+        responder: the address.
+        model: the name at the provider.
+        options: the options of requests that have none.
         name: `provider:model`, or `host:model`.
     """
 
@@ -173,7 +173,7 @@ class RespondedModel:
         self.model = model
         self.options = options
         self.name = format_full_name(access.name, model)
-        self._usual = options.within(responder.trace)
+        self._usual = options.with_trace(responder.trace)
         self._access = access
         self._clock = clock
 
@@ -182,40 +182,40 @@ class RespondedModel:
 
     @property
     def features(self) -> Features:
-        """What the model can do by itself."""
+        """Native features of the model."""
         return self.endpoint.features
 
     @cached_property
     def endpoint(self) -> Endpoint:
-        """Where its requests go, and what they carry."""
-        return self._access.chat_endpoint(self.model)
+        """Endpoint of its requests."""
+        return self._access.create_chat_endpoint(self.model)
 
     async def generate(self, request: ModelRequest) -> ModelResponse:
-        """One call, one answer.
+        """Call the model, and return its answer.
 
         Raises:
             ModelTimeoutError: when the deadline passes.
-            ModelError: that of the last attempt, with a note of what was tried.
+            ModelError: the error of the last attempt, with a note of all attempts.
         """
         return await self._routed.generate(self._complete(request))
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[Delta | ModelResponse]:
-        """The answer as it comes, then the whole of it. What fails before the first delta is tried again.
+        """Yield the deltas as they come, then the response. Failures before the first delta are retried.
 
         Raises:
             ModelTimeoutError: when the deadline passes before the first delta.
-            ModelError: that of the last attempt.
+            ModelError: the error of the last attempt.
         """
         return self._routed.stream(self._complete(request))
 
     @cached_property
     def _routed(self) -> RoutedModel:
         retry, serves = self.responder.retry, RemoteModel(self.model, self.endpoint)
-        retries = ModelRetryPolicy() if retry is None else retry.policy()
+        retries = ModelRetryPolicy() if retry is None else retry.create_policy()
         deployment = Deployment(self._access.name, self.model, serves)
         return ModelRouter([deployment], retries=retries, clock=self._clock).for_model(self.name)
 
     def _complete(self, request: ModelRequest) -> ModelRequest:
         if self._usual == NO_OPTIONS:
             return request
-        return replace(request, options=request.options.over(self._usual))
+        return replace(request, options=request.options.with_defaults(self._usual))

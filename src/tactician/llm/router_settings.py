@@ -1,4 +1,4 @@
-"""Settings of the router that environment variables change."""
+"""Router settings from environment variables."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _TABLES = ("retries", "circuit_breaker", "fallbacks")
 
 
 def apply_environment(settings: ModelSettings, environment: Mapping[str, str]) -> ModelSettings:
-    """Return the settings with what `TACTICIAN_FALLBACKS` and `TACTICIAN_ROUTER_<SETTING>` say instead.
+    """Return the settings, overridden by `TACTICIAN_FALLBACKS` and `TACTICIAN_ROUTER_<SETTING>`.
 
-    Tables are written in JSON. A variable that is empty says nothing.
+    Tables are written in JSON. Empty variables are ignored.
 
     Raises:
         ConfigurationError: with every variable that does not exist or has a wrong value.
@@ -37,7 +37,7 @@ def apply_environment(settings: ModelSettings, environment: Mapping[str, str]) -
 
 
 def _read_setting(kind: type[DocumentModel], prefix: str, variable: str, text: str, problems: Problems) -> object:
-    """Return the value of a field of the settings that a variable holds, or add what is wrong with it."""
+    """Return the value of a settings field in a variable, or add the problem with it."""
     name = variable.removeprefix(prefix).lower()
     if name not in kind.model_fields:
         known = [f"{prefix}{field.upper()}" for field in kind.model_fields]

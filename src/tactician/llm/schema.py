@@ -1,4 +1,4 @@
-"""JSON schemas as models want them: closed, complete, and without what a provider refuses."""
+"""JSON schemas for models: closed, complete, and without keywords that a provider refuses."""
 
 from __future__ import annotations
 
@@ -7,20 +7,25 @@ from pydantic_core import to_json
 from tactician.llm.model import JsonSchema
 
 _LEFT_OUT = ("title", "default", "discriminator")
-# What strict function calling refuses: OpenAI's guide, "Supported schemas". `default` would mean nothing in it.
+# Keywords that strict function calling refuses: OpenAI's guide, "Supported schemas". `default` has no meaning there.
 _NOT_IN_STRICT_TOOLS = frozenset(
     {"default", "oneOf", "allOf", "not", "if", "then", "else", "dependentRequired", "dependentSchemas"}
     | {"patternProperties", "minLength", "maxLength", "uniqueItems"}
 )
 
 
-def closed(schema: JsonSchema) -> dict[str, object]:
-    """The schema with every property required, no further properties allowed, and no titles or defaults.
+def close_schema(schema: JsonSchema) -> dict[str, object]:
+    """Return the schema with every property required, no additional properties, and no titles or defaults.
+
+    Strict structured output requires that, and it keeps a small model from leaving fields out.
+
+    `oneOf` and keywords beside a `$ref` become `anyOf`, because strict output knows neither. Free-form objects stay
+    open.
 
     That is what strict structured output asks for, and what keeps a small model from leaving fields out.
     It knows no `oneOf` and nothing beside a `$ref`: `anyOf` says the same. Free-form objects (maps) stay open.
     """
-    return {name: _closed_value(name, value) for name, value in _close_object(schema).items()}
+    return {name: _close_value(name, value) for name, value in _close_object(schema).items()}
 
 
 def _close_object(schema: JsonSchema) -> dict[str, object]:
@@ -35,22 +40,22 @@ def _close_object(schema: JsonSchema) -> dict[str, object]:
     return kept
 
 
-def _closed_value(name: str, value: object) -> object:
+def _close_value(name: str, value: object) -> object:
     if name in ("properties", "$defs") and isinstance(value, dict):
-        return {key: closed(inner) if isinstance(inner, dict) else inner for key, inner in value.items()}
-    return _closed_item(value)
+        return {key: close_schema(inner) if isinstance(inner, dict) else inner for key, inner in value.items()}
+    return _close_item(value)
 
 
-def _closed_item(value: object) -> object:
+def _close_item(value: object) -> object:
     if isinstance(value, dict):
-        return closed(value)
+        return close_schema(value)
     if isinstance(value, list):
-        return [_closed_item(item) for item in value]
+        return [_close_item(item) for item in value]
     return value
 
 
-def schema_instructions(schema: JsonSchema) -> str:
-    """Return what to tell a model that cannot be held to the schema of its answer."""
+def format_schema_instructions(schema: JsonSchema) -> str:
+    """Return the instructions for a model that cannot be held to the schema of its answer."""
     return (
         "Answer with one JSON object that matches this JSON schema, and write nothing else:\n"
         + to_json(schema).decode()
@@ -58,7 +63,7 @@ def schema_instructions(schema: JsonSchema) -> str:
 
 
 def is_strict(schema: JsonSchema) -> bool:
-    """Whether strict structured output can express the schema: no object has properties of any name."""
+    """Return whether strict structured output can express the schema: no object has properties of any name."""
     if schema.get("type") == "object" and schema.get("additionalProperties") is not False:
         return False
     return all(_is_strict_value(value) for value in schema.values())
@@ -70,8 +75,8 @@ def _is_strict_value(value: object) -> bool:
     return all(map(_is_strict_value, value)) if isinstance(value, list) else True
 
 
-def fits_strict_tools(schema: JsonSchema) -> bool:
-    """Tell whether strict function calling takes the schema as it is: closed objects, nothing optional."""
+def is_strict_tool_schema(schema: JsonSchema) -> bool:
+    """Return whether strict function calling accepts the schema: closed objects, nothing optional."""
     return schema.get("type") == "object" and _fits(schema)
 
 
@@ -99,8 +104,8 @@ def _fits_value(name: str, value: object) -> bool:
     return True
 
 
-def without_keywords(schema: JsonSchema, keywords: frozenset[str]) -> JsonSchema:
-    """The schema without the given keywords, at any depth; properties of the same name stay."""
+def remove_keywords(schema: JsonSchema, keywords: frozenset[str]) -> JsonSchema:
+    """Return the schema without these keywords, at any depth; properties of the same name stay."""
     return _strip(schema, keywords) if keywords else schema
 
 
@@ -124,33 +129,33 @@ def _strip_value(value: object, keywords: frozenset[str]) -> object:
     return value
 
 
-def hoisted(schema: JsonSchema, prefix: str, definitions: dict[str, object]) -> dict[str, object]:
-    """The schema for use inside another one: its `$defs` move to `definitions`, under `prefix`ed names."""
+def hoist_definitions(schema: JsonSchema, prefix: str, definitions: dict[str, object]) -> dict[str, object]:
+    """Return the schema for use inside another: its `$defs` move to `definitions`, with prefixed names."""
     own = schema.get("$defs")
     if not isinstance(own, dict):
         return dict(schema)
-    definitions.update({f"{prefix}{name}": _renamed(inner, prefix) for name, inner in own.items()})
-    return {name: _renamed_reference(name, value, prefix) for name, value in schema.items() if name != "$defs"}
+    definitions.update({f"{prefix}{name}": _prefix_references(inner, prefix) for name, inner in own.items()})
+    return {name: _prefix_reference(name, value, prefix) for name, value in schema.items() if name != "$defs"}
 
 
-def _renamed(value: object, prefix: str) -> object:
+def _prefix_references(value: object, prefix: str) -> object:
     if isinstance(value, dict):
-        return {key: _renamed_reference(key, inner, prefix) for key, inner in value.items()}
-    return [_renamed(item, prefix) for item in value] if isinstance(value, list) else value
+        return {key: _prefix_reference(key, inner, prefix) for key, inner in value.items()}
+    return [_prefix_references(item, prefix) for item in value] if isinstance(value, list) else value
 
 
-def _renamed_reference(key: str, value: object, prefix: str) -> object:
+def _prefix_reference(key: str, value: object, prefix: str) -> object:
     if key == "$ref" and isinstance(value, str):
         return value.replace("#/$defs/", f"#/$defs/{prefix}", 1)
-    return _renamed(value, prefix)
+    return _prefix_references(value, prefix)
 
 
-def bounded(schema: JsonSchema, *, string_length: int, items: int) -> dict[str, object]:
-    """The schema with no empty string, and a limit on every string and list that has none.
+def bound_schema(schema: JsonSchema, *, string_length: int, items: int) -> dict[str, object]:
+    """Return the schema without empty strings, and with a limit on every string and list that has none.
 
-    That lets a small model come to an end, and keeps it from leaving everything out.
+    That makes a small model finish, and keeps it from leaving everything out.
     """
-    limited = {name: _bounded_value(value, string_length, items) for name, value in schema.items()}
+    limited = {name: _bound_value(value, string_length, items) for name, value in schema.items()}
     if limited.get("type") == "string" and not limited.keys() & {"maxLength", "enum", "const", "format", "pattern"}:
         limited["minLength"] = max(1, _integer(limited.get("minLength")))
         limited["maxLength"] = max(string_length, _integer(limited.get("minLength")))
@@ -159,10 +164,10 @@ def bounded(schema: JsonSchema, *, string_length: int, items: int) -> dict[str, 
     return limited
 
 
-def _bounded_value(value: object, string_length: int, items: int) -> object:
+def _bound_value(value: object, string_length: int, items: int) -> object:
     if isinstance(value, dict):
-        return bounded(value, string_length=string_length, items=items)
-    return [_bounded_value(item, string_length, items) for item in value] if isinstance(value, list) else value
+        return bound_schema(value, string_length=string_length, items=items)
+    return [_bound_value(item, string_length, items) for item in value] if isinstance(value, list) else value
 
 
 def _integer(value: object) -> int:

@@ -1,4 +1,4 @@
-"""Tokens, whose they are, and their cost: by prices of one's own, else by the price list of `genai-prices`."""
+"""Token usage by model, and its cost: by custom prices, else by the price list of `genai-prices`."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _MOST_ADDED = 64
 class Usage:
     """Tokens of one or more calls.
 
-    `input_tokens` includes those read from and written to a cache, `output_tokens` those that were spent on thinking.
+    `input_tokens` includes tokens read from and written to a cache, `output_tokens` includes tokens of thinking.
 
     Attributes:
-        model: whose tokens they are, as `instance:model`; empty when nobody said, or when they are of several.
-        price: the model's own price, where one is configured.
-        parts: the usage of each model, where they are of several.
+        model: the model, as `instance:model`; empty if unknown, or if there are several.
+        price: the model's own price, if configured.
+        parts: the usage of each model, if there are several.
     """
 
     input_tokens: int = 0
@@ -49,7 +49,7 @@ class Usage:
 
     @property
     def cost(self) -> float | None:
-        """US dollars; `None` when a price is not known. No usage costs 0. Prices are looked up when this is read."""
+        """US dollars; `None` if a price is not known. Empty usage costs 0. Prices are looked up on each read."""
         return None if None in self._costs() else self.known_cost
 
     @property
@@ -57,8 +57,8 @@ class Usage:
         """US dollars, as far as prices are known."""
         return sum(cost for cost in self._costs() if cost is not None)
 
-    def signed(self, model: str, price: ModelPrice | None = None) -> Usage:
-        """Return the usage as that of a model, at its own price; what it says already stays."""
+    def attribute_to(self, model: str, price: ModelPrice | None = None) -> Usage:
+        """Return the usage as that of a model, at its own price; existing values stay."""
         if self.parts or (self.model and (self.price is not None or price is None)):
             return self
         return replace(self, model=self.model or model, price=self.price or price)
@@ -78,18 +78,20 @@ class Usage:
             self.reasoning_tokens + other.reasoning_tokens,
             model=self.model if self.model == other.model else "",
             price=self.price if is_alike else None,
-            parts=() if is_alike and not (self.parts or other.parts) else _merged(self, other),
+            parts=() if is_alike and not (self.parts or other.parts) else _merge(self, other),
         )
 
     def _costs(self) -> list[float | None]:
-        return [0.0 if part == NO_USAGE else cost_of(part.model, part, part.price) for part in self.parts or (self,)]
+        return [
+            0.0 if part == NO_USAGE else calculate_cost(part.model, part, part.price) for part in self.parts or (self,)
+        ]
 
 
 NO_USAGE = Usage()
 
 
-def _merged(*usages: Usage) -> tuple[Usage, ...]:
-    """Merge usages into one part for each model, and for each of its prices, should it have had several."""
+def _merge(*usages: Usage) -> tuple[Usage, ...]:
+    """Merge usages into one part for each model and price."""
     merged: dict[tuple[str, ModelPrice | None], Usage] = {}
     for usage in usages:
         for part in usage.parts or (usage,):
@@ -99,9 +101,9 @@ def _merged(*usages: Usage) -> tuple[Usage, ...]:
 
 
 class UsageTally:
-    """Tally of usage, model by model. What is added is added to the `parent` too.
+    """Tally of usage, model by model. Additions reach the `parent` too.
 
-    Most tallies are read once or never, so that usage is summed up when somebody reads it.
+    Most tallies are read once or never, so usage is summed up when a total is read.
     """
 
     __slots__ = ("_added", "_parent", "_summed_up")
@@ -112,7 +114,7 @@ class UsageTally:
         self._parent = parent
 
     def add(self, usage: Usage) -> None:
-        """Add what was used, that of each model for itself."""
+        """Add usage, for each of its models separately."""
         tally: UsageTally | None = self
         while tally is not None:
             added = tally._added
@@ -122,7 +124,7 @@ class UsageTally:
             tally = tally._parent
 
     def restore(self, usages: Iterable[Usage]) -> None:
-        """Add what was used before, but not to the parent, which has counted it."""
+        """Add earlier usage, but not to the parent, which has counted it."""
         for usage in usages:
             self._count(usage)
 
@@ -138,14 +140,14 @@ class UsageTally:
 
     @property
     def by_model(self) -> Mapping[str, Usage]:
-        """The usage of each model, by the model's full name."""
+        """Usage of each model, by the model's full name."""
         if self._added:
             self._sum_up()
         return self._summed_up
 
     @property
     def by_instance(self) -> Mapping[str, Usage]:
-        """The usage of each instance or provider."""
+        """Usage of each instance or provider."""
         totals: dict[str, Usage] = {}
         for model, usage in self.by_model.items():
             instance = model.partition(":")[0]
@@ -154,7 +156,7 @@ class UsageTally:
 
     @property
     def total(self) -> Usage:
-        """The usage of all models together."""
+        """Usage of all models together."""
         return sum(self.by_model.values(), NO_USAGE)
 
     def __repr__(self) -> str:
@@ -186,14 +188,14 @@ def _(tally: UsageTally, depth: int = 0) -> JsonValue:
 
 @dataclass(frozen=True, slots=True)
 class ModelPrice:
-    """US dollars per million tokens. Without prices of their own, cached tokens cost what input costs."""
+    """US dollars per million tokens. Without prices of their own, cached tokens cost the input price."""
 
     input: float
     output: float
     cache_read: float | None = None
     cache_write: float | None = None
 
-    def cost(self, usage: Usage) -> float:
+    def calculate_cost(self, usage: Usage) -> float:
         """Return the US dollars for the usage."""
         read = self.input if self.cache_read is None else self.cache_read
         write = self.input if self.cache_write is None else self.cache_write
@@ -210,20 +212,20 @@ class ModelPrice:
 NO_PRICES: Mapping[str, ModelPrice] = MappingProxyType({})
 
 
-def price_for(model: str, prices: Mapping[str, ModelPrice], instance: str = "") -> ModelPrice | None:
+def find_price(model: str, prices: Mapping[str, ModelPrice], instance: str = "") -> ModelPrice | None:
     """Return the price whose name is the longest prefix of `model` or of `instance:model`, in any case."""
     names = model.lower(), f"{instance}:{model}".lower()
     fitting = [prefix for prefix in prices if any(name.startswith(prefix.lower()) for name in names)]
     return prices[max(fitting, key=len)] if fitting else None
 
 
-def cost_of(model: str, usage: Usage, own: ModelPrice | None = None) -> float | None:
-    """Return the US dollars for the usage of a model named `instance:model`, at its own price or the listed one.
+def calculate_cost(model: str, usage: Usage, own: ModelPrice | None = None) -> float | None:
+    """Return the US dollars for the usage of a model named `instance:model`, at its own price or the listed price.
 
-    `None` when no price is known. Models in this process, at Ollama and in Docker are free.
+    The result is `None` if no price is known. Models in this process, at Ollama and in Docker are free.
     """
     if own is not None:
-        return own.cost(usage)
+        return own.calculate_cost(usage)
     instance, colon, name = model.partition(":")
     if instance in _FREE:
         return 0.0

@@ -43,7 +43,7 @@ async def ask(
     else:
         streams = context.streaming and restore is None
         response = await _ask_aloud(model, request, fitted, context, turn, partial if streams else None)
-    context.tally.add(response.usage.signed(model.name))
+    context.tally.add(response.usage.attribute_to(model.name))
     if restore is not None:
         response = restore(response)
     calls = response.message.tool_calls

@@ -10,7 +10,7 @@ from typing import Annotated, Generic, TypeVar, cast, get_args, get_origin
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
 
-from tactician.llm import OutputSpec, closed, is_strict
+from tactician.llm import OutputSpec, close_schema, is_strict
 from tactician.loop.partial import parse_partial
 from tactician.text import strip_code_fence
 from tactician.tools import as_text, describe_validation_error
@@ -63,7 +63,7 @@ def _compile(wanted: Hashable) -> OutputType[object]:
     if wrapped:
         definitions = schema.pop("$defs", {})
         schema = {"type": "object", "properties": {"value": schema}, **({"$defs": definitions} if definitions else {})}
-    complete = closed(schema)
+    complete = close_schema(schema)
     spec = OutputSpec(re.sub(r"\W+", "_", name).strip("_")[:64] or "output", complete, is_strict(complete))
     return OutputType(
         name,

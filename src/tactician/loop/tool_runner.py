@@ -229,7 +229,7 @@ def _answer_objection(call: ToolCall, objection: Objection) -> ToolResult:
 
 def _repair_call(call: ToolCall) -> ToolCall:
     try:
-        call.parsed_arguments()
+        call.parse_arguments()
     except ValueError:
         repaired = repair_arguments(call.arguments)
         return call if repaired is None else replace(call, arguments=repaired)
@@ -238,6 +238,6 @@ def _repair_call(call: ToolCall) -> ToolCall:
 
 def _parse_arguments(call: ToolCall) -> Mapping[str, object]:
     try:
-        return call.parsed_arguments()
+        return call.parse_arguments()
     except ValueError:
         return {}

@@ -68,7 +68,7 @@ class TurnLoop(Generic[T]):
         self._instructions = instructions
         self._system = _build_system_messages(instructions)
         self._tools = tools
-        self._options = options if context.trace is None else options.within(context.trace)
+        self._options = options if context.trace is None else options.with_trace(context.trace)
         self._policy = policy
         usual = ReplyEnding(output) if autonomy is None else AutonomousEnding(output, autonomy)
         self._ending: Ending[T] = usual if ending is None else ending

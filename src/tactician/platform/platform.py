@@ -15,7 +15,7 @@ from tactician.clock import SYSTEM_CLOCK
 from tactician.conversation import ConversationStore
 from tactician.errors import ConfigurationError
 from tactician.events import EventBus, EventListener
-from tactician.llm import LanguageModel, ModelSource, default_models, source_of
+from tactician.llm import LanguageModel, ModelSource, as_model_source, load_default_models
 from tactician.planning import PlanningBudget
 from tactician.platform.choosing import find_able, raise_if_none_can
 from tactician.platform.control import RunControl
@@ -74,7 +74,7 @@ class Platform(RunControl):
         planning: PlanningBudget | None = None,
     ) -> None:
         services = Services(
-            default_models() if models is None else source_of(models),
+            load_default_models() if models is None else as_model_source(models),
             MemoryStore() if store is None else store,
             SYSTEM_CLOCK,
             EventBus(on_event),

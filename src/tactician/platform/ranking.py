@@ -12,7 +12,7 @@ from pydantic_core import PydanticCustomError
 
 from tactician.agents import Agent
 from tactician.errors import Ranked
-from tactician.llm import LanguageModel, LlmOptions, text_of
+from tactician.llm import LanguageModel, LlmOptions, join_text
 from tactician.runs import Input, RunContext, messages_of
 
 _PROMPT = """How well does each of these fit the request?
@@ -44,7 +44,7 @@ async def ranked(
     listed = "\n".join(f"- {name}: {description}" for name, description in candidates.items())
     wanted = _ranking_of(tuple(candidates))
     ranker = Agent("Ranker", model=model, output_type=wanted, max_attempts=retries + 1)
-    prompt = _PROMPT.format(candidates=listed, request=text_of(messages_of(request)))
+    prompt = _PROMPT.format(candidates=listed, request=join_text(messages_of(request)))
     given = {one.name: one for one in (await ranker.run(prompt, context=context)).output.root}
     everything = (given.get(name) or Ranked(name, 0.0, "not ranked") for name in candidates)
     return tuple(sorted(everything, key=lambda one: -one.confidence))

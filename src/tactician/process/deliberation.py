@@ -13,7 +13,7 @@ from tactician.config import load_settings
 from tactician.planning import Consultation, PlanningBudget
 
 T = TypeVar("T")
-_SLICE: Final = 0.005
+_SLICE: Final = 0.003
 """Seconds of planning in one iteration of an event loop."""
 
 

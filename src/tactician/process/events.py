@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tactician.events import Event, EventListener, encode
-from tactician.llm import AssistantMessage, ModelRequest, ModelResponse, UsageTally, text_of
+from tactician.llm import AssistantMessage, ModelRequest, ModelResponse, UsageTally, join_text
 from tactician.loop import PartialReceived, TextReceived, ThinkingReceived, TurnCompleted, TurnStarted
 from tactician.planning import Action, Plan
 from tactician.process.options import Verbosity
@@ -109,7 +109,7 @@ def format_new_messages(request: ModelRequest) -> str:
     """Format the messages that are new to a model since its last answer: all, before its first."""
     messages = request.messages
     answers = [index for index, message in enumerate(messages) if isinstance(message, AssistantMessage)]
-    return text_of(messages[answers[-1] + 1 :] if answers else messages)
+    return join_text(messages[answers[-1] + 1 :] if answers else messages)
 
 
 def format_response(response: ModelResponse) -> str:

@@ -220,7 +220,7 @@ def create_process_context(context: RunContext, options: ProcessOptions, meter: 
     return replace(
         context,
         meter=meter,
-        services=context.services.with_bus(context.bus.child(options.on_event, log)),
+        services=context.services.with_bus(context.bus.create_child(options.on_event, log)),
         pace=pace,
         parent_id=context.process_id,
         process_id=context.run_id,

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from pydantic import JsonValue
 
 from tactician.errors import ConfigurationError
-from tactician.llm import AssistantMessage, SystemMessage, ToolResult, UserMessage, text_of
+from tactician.llm import AssistantMessage, SystemMessage, ToolResult, UserMessage, join_text
 from tactician.planning import Action, AStarPlanner, PlanningAlgorithm, PlanningBudget
 from tactician.process.blackboard import DEFAULT_BINDING, Blackboard, Bound, UserInput
 from tactician.process.goals import GoalSpec
@@ -215,7 +215,7 @@ def _as_objects(value: object, agent: PlannedAgentSpec) -> Sequence[object]:
         return [value]
     messages = messages_of(value)
     taken = [message for message in messages if type_name(type(message)) in agent.types]
-    return taken if taken and taken[-1] is messages[-1] else [_as_input(text_of(messages), agent)]
+    return taken if taken and taken[-1] is messages[-1] else [_as_input(join_text(messages), agent)]
 
 
 def _as_input(text: str, agent: PlannedAgentSpec) -> UserInput | UserMessage:

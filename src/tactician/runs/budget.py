@@ -33,7 +33,7 @@ class Budget:
         actions: how many actions a process may begin, with those of the processes inside it.
 
     Raises:
-        ConfigurationError: when a limit is no number from 0 up.
+        ConfigurationError: when a limit is not a number from 0 up.
     """
 
     cost: float | None = None

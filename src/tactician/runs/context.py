@@ -19,7 +19,7 @@ from tactician.llm import (
     ModelSource,
     TraceMetadata,
     UsageTally,
-    source_of,
+    as_model_source,
 )
 from tactician.runs.budget import UNLIMITED, Budget, BudgetMeter
 from tactician.runs.checkpoint import Checkpoint
@@ -127,7 +127,7 @@ class RunContext:
             store: where the run is kept when it waits; in memory by default.
             clock: the time.
         """
-        return cls.outermost(Services(source_of(models), store, clock, EventBus(*listeners)))
+        return cls.outermost(Services(as_model_source(models), store, clock, EventBus(*listeners)))
 
     @property
     def models(self) -> ModelSource:
@@ -330,11 +330,11 @@ class RunContext:
             return wanted, options
         if source is not None:
             return source.resolve(options), options
-        if options.wanted is not None:
+        if options.requested_model is not None:
             if self.pins.instances and not options.instances:
                 options = replace(options, instances=self.pins.instances)
             return self.models.resolve(options), options
-        options = options.over(self.pins)
+        options = options.with_defaults(self.pins)
         return self.own_model or self.models.resolve(options), options
 
     def with_model(self, model: LanguageModel, options: LlmOptions) -> RunContext:
@@ -348,7 +348,7 @@ class RunContext:
         """
         services = self.services
         if hasattr(type(model), "resolve"):  # isinstance of a protocol takes as long as a turn
-            services = services.with_models(source_of(model))
+            services = services.with_models(as_model_source(model))
         return self._copy(own_model=model, pins=options.pins, services=services)
 
     def with_services(self, services: Services) -> RunContext:
@@ -358,7 +358,7 @@ class RunContext:
     def with_trace(self, trace: TraceMetadata) -> RunContext:
         """Return the same context for what belongs to this trace. What it belongs to already stays, where the trace
         says nothing."""
-        return self._copy(trace=trace if self.trace is None else trace.over(self.trace))
+        return self._copy(trace=trace if self.trace is None else trace.with_defaults(self.trace))
 
     def with_listeners(self, *listeners: EventListener | None, streaming: bool | None = None) -> RunContext:
         """Return the same context with more listeners.
@@ -367,7 +367,7 @@ class RunContext:
             *listeners: called with each event.
             streaming: whether answers are streamed to the listeners as they come; as before by default.
         """
-        services = self.services.with_bus(self.bus.child(*listeners))
+        services = self.services.with_bus(self.bus.create_child(*listeners))
         return self._copy(services=services, streaming=self.streaming if streaming is None else streaming)
 
     def _child_checkpoint(self, name: str, key: str | None) -> Checkpoint:

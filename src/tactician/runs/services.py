@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.events import EventBus
-from tactician.llm import ModelCatalog, ModelSource, default_models
+from tactician.llm import ModelCatalog, ModelSource, load_default_models
 from tactician.runs.store import default_store
 from tactician.stores import DocumentStore
 
@@ -55,7 +55,7 @@ class Services:
         Raises:
             ConfigurationError: when the settings are not valid.
         """
-        return _services_over(default_models())
+        return _services_over(load_default_models())
 
     def find(self, kind: type[T]) -> T:
         """Return the service of a class. One that nobody has provided is made without arguments."""

@@ -65,7 +65,7 @@ class _Builder:
         method = self._named((*path, "methodClass"), lambda _: self._names.method(owner, name), owner)
         if method is None:
             return None, None
-        return (lambda call: method(**call.parsed_arguments())), as_tool(method).spec.parameters
+        return (lambda call: method(**call.parse_arguments())), as_tool(method).spec.parameters
 
     def _named(self, path: DataPath, find: Callable[[str], T], name: str | None) -> T | None:
         try:

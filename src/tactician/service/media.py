@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tactician.llm import Image, MediaModelSource, ModelSource, RoutingOptions, Vector, media_source_of
+from tactician.llm import Image, MediaModelSource, ModelSource, RoutingOptions, Vector, as_media_source
 from tactician.platform import Picture, read_picture
 
 
@@ -105,7 +105,7 @@ class MediaService:
 
     @property
     def _services(self) -> MediaModelSource:
-        return media_source_of(self._models)
+        return as_media_source(self._models)
 
 
 def _route(instances: Sequence[str], session: str | None) -> RoutingOptions:

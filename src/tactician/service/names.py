@@ -44,7 +44,7 @@ class AgentFileNames(Names):
                     return found
         return super().find(name)
 
-    def known(self) -> Iterator[str]:
+    def list_known(self) -> Iterator[str]:
         """The names that stand for something: simple ones."""
         yield from self._registered
         for module in self._modules:
@@ -85,7 +85,7 @@ class AgentFileNames(Names):
             NameProblem: when there is none.
         """
         found = self.find(name)
-        made = self.made(name, found) if isinstance(found, type) else found
+        made = self.create(name, found) if isinstance(found, type) else found
         executor = getattr(made, "execute", made)
         if not callable(executor):
             raise NameProblem(f"{name!r} executes nothing: it is neither a function nor has it a method `execute`")
@@ -102,7 +102,7 @@ class AgentFileNames(Names):
         if not isinstance(kind, type) or not callable(found):
             raise NameProblem(f"{owner!r} has no public method {name!r}")
         is_plain = isinstance(vars(kind).get(name), staticmethod | classmethod)
-        bound = found if is_plain else getattr(self.made(owner, kind), name)
+        bound = found if is_plain else getattr(self.create(owner, kind), name)
         try:
             as_tool(bound)
         except DeclarationError as error:

@@ -1,4 +1,4 @@
-"""Time that tests decide about."""
+"""Clock that tests control."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ _EPOCH = 1_700_000_000.0
 
 
 class FakeClock:
-    """A `Clock` that stands still until somebody sleeps or a test calls `advance`.
+    """`Clock` that stands still until a sleep or `advance` moves it on.
 
-    Who sleeps moves the time on at once, so that nothing waits.
+    A sleep moves the time on at once, so that nothing waits.
 
     Args:
         start: the monotonic time at the beginning. The wall time is later by a fixed span.
 
     Attributes:
-        slept: for how long each sleep was, in order.
+        slept: the seconds of each sleep, in order.
     """
 
     def __init__(self, start: float = 1000.0) -> None:
@@ -35,7 +35,7 @@ class FakeClock:
         return _EPOCH + self._now
 
     def advance(self, seconds: float) -> None:
-        """Move the time on, and call back whoever asked for that within these seconds."""
+        """Move the time on, and run the callbacks that are due."""
         self._now += seconds
         due = sorted((one for one in self._timers if one.due <= self._now), key=lambda one: one.due)
         self._timers = [one for one in self._timers if one.due > self._now]
@@ -44,13 +44,13 @@ class FakeClock:
                 timer.callback()
 
     def call_later(self, seconds: float, callback: Callable[[], object]) -> _FakeTimer:
-        """Call back once the time has moved on by so many seconds."""
+        """Schedule a callback for when the time has moved on by so many seconds."""
         timer = _FakeTimer(self._now + seconds, callback)
         self._timers.append(timer)
         return timer
 
     async def sleep(self, seconds: float) -> None:
-        """Move the time on, and let others run."""
+        """Move the time on, and let other tasks run."""
         self.slept.append(seconds)
         self.advance(seconds)
         await asyncio.sleep(0)

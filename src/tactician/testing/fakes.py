@@ -1,4 +1,4 @@
-"""What an action is given, without a platform around it."""
+"""Fake context for tests of actions without a platform."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tactician.testing.scripted import ScriptedModel
 
 
 class FakeContext(OperationContext):
-    """An `OperationContext` for calling an action directly: over a scripted model, with objects on the blackboard."""
+    """`OperationContext` for calling an action directly: over a scripted model, with objects on the blackboard."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""The pytest plugin: fixtures for tests of agents."""
+"""Pytest plugin: fixtures for tests of agents."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def scripted_model() -> Iterator[ScriptedModel]:
-    """A `ScriptedModel` without steps; add some with `script` or `when`. The test fails when steps are left."""
+    """Provide a `ScriptedModel` without steps; add some with `script` or `when`. The test fails if steps remain."""
     from tactician.testing.scripted import ScriptedModel
 
     model = ScriptedModel()
@@ -24,7 +24,7 @@ def scripted_model() -> Iterator[ScriptedModel]:
 
 @pytest.fixture
 def scripted_platform(scripted_model: ScriptedModel) -> Platform:
-    """A `Platform` in which every model is the `scripted_model`."""
+    """Provide a `Platform` in which every model is the `scripted_model`."""
     from tactician.platform import Platform
 
     return Platform(models=scripted_model)

@@ -1,4 +1,4 @@
-"""`ScriptedModel`: a model that says what a test tells it to say."""
+"""`ScriptedModel`: a model that answers from a script."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tactician.llm import ToolCall as CalledTool
 
 
 class ToolCall:
-    """A step in which the model calls a tool: `ToolCall("get_weather", city="Paris")`."""
+    """Step in which the model calls a tool: `ToolCall("get_weather", city="Paris")`."""
 
     def __init__(self, name: str, /, **arguments: object) -> None:
         self.name = name
@@ -40,7 +40,7 @@ Step: TypeAlias = str | ToolCall | Sequence[ToolCall] | ModelResponse | Exceptio
 
 
 class ScriptError(AssertionError):
-    """The code under test called the model when the script had no answer, or did not call it often enough."""
+    """Error for a call without an answer in the script, or for steps that were never used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,28 +53,28 @@ class _Match:
 
 
 class When:
-    """`model.when(...)`: what has to be so for a reply to be given."""
+    """Condition of a scripted reply, from `model.when(...)`."""
 
     def __init__(self, model: ScriptedModel, prompt_contains: str) -> None:
         self._model = model
         self._prompt_contains = prompt_contains
 
     def reply(self, step: Step) -> ScriptedModel:
-        """Gives this reply whenever it fits. Returns the model."""
+        """Give this reply to every matching request, and return the model."""
         self._model._matches.append(_Match(self._prompt_contains, step))
         return self._model
 
 
 class ScriptedModel:
-    """A `LanguageModel` that answers from a script: its steps in order, and replies that fit a prompt.
+    """`LanguageModel` that answers from a script: its steps in order, and replies to matching prompts.
 
-    A reply that fits comes before the next step. `calls` holds every request. Every call counts as 10 tokens
+    A matching reply comes before the next step. `calls` holds every request. Every call counts as 10 tokens
     in and 5 out.
 
     Args:
-        steps: what it says, in order.
-        features: what it claims to be able to do; everything by default.
-        name: its name in events and tallies.
+        steps: the answers, in order.
+        features: the features of the model; all by default.
+        name: the name in events and tallies.
     """
 
     def __init__(
@@ -94,20 +94,20 @@ class ScriptedModel:
         return f"ScriptedModel({len(self._steps) - self._next} steps left)"
 
     def script(self, *steps: Step) -> ScriptedModel:
-        """Adds steps to the end of the script. Returns the model."""
+        """Add steps to the end of the script, and return the model."""
         self._steps.extend(steps)
         return self
 
     def when(self, *, prompt_contains: str) -> When:
-        """A reply for every request whose prompt contains a text."""
+        """Return a condition for replies to every request whose prompt contains a text."""
         return When(self, prompt_contains)
 
     def ai(self) -> Ai:
-        """An `Ai` that talks to this model only."""
+        """Return an `Ai` over this model only."""
         return Ai.over(self)
 
     async def generate(self, request: ModelRequest) -> ModelResponse:
-        """The reply that fits, else the next step.
+        """Return the matching reply, else the next step.
 
         Raises:
             ScriptError: when the script has no answer.
@@ -119,7 +119,7 @@ class ScriptedModel:
         return self._response(step)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Delta | ModelResponse]:
-        """The same as `generate`, word by word.
+        """Yield the same answer as `generate`, word by word.
 
         Raises:
             ScriptError: when the script has no answer.
@@ -134,10 +134,10 @@ class ScriptedModel:
         yield response
 
     def assert_exhausted(self) -> None:
-        """Nothing, when every step was used.
+        """Check that every step was used.
 
         Raises:
-            ScriptError: when steps are left.
+            ScriptError: when steps remain.
         """
         if left := self._steps[self._next :]:
             raise ScriptError(f"{len(left)} steps of the script were not used; the next one is {left[0]!r}")

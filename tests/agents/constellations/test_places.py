@@ -122,7 +122,7 @@ async def requests_of_a_deep_run() -> list[ModelRequest]:
 @pytest.mark.parametrize("name", SITES)
 async def test_every_provider_takes_what_models_are_asked(name: str) -> None:
     site = SITES[name]
-    made = site.provider.endpoint("k", "https://x", model=site.model)
+    made = site.provider.create_endpoint("k", "https://x", model=site.model)
     requests = await requests_of_a_deep_run()
     assert len(requests) == 14
     for request in requests:

@@ -51,7 +51,9 @@ def model(server: ChatServer, limits: BatchLimits = BatchLimits(), timeout: floa
 async def test_the_request_and_the_answer_of_several_texts(server: ChatServer) -> None:
     server.will(answers(vectors([1, 0.5], [0.25, 2])))
 
-    found = await RemoteEmbeddingModel.at(ProviderAccess(PROVIDERS["openai"], KEY, server.url)).embed(["a", "b"])
+    found = await RemoteEmbeddingModel.at_provider(ProviderAccess(PROVIDERS["openai"], KEY, server.url)).embed(
+        ["a", "b"]
+    )
 
     assert found.vectors == ((1.0, 0.5), (0.25, 2.0))
     assert (found.dimensions, len(found), found.model) == (2, 2, "openai:text-embedding-3-small")
@@ -149,7 +151,7 @@ async def test_every_provider_has_its_path_its_header_and_its_word_for_dimension
     server.will(answers(vectors([1, 2])))
     path, header, dimensions = PLACES[name]
     access = ProviderAccess(PROVIDERS[name], KEY, server.url, "mine", "2026-01-01")
-    asked = RemoteEmbeddingModel.at(access, "my model")
+    asked = RemoteEmbeddingModel.at_provider(access, "my model")
 
     found = await asked.embed(["a"], SHORT)
 
@@ -163,7 +165,7 @@ async def test_every_provider_has_its_path_its_header_and_its_word_for_dimension
 async def test_a_provider_of_ones_own_is_taken_for_one_like_openai(server: ChatServer) -> None:
     server.will(answers(vectors([1.0])))
 
-    await RemoteEmbeddingModel.at(ProviderAccess(Provider("mine", server.url))).embed(["a"])
+    await RemoteEmbeddingModel.at_provider(ProviderAccess(Provider("mine", server.url))).embed(["a"])
 
     assert server.received[0].path == "/v1/embeddings"
 
@@ -171,7 +173,9 @@ async def test_a_provider_of_ones_own_is_taken_for_one_like_openai(server: ChatS
 async def test_a_base_url_may_end_with_the_version(server: ChatServer) -> None:
     server.will(answers(vectors([1.0])))
 
-    await RemoteEmbeddingModel.at(ProviderAccess(PROVIDERS["openai"], base_url=f"{server.url}/v1")).embed(["a"])
+    await RemoteEmbeddingModel.at_provider(ProviderAccess(PROVIDERS["openai"], base_url=f"{server.url}/v1")).embed(
+        ["a"]
+    )
 
     assert server.received[0].path == "/v1/embeddings"
 
@@ -187,16 +191,16 @@ async def test_a_base_url_may_end_with_the_version(server: ChatServer) -> None:
 )
 def test_a_place_that_cannot_be_says_why(name: str, base_url: str | None, message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
-        RemoteEmbeddingModel.at(ProviderAccess(PROVIDERS[name], KEY, base_url, "mine"))
+        RemoteEmbeddingModel.at_provider(ProviderAccess(PROVIDERS[name], KEY, base_url, "mine"))
 
 
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
         (["a", ""], "text 1 is empty"),
-        (["a", None], "text 1 is no text, but NoneType"),
-        ([b"a"], "text 0 is no text, but bytes"),
-        ([["a"]], "text 0 is no text, but list"),
+        (["a", None], "text 1 must be a text, not NoneType"),
+        ([b"a"], "text 0 must be a text, not bytes"),
+        ([["a"]], "text 0 must be a text, not list"),
         (["\ud800"], "text 0 is not valid Unicode"),
         ("several", "for one there is embed_one"),
         (b"several", "for one there is embed_one"),
@@ -296,7 +300,9 @@ async def test_a_hundred_calls_at_once_each_get_their_own_vectors(server: ChatSe
 
 async def test_the_key_is_in_no_text(server: ChatServer) -> None:
     server.will(fails(401, f"Incorrect API key: {KEY}"))
-    asked = RemoteEmbeddingModel.at(ProviderAccess(PROVIDERS["azure-openai"], KEY, server.url, api_version="1"))
+    asked = RemoteEmbeddingModel.at_provider(
+        ProviderAccess(PROVIDERS["azure-openai"], KEY, server.url, api_version="1")
+    )
 
     with pytest.raises(AuthenticationError) as raised:
         await asked.embed(["a"])

@@ -34,7 +34,7 @@ def pictures(*data: str, **more: object) -> dict[str, object]:
 
 
 def model(server: ChatServer, name: str = "dall-e-3") -> RemoteImageModel:
-    return RemoteImageModel.at(ProviderAccess(PROVIDERS["openai"], KEY, server.url), name)
+    return RemoteImageModel.at_provider(ProviderAccess(PROVIDERS["openai"], KEY, server.url), name)
 
 
 async def test_the_request_and_the_answer_of_dall_e(server: ChatServer) -> None:
@@ -92,7 +92,7 @@ async def test_a_picture_may_come_as_an_address(server: ChatServer) -> None:
 async def test_azure_has_the_model_in_its_path_and_a_version(server: ChatServer) -> None:
     server.will(answers(pictures(PNG)))
     access = ProviderAccess(PROVIDERS["azure-openai"], KEY, server.url, "eu", "2025-04-01")
-    azure = RemoteImageModel.at(access, "my dalle")
+    azure = RemoteImageModel.at_provider(access, "my dalle")
 
     await azure.generate("a cat")
 
@@ -116,7 +116,7 @@ def test_it_is_an_image_model(server: ChatServer) -> None:
 )
 def test_a_place_that_cannot_be_says_why(name: str, base_url: str | None, message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
-        RemoteImageModel.at(ProviderAccess(PROVIDERS[name], KEY, base_url))
+        RemoteImageModel.at_provider(ProviderAccess(PROVIDERS[name], KEY, base_url))
 
 
 @pytest.mark.parametrize("prompt", ["", " \n", "\ud800"])
@@ -216,7 +216,7 @@ async def forms() -> AsyncIterator[FormServer]:
 
 
 def editor(forms: FormServer, name: str = "dall-e-3") -> RemoteImageModel:
-    return RemoteImageModel.at(ProviderAccess(PROVIDERS["openai"], KEY, forms.url), name)
+    return RemoteImageModel.at_provider(ProviderAccess(PROVIDERS["openai"], KEY, forms.url), name)
 
 
 async def test_the_form_of_an_edit_and_its_answer(forms: FormServer) -> None:
@@ -249,7 +249,7 @@ async def test_a_model_that_can_edit_does_so_itself(forms: FormServer) -> None:
 
 async def test_azure_edits_no_pictures() -> None:
     access = ProviderAccess(PROVIDERS["azure-openai"], KEY, "http://127.0.0.1:1", api_version="1")
-    azure = RemoteImageModel.at(access)
+    azure = RemoteImageModel.at_provider(access)
 
     with pytest.raises(UnsupportedFeatureError, match="azure-openai does not support image_editing") as caught:
         await azure.edit(CAT, "a hat")
@@ -306,7 +306,7 @@ async def test_the_key_is_in_no_text(forms: FormServer, server: ChatServer, edit
 
 
 async def test_a_provider_of_ones_own_is_taken_for_one_like_openai(forms: FormServer) -> None:
-    await RemoteImageModel.at(ProviderAccess(Provider("mine", forms.url)), "m").edit(CAT, "a hat")
+    await RemoteImageModel.at_provider(ProviderAccess(Provider("mine", forms.url)), "m").edit(CAT, "a hat")
 
     assert forms.paths == ["/v1/images/edits"]
     assert forms.forms[0]["model"][2] == b"m"

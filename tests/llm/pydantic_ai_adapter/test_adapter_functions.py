@@ -98,7 +98,7 @@ class TestGenerate:
         result = ToolResult(call.id, call.name, "3")
         answered = await model.generate(ModelRequest((*request.messages, asked.message, result), tools=(ADD,)))
 
-        assert (call.name, call.parsed_arguments(), asked.finish_reason) == ("add", {"a": 0}, "tool_calls")
+        assert (call.name, call.parse_arguments(), asked.finish_reason) == ("add", {"a": 0}, "tool_calls")
         assert answered.message.text == '{"add":"3"}'
 
     async def test_all_parts_of_an_answer(self) -> None:

@@ -182,8 +182,11 @@ async def test_the_usage_of_answers_that_were_thrown_away_is_counted(clock: Fake
 
 @virtual
 async def test_the_cost_of_answers_that_were_thrown_away_is_counted(clock: FakeClock) -> None:
-    filtered = answer("", finish_reason="content_filter", tokens=1_000_000).signed("a:m", ModelPrice(1.0, 0.0))
-    a, b = FakeModel(clock, filtered), FakeModel(clock, answer(tokens=1_000_000).signed("b:m", ModelPrice(4.0, 0.0)))
+    filtered = answer("", finish_reason="content_filter", tokens=1_000_000).attribute_to("a:m", ModelPrice(1.0, 0.0))
+    a, b = (
+        FakeModel(clock, filtered),
+        FakeModel(clock, answer(tokens=1_000_000).attribute_to("b:m", ModelPrice(4.0, 0.0))),
+    )
     router, tally = ModelRouter(deployed(a=a, b=b), clock=clock), UsageTally()
     response = await router.generate(ask())
     tally.add(response.usage)

@@ -23,7 +23,7 @@ from tactician.llm import (
     ToolResult,
     ToolSpec,
     UserMessage,
-    closed,
+    close_schema,
 )
 from tactician.llm.wire import Dialect
 from tactician.llm.wire.anthropic_messages import encode
@@ -206,7 +206,7 @@ class TestOutput:
         assert tags.get("description") == ("{minItems: 2}" if told else None)
 
     def test_definitions_that_come_twice_are_no_circle(self) -> None:
-        schema = closed(Trip.model_json_schema())
+        schema = close_schema(Trip.model_json_schema())
 
         config = self.asked(schema)["output_config"]
 
@@ -224,8 +224,8 @@ class TestOutput:
         ("schema", "strict"),
         [
             ({"type": "object", "additionalProperties": {"type": "integer"}}, False),
-            (closed(Tree.model_json_schema()), True),
-            (closed(Husband.model_json_schema()), True),
+            (close_schema(Tree.model_json_schema()), True),
+            (close_schema(Husband.model_json_schema()), True),
         ],
     )
     def test_a_schema_that_cannot_be_held_to_is_told_in_words(self, schema: dict[str, object], strict: bool) -> None:

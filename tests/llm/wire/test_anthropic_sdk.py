@@ -26,11 +26,11 @@ from tactician.llm import (
     ToolResult,
     ToolSpec,
     UserMessage,
-    closed,
+    close_schema,
 )
 from tactician.llm.messages import ProviderItem
 from tactician.llm.wire import Dialect
-from tactician.llm.wire.anthropic_messages import FORMAT, claude_schema, decode
+from tactician.llm.wire.anthropic_messages import FORMAT, adapt_schema, decode
 from tests.support.anthropic_server import (
     KEY,
     MODEL,
@@ -277,8 +277,8 @@ class TestBodies:
         server.will(says(text('{"city": "Rome", "days": 2}')))
         await sdk.messages.parse(model=NEW, max_tokens=4096, messages=[HI], output_format=Trip)
 
-        schema = claude_schema(closed(Trip.model_json_schema()))
-        ours = await server.at(NEW).generate(ask(output=OutputSpec("Trip", closed(Trip.model_json_schema()))))
+        schema = adapt_schema(close_schema(Trip.model_json_schema()))
+        ours = await server.at(NEW).generate(ask(output=OutputSpec("Trip", close_schema(Trip.model_json_schema()))))
         theirs = server.bodies[0]["output_config"]
         assert server.bodies[1]["output_config"] == {"format": {"type": "json_schema", "schema": schema}}
         assert without_titles(server.bodies[1]["output_config"]) == without_titles(theirs)

@@ -34,7 +34,7 @@ async def server() -> AsyncIterator[AnthropicServer]:
 
 
 def model(server: AnthropicServer, name: str) -> RemoteModel:
-    return RemoteModel(name, PROVIDERS["anthropic"].endpoint(KEY, server.url, model=name))
+    return RemoteModel(name, PROVIDERS["anthropic"].create_endpoint(KEY, server.url, model=name))
 
 
 def asked(*history: Message, tool_choice: str = "auto", **options: object) -> ModelRequest:
@@ -111,7 +111,7 @@ async def test_models_that_bind_no_thinking_hear_nothing_of_it(server: Anthropic
     ],
 )
 def test_code_runs_in_the_newest_version_that_a_model_knows(name: str, version: str, limit: int) -> None:
-    made = PROVIDERS["anthropic"].endpoint(KEY, model=name)
+    made = PROVIDERS["anthropic"].create_endpoint(KEY, model=name)
     request = ModelRequest((UserMessage("2+2"),), options=LlmOptions(native_tools=("code_interpreter",)))
 
     body = made.wire.encode(request, name, made.dialect)

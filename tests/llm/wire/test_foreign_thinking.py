@@ -105,7 +105,9 @@ async def test_thinking_that_is_understood_is_sent_once(openai: StrictServer, as
 
 @both_ways
 async def test_claude_gets_the_conversation_without_signed_thinking(anthropic: AnthropicServer, ask: Ask) -> None:
-    model = RemoteModel("claude-opus-4-7", PROVIDERS["anthropic"].endpoint(KEY, anthropic.url, model="claude-opus-4-7"))
+    model = RemoteModel(
+        "claude-opus-4-7", PROVIDERS["anthropic"].create_endpoint(KEY, anthropic.url, model="claude-opus-4-7")
+    )
     secret = ProviderItem("anthropic-messages", '{"type":"redacted_thinking","data":"x"}')
 
     response = await ask(model, conversation(Thinking("Hm", "foreign"), secret))
@@ -118,7 +120,7 @@ async def test_claude_gets_the_conversation_without_signed_thinking(anthropic: A
 @both_ways
 async def test_a_refusal_that_nothing_can_be_done_about_is_an_error(server: ChatServer, ask: Ask) -> None:
     refusal = answers({"error": {"message": "no", "code": "invalid_encrypted_content"}}, 400)
-    model = RemoteModel("gpt-5.4", PROVIDERS["azure-openai"].endpoint("k", server.url, model="gpt-5.4"))
+    model = RemoteModel("gpt-5.4", PROVIDERS["azure-openai"].create_endpoint("k", server.url, model="gpt-5.4"))
     server.will(refusal)
 
     with pytest.raises(ThinkingRefusedError, match=r"azure-openai:gpt-5\.4: HTTP 400: no"):
@@ -132,7 +134,7 @@ async def test_a_refusal_that_nothing_can_be_done_about_is_an_error(server: Chat
 
 
 async def test_another_refusal_is_not_repeated(server: ChatServer) -> None:
-    model = RemoteModel("gpt-5.4", PROVIDERS["azure-openai"].endpoint("k", server.url, model="gpt-5.4"))
+    model = RemoteModel("gpt-5.4", PROVIDERS["azure-openai"].create_endpoint("k", server.url, model="gpt-5.4"))
     server.will(fails(400))
 
     with pytest.raises(ModelRequestError):

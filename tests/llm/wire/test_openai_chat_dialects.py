@@ -20,7 +20,7 @@ from tactician.llm import (
     ToolResult,
     ToolSpec,
     UserMessage,
-    text_with_reasoning,
+    format_with_reasoning,
 )
 from tactician.llm.wire import Dialect
 from tactician.llm.wire.openai_chat import ChatStreamDecoder, decode, encode
@@ -35,7 +35,7 @@ LISTED = [
 
 
 def body_for(provider: str, model: str, request: ModelRequest) -> dict[str, object]:
-    made = PROVIDERS[provider].endpoint("k", "http://x", model=model, api_version="v")
+    made = PROVIDERS[provider].create_endpoint("k", "http://x", model=model, api_version="v")
     return made.wire.encode(request, model, made.dialect)
 
 
@@ -150,5 +150,7 @@ def test_parallel_calls_can_be_forbidden() -> None:
 
 
 def test_text_with_reasoning_is_for_reading() -> None:
-    assert text_with_reasoning(AssistantMessage((Thinking("Hm"), Text("42")))) == "[REASONING]\nHm\n[/REASONING]\n\n42"
-    assert text_with_reasoning(AssistantMessage((Text("42"),))) == "42"
+    assert (
+        format_with_reasoning(AssistantMessage((Thinking("Hm"), Text("42")))) == "[REASONING]\nHm\n[/REASONING]\n\n42"
+    )
+    assert format_with_reasoning(AssistantMessage((Text("42"),))) == "42"

@@ -276,7 +276,7 @@ async def test_nobody_gets_what_another_provider_wants_back(name: str) -> None:
 def test_a_provider_of_ones_own_says_what_it_wants_back() -> None:
     provider = SITES["custom-chat"].provider
     profiles = parse_profiles([{"match": "m", "replayed": ["extra_content"]}])
-    endpoint = provider.endpoint("k", "http://x", model="m", profiles=profiles)
+    endpoint = provider.create_endpoint("k", "http://x", model="m", profiles=profiles)
     message = decode(completion(None, {**call("a", "f"), **signature("s")})).message
 
     body = endpoint.wire.encode(ModelRequest((message,)), "m", endpoint.dialect)

@@ -25,7 +25,7 @@ from tactician.llm import (
     ToolResult,
     ToolSpec,
     UserMessage,
-    closed,
+    close_schema,
     messages_from_json,
     messages_to_json,
 )
@@ -46,7 +46,7 @@ MODELS = {
 }
 WORDS = st.text(max_size=12)
 SCHEMA: dict[str, object] = {"type": "object", "properties": {"q": {"type": "string", "default": "x"}}}
-TOOLS = (ToolSpec("loose", "A tool.", SCHEMA), ToolSpec("strict", "A tool.", closed(SCHEMA)))
+TOOLS = (ToolSpec("loose", "A tool.", SCHEMA), ToolSpec("strict", "A tool.", close_schema(SCHEMA)))
 ENCRYPTED = '{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"e"}'
 KEPT_NOWHERE = '{"type":"reasoning","id":"rs_2","summary":[]}'
 ITEMS = st.builds(
@@ -85,7 +85,7 @@ def requests(draw: st.DrawFn) -> ModelRequest:
         (*systems, *turns, UserMessage(draw(WORDS))),
         tools=TOOLS,
         tool_choice=draw(st.sampled_from(["auto", "none", "required", "strict"])),
-        output=OutputSpec("thing", closed(SCHEMA)) if draw(st.booleans()) else None,
+        output=OutputSpec("thing", close_schema(SCHEMA)) if draw(st.booleans()) else None,
         options=options,
     )
 
@@ -95,7 +95,7 @@ def requests(draw: st.DrawFn) -> ModelRequest:
 def test_any_conversation_is_taken(name: str, request: ModelRequest, stream: bool) -> None:
     site = SITES[name]
     for model in (site.model, *MODELS.get(name, ())):
-        made = site.provider.endpoint("k", "https://x", model=model)
+        made = site.provider.create_endpoint("k", "https://x", model=model)
         asked = request if made.features.json_schema else ModelRequest(request.messages, options=request.options)
         body = made.wire.encode(asked, model, made.dialect, stream=stream)
         try:

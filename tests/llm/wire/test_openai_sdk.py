@@ -27,7 +27,7 @@ from tactician.llm import (
     ToolResult,
     ToolSpec,
     UserMessage,
-    closed,
+    close_schema,
 )
 from tactician.llm.messages import ProviderItem
 from tactician.llm.wire import OPENAI_CHAT, OPENAI_RESPONSES, Dialect, WireFormat
@@ -37,7 +37,7 @@ from tests.support.voices import VOICES, Saying, output_message, reasoning, resp
 
 SCHEMA: dict[str, object] = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 LOOSE = ToolSpec("weather", "The weather in a city.", SCHEMA)
-STRICT = ToolSpec("find", "Finds a city.", closed(SCHEMA))
+STRICT = ToolSpec("find", "Finds a city.", close_schema(SCHEMA))
 
 
 class City(BaseModel):
@@ -45,7 +45,7 @@ class City(BaseModel):
     country: str
 
 
-CITY = OutputSpec("City", closed(City.model_json_schema()))
+CITY = OutputSpec("City", close_schema(City.model_json_schema()))
 PICTURE, PAPER = Image.from_bytes(b"\x89PNG"), Document.from_bytes(b"%PDF", name="a.pdf")
 DATA, PDF = "data:image/png;base64,iVBORw==", "data:application/pdf;base64,JVBERg=="
 CONVERSATION: tuple[Message, ...] = (
@@ -74,7 +74,7 @@ def ask(*messages: Message, **details: object) -> ModelRequest:
 
 
 def ours(wire: WireFormat, model: str, request: ModelRequest, *, stream: bool = False) -> Mapping[str, object]:
-    made = PROVIDERS["openai"].endpoint(None, model=model)
+    made = PROVIDERS["openai"].create_endpoint(None, model=model)
     return wire.encode(request, model, made.dialect, stream=stream)
 
 

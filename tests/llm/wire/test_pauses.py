@@ -38,7 +38,7 @@ def streamed_leg(text: str, reason: str) -> bytes:
 
 def model_at(server: ChatServer) -> RemoteModel:
     return RemoteModel(
-        "claude-sonnet-4-7", PROVIDERS["anthropic"].endpoint("sk-ant-key", server.url, model="claude-sonnet-4-7")
+        "claude-sonnet-4-7", PROVIDERS["anthropic"].create_endpoint("sk-ant-key", server.url, model="claude-sonnet-4-7")
     )
 
 

@@ -14,7 +14,7 @@ from tactician.agents.composition import Member
 from tactician.agents.flows.steps import Step, StepInput, StepLike, as_step, choose_label, simplify_input
 from tactician.agents.results import as_own_result, create_failed_result
 from tactician.errors import DeclarationError
-from tactician.llm import text_of
+from tactician.llm import join_text
 from tactician.runs import Input, InputTypes, RepeatLimitError, RunContext, RunResult, messages_of
 from tactician.tools import as_text, find_caller_namespace
 
@@ -112,7 +112,7 @@ def describe_attempt(input: Input, last: object | None, objections: Sequence[str
     """Return the input of another attempt as text; the input itself for the first attempt."""
     if last is None:
         return input
-    parts = [f"This was asked:\n{text_of(messages_of(input))}", f"The last attempt:\n{as_text(last)}", *objections]
+    parts = [f"This was asked:\n{join_text(messages_of(input))}", f"The last attempt:\n{as_text(last)}", *objections]
     return "\n\n".join((*parts, "Make a better one."))
 
 

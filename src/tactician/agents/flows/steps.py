@@ -11,7 +11,7 @@ from tactician.agents.base import BaseRunnable, TypedRunnable, find_input_types
 from tactician.agents.outputs import accept_output, load_output, save_output
 from tactician.ai import Ai
 from tactician.errors import DeclarationError, InvalidArgumentsError
-from tactician.llm import Text, UserMessage, text_of
+from tactician.llm import Text, UserMessage, join_text
 from tactician.loop import InvalidOutput
 from tactician.process import UserInput, allow_questions
 from tactician.runs import (
@@ -40,7 +40,7 @@ def fit_argument(value: object, hint: object) -> object:
         InvalidOutput: when they cannot.
     """
     if hint in (str, UserInput) and (isinstance(value, str) or is_conversation(value)):
-        text = text_of(messages_of(value))
+        text = join_text(messages_of(value))
         return text if hint is str else UserInput(text)
     return accept_output(value, hint) if _is_raw(value) else value
 
@@ -56,7 +56,7 @@ def simplify_input(input: Input) -> Input:
     messages = input if is_conversation(input) else [input]
     only = messages[0] if len(messages) == 1 else None
     is_text = isinstance(only, UserMessage) and all(isinstance(part, Text) for part in only.parts)
-    return text_of(messages_of(only)) if is_text else input
+    return join_text(messages_of(only)) if is_text else input
 
 
 T = TypeVar("T")

@@ -1,4 +1,4 @@
-"""Embeddings: texts as vectors, whose directions are close where the texts mean something similar."""
+"""Embeddings: vectors of texts, close to each other where the texts have similar meanings."""
 
 from tactician.llm.embeddings.batching import check_sizes, split_batches
 from tactician.llm.embeddings.local import LocalEmbeddingModel

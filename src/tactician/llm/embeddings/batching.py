@@ -1,4 +1,4 @@
-"""Batches of texts for an embedding model, and the vectors in its answers: checked, split and put in order.
+"""Batches of texts for an embedding model, and the vectors in its answers: checked, split and ordered.
 
 Source of the format: the OpenAI API reference, "Create embeddings"; llama.cpp and the other providers share it.
 """
@@ -17,10 +17,10 @@ DEFAULT_LIMITS = BatchLimits()
 
 
 def check_sizes(texts: Sequence[str], options: EmbeddingOptions, model: str) -> tuple[int, ...]:
-    """Return the bytes of each text, after a check that all of them can be embedded.
+    """Return the size of each text in bytes, after a check that all of them can be embedded.
 
     Raises:
-        ModelRequestError: naming the first text that is not.
+        ModelRequestError: when a text is empty; names the first one.
     """
     if isinstance(texts, (str, bytes)):
         raise ModelRequestError(f"{model}: embed takes several texts; for one there is embed_one", model=model)
@@ -31,7 +31,7 @@ def check_sizes(texts: Sequence[str], options: EmbeddingOptions, model: str) -> 
 
 def _size(position: int, text: object, model: str) -> int:
     if not isinstance(text, str):
-        raise ModelRequestError(f"{model}: text {position} is no text, but {type(text).__name__}", model=model)
+        raise ModelRequestError(f"{model}: text {position} must be a text, not {type(text).__name__}", model=model)
     if not text:
         raise ModelRequestError(f"{model}: text {position} is empty, and has no vector", model=model)
     try:
@@ -58,7 +58,7 @@ def decode(body: object, count: int, options: EmbeddingOptions, model: str) -> t
     """Return the vectors in the answer to a batch of `count` texts, and their usage.
 
     Raises:
-        MalformedResponseError: when they are not `count` vectors of one length, the one that was asked for.
+        MalformedResponseError: when the answer does not have `count` vectors of the requested length.
     """
     try:
         return _decode(body, count, options.dimensions, model)

@@ -1,4 +1,4 @@
-"""An embedding model inside this process: llama.cpp through xllamacpp, by default with the SmolLM2 weights."""
+"""Embedding model inside this process: llama.cpp through xllamacpp, by default with the SmolLM2 weights."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from tactician.llm.usage import NO_USAGE
 
 Pooling: TypeAlias = Literal["mean", "cls", "last"]
 MAX_TOKENS = 2048
-# A thread cannot be interrupted: so a batch is no more than a cancelled call may leave running.
+# A thread cannot be interrupted, so a batch is no more than a cancelled call may leave running.
 _LIMITS = BatchLimits(texts=4, bytes=4096)
 _executor = ThreadPoolExecutor(max_workers=4, thread_name_prefix="tactician-embeddings")
 
 
 class LocalEmbeddingModel(EmbeddingModel):
-    """The GGUF model with the given path, else the weights that come with the embedded language model.
+    """GGUF model at the path, else the weights of the embedded language model.
 
-    It loads on the first call; the event loop is never blocked. Vectors have the length 1. A text can have
-    up to `MAX_TOKENS` tokens. The default weights are those of a language model: their vectors tell similar from
+    The model loads on the first call; the event loop is never blocked. Vectors have the length 1. A text can have
+    up to `MAX_TOKENS` tokens. The default weights are those of a language model: their vectors separate similar from
     different texts, though worse than the vectors of a model that was trained for it.
 
-    `pooling` says how the vectors of a text's tokens become one: left out, it is as the file says, and the mean
-    for the default weights, which do not say.
+    `pooling` says how the vectors of a text's tokens are combined: by default, as the file says, and the mean
+    for the default weights, which do not say it.
     """
 
     def __init__(self, path: str | Path | None = None, *, pooling: Pooling | None = None) -> None:
@@ -48,18 +48,18 @@ class LocalEmbeddingModel(EmbeddingModel):
 
     @property
     def name(self) -> str:
-        """`"local"`, and the path of a file that is not the default one."""
+        """`"local"`, with the path of a file that is not the default."""
         return "local" if self.path is None else f"local:{self.path}"
 
     async def embed(self, texts: Sequence[str], options: EmbeddingOptions = NO_EMBEDDING_OPTIONS) -> Embeddings:
-        """Return one vector for each text, in order; no texts give no vectors, and do not load the model.
+        """Return one vector for each text, in order; without texts, the model is not loaded.
 
         Raises:
             MissingExtraError: when the extra `local` or the weights are not installed.
-            ConfigurationError: when there is no such file, or it is not a model.
+            ConfigurationError: when the file does not exist, or is not a model.
             ContextLengthError: when a text is too long.
-            ModelRequestError: when a text is empty, or the model has no vectors of the length that was asked for.
-            ModelTimeoutError: when the options have a `timeout`, and it is over.
+            ModelRequestError: when a text is empty, or the model has no vectors of the requested length.
+            ModelTimeoutError: when the `timeout` of the options passes.
         """
         sizes = check_sizes(texts, options, self.name)
         vectors: list[Vector] = []

@@ -1,4 +1,4 @@
-"""The contract of every embedding model: texts in, one vector for each of them out."""
+"""Contract of every embedding model: texts in, one vector for each of them out."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Vector: TypeAlias = tuple[float, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddingOptions:
-    """Options for the embedding of texts. Everything left `None` is the model's own default.
+    """Options of embedding calls. `None` means the model's own default.
 
     Attributes:
-        dimensions: the length of the vectors, where the model can shorten them; else the call fails.
+        dimensions: the length of the vectors, if the model can shorten them; else the call fails.
         timeout: seconds for each request; a call for many texts can take several.
     """
 
@@ -30,7 +30,7 @@ NO_EMBEDDING_OPTIONS = EmbeddingOptions()
 
 @dataclass(frozen=True, slots=True)
 class Embeddings:
-    """Vectors of texts, in the order of the texts, all of one length.
+    """Vectors of texts, in the order of the texts, all of the same length.
 
     Attributes:
         model: the full name of the model; vectors of different models cannot be compared.
@@ -42,15 +42,15 @@ class Embeddings:
 
     @property
     def dimensions(self) -> int:
-        """The length of each vector; 0 when there are none."""
+        """Length of each vector; 0 without vectors."""
         return len(self.vectors[0]) if self.vectors else 0
 
     def __len__(self) -> int:
         return len(self.vectors)
 
-    def signed(self, model: str, price: ModelPrice | None = None) -> Embeddings:
-        """Return the same with a usage that says whose it is; itself where it says so already."""
-        usage = self.usage.signed(model, price)
+    def attribute_to(self, model: str, price: ModelPrice | None = None) -> Embeddings:
+        """Return a copy whose usage names the model, or this object if its usage already does."""
+        usage = self.usage.attribute_to(model, price)
         return self if usage is self.usage else replace(self, usage=usage)
 
 
@@ -59,8 +59,8 @@ class BatchLimits:
     """Limits of one request. A text that is longer than `bytes` by itself goes alone.
 
     Attributes:
-        texts: how many texts.
-        bytes: how many bytes of UTF-8 in all: a token is at least one byte, so it is a bound for the tokens, too.
+        texts: the number of texts.
+        bytes: the total bytes of UTF-8: a token is at least one byte, so this also bounds the tokens.
     """
 
     texts: int = 2048
@@ -76,19 +76,19 @@ class EmbeddingModel(Protocol):
 
     @property
     def name(self) -> str:
-        """The full name, for example `openai:text-embedding-3-small`."""
+        """Full name, for example `openai:text-embedding-3-small`."""
         ...
 
     @property
     def limits(self) -> BatchLimits:
-        """How much it takes in one request; a router sends more in several. Without limits by default."""
+        """Limits of one request; a router splits larger inputs. Unlimited by default."""
         return NO_BATCH_LIMITS
 
     async def embed(self, texts: Sequence[str], options: EmbeddingOptions = NO_EMBEDDING_OPTIONS) -> Embeddings:
-        """Return one vector for each text, in order; no texts give no vectors, and no request.
+        """Return one vector for each text, in order; without texts, no request is sent.
 
         Raises:
-            ModelError: of the kind that fits the failure. Without an answer to every text there is none at all.
+            ModelError: of the class that matches the failure. There is no partial result.
         """
         ...
 
@@ -96,6 +96,6 @@ class EmbeddingModel(Protocol):
         """Return the vector of one text.
 
         Raises:
-            ModelError: of the kind that fits the failure.
+            ModelError: of the class that matches the failure.
         """
         return (await self.embed((text,), options)).vectors[0]

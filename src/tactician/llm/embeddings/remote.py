@@ -1,4 +1,4 @@
-"""An embedding model behind an HTTP endpoint that speaks OpenAI's `POST /embeddings`."""
+"""Embedding model behind an HTTP endpoint for OpenAI's `POST /embeddings`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tactician.llm.embeddings.model import (
     Vector,
 )
 from tactician.llm.http import post_json
-from tactician.llm.provider_access import ProviderAccess, check_serves
+from tactician.llm.provider_access import ProviderAccess, check_provider_kind
 from tactician.llm.remote import Endpoint
 from tactician.llm.usage import NO_PRICES, NO_USAGE, ModelPrice, Usage
 
@@ -26,7 +26,7 @@ DEFAULT_EMBEDDING_MODEL = "text-embedding-3-small"
 
 @dataclass(frozen=True, slots=True)
 class _EmbeddingApi:
-    """A provider's API for embeddings: where it is, how much it takes at once, its name for `dimensions`."""
+    """API of a provider for embeddings: its path, its limits, its name for `dimensions`."""
 
     path: str = "/v1/embeddings"
     limits: BatchLimits = DEFAULT_LIMITS
@@ -47,10 +47,10 @@ EMBEDDING_PROVIDERS = tuple(_APIS)
 
 
 class RemoteEmbeddingModel(EmbeddingModel):
-    """One embedding model at one endpoint. `{model}` in the endpoint's URL stands for the model's name.
+    """Embedding model at one endpoint. `{model}` in the endpoint's URL stands for the model's name.
 
-    Many texts go in several requests, one after the other, each as large as `limits` allow. A request that fails is
-    not retried: that is for a router.
+    Many texts are sent in several requests, one after the other, each as large as `limits` allow. A failed request is
+    not retried: a router does that.
     """
 
     def __init__(
@@ -69,22 +69,22 @@ class RemoteEmbeddingModel(EmbeddingModel):
         self._headers = {"Content-Type": "application/json", **endpoint.headers}
 
     @classmethod
-    def at(
+    def at_provider(
         cls,
         access: ProviderAccess,
         model: str = DEFAULT_EMBEDDING_MODEL,
         *,
         prices: Mapping[str, ModelPrice] = NO_PRICES,
     ) -> Self:
-        """Return a model at a provider: openai, azure-openai, mistral, gemini, ollama, or one like openai.
+        """Return a model at a provider: openai, azure-openai, mistral, gemini, ollama, or a compatible one.
 
         Raises:
             ConfigurationError: when the provider has no embeddings, or its address or API version is missing.
-            UnsupportedFeatureError: when a specification declares none.
+            UnsupportedFeatureError: when a custom specification does not declare embeddings.
         """
-        check_serves(access.provider.name, "embeddings", EMBEDDING_PROVIDERS)
+        check_provider_kind(access.provider.name, "embeddings", EMBEDDING_PROVIDERS)
         api = _APIS.get(access.provider.name, _EmbeddingApi())
-        endpoint = access.media_endpoint(
+        endpoint = access.create_media_endpoint(
             api.path, feature="embeddings", endpoint="embeddings", versioned=api.versioned, prices=prices
         )
         return cls(endpoint, model, limits=api.limits, dimensions_field=api.dimensions_field)
@@ -94,19 +94,19 @@ class RemoteEmbeddingModel(EmbeddingModel):
 
     @property
     def name(self) -> str:
-        """The endpoint's name and the model's, for example `openai:text-embedding-3-small`."""
+        """Name of the endpoint and the model, for example `openai:text-embedding-3-small`."""
         return f"{self.endpoint.name}:{self.model}"
 
     @property
     def limits(self) -> BatchLimits:
-        """How much it takes in one request."""
+        """Limits of one request."""
         return self._limits
 
     async def embed(self, texts: Sequence[str], options: EmbeddingOptions = NO_EMBEDDING_OPTIONS) -> Embeddings:
-        """Return one vector for each text, in order; no texts give no vectors, and no request.
+        """Return one vector for each text, in order; without texts, no request is sent.
 
         Raises:
-            ModelError: of the kind that fits the failure. Without an answer to every text there is none at all.
+            ModelError: of the class that matches the failure. There is no partial result.
         """
         sizes = check_sizes(texts, options, self.name)
         vectors: list[Vector] = []
@@ -115,7 +115,9 @@ class RemoteEmbeddingModel(EmbeddingModel):
             more, used = await self._ask(batch, options)
             vectors += more
             usage += used
-        return Embeddings(tuple(vectors), self.name, usage.signed(self.name, self.endpoint.price(self.model)))
+        return Embeddings(
+            tuple(vectors), self.name, usage.attribute_to(self.name, self.endpoint.find_price(self.model))
+        )
 
     async def _ask(self, batch: Sequence[str], options: EmbeddingOptions) -> tuple[tuple[Vector, ...], Usage]:
         body: dict[str, object] = {"model": self.model, "input": list(batch)}

@@ -1,4 +1,4 @@
-"""Models of other libraries as our own: for the long tail of providers."""
+"""Models of pydantic-ai as Tactician's own, for the long tail of providers."""
 
 from tactician.llm.pydantic_ai_adapter.model import PydanticAiModel
 

@@ -1,4 +1,4 @@
-"""Any model of pydantic-ai as a `LanguageModel`. What comes from pydantic-ai is imported when one is made."""
+"""`LanguageModel` over any model of pydantic-ai, which is imported when the first one is created."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ INSTALL_HINT = 'pip install "tactician[pydantic-ai]"'
 
 
 class PydanticAiModel:
-    """A model of pydantic-ai (Bedrock, Vertex, Cohere, Groq ...) as a `LanguageModel`.
+    """Model of pydantic-ai (Bedrock, Vertex, Cohere, Groq ...) as a `LanguageModel`.
 
-    Retries are left to Tactician: those of the provider's SDK are switched off, unless the model's own settings
-    say how many there are to be.
+    Tactician does the retries: those of the provider's SDK are switched off, unless the model's own settings
+    specify their number.
 
     Args:
         model: a pydantic-ai model, or its name there, such as `"bedrock:amazon.nova-pro-v1:0"`.
-        timeout: seconds for a call, or for each wait of a stream, where the options say nothing.
+        timeout: seconds for a call, or for each wait of a stream, if the options have no timeout.
 
     Raises:
         MissingExtraError: when pydantic-ai, or the SDK that the model needs, is not installed.
@@ -41,12 +41,12 @@ class PydanticAiModel:
 
     @property
     def name(self) -> str:
-        """The provider and the model, for example `bedrock:amazon.nova-pro-v1:0`."""
+        """Provider and model, for example `bedrock:amazon.nova-pro-v1:0`."""
         return self._model.model_id
 
     @property
     def features(self) -> Features:
-        """What the model can do by itself, as its pydantic-ai profile says."""
+        """Native features of the model, as its pydantic-ai profile says."""
         profile = self._model.profile
         return Features(
             tools=profile.get("supports_tools", True),
@@ -55,10 +55,10 @@ class PydanticAiModel:
         )
 
     async def generate(self, request: ModelRequest) -> ModelResponse:
-        """Return the answer to one call.
+        """Call the model, and return its answer.
 
         Raises:
-            ModelError: of the kind that fits the failure.
+            ModelError: of the class that matches the failure.
         """
         from pydantic_ai.direct import model_request
 
@@ -77,10 +77,10 @@ class PydanticAiModel:
         return responses.decode(answer, self.name)
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[Delta | ModelResponse]:
-        """Yield the answer as it comes, then the whole of it.
+        """Yield the deltas as they come, then the response.
 
         Raises:
-            ModelError: of the kind that fits the failure.
+            ModelError: of the class that matches the failure.
         """
         from pydantic_ai.direct import model_request_stream
 

@@ -1,7 +1,7 @@
-"""Parts of an answer, in our types and in those of pydantic-ai.
+"""Conversion of the parts of an answer between Tactician's types and those of pydantic-ai.
 
-What our types cannot hold (ids, signatures of tool calls, native tools) goes along in a `ProviderItem`: it follows the
-part that can be read, and replaces it on the way back.
+Values that our types cannot hold (ids, signatures of tool calls, native tools) are kept in a `ProviderItem`, which
+follows the part that can be read, and replaces it on the way back.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def encode_parts(parts: Iterable[AssistantPart], system: str) -> list[theirs.Mod
             readable = _readable(whole)
             if readable is None:
                 encoded.append(whole)
-            elif readable == last:  # else somebody changed what can be read, and that counts
+            elif readable == last:  # else the readable part was edited, and the edit counts
                 encoded[-1] = whole
         last = part
     return encoded
@@ -59,13 +59,13 @@ def _plain(part: Text | Thinking | ToolCall, system: str) -> theirs.ModelRespons
     if isinstance(part, Text):
         return theirs.TextPart(part.text)
     if isinstance(part, Thinking):
-        # A signature counts only at the provider that gave it.
+        # A signature is valid only at the provider that wrote it.
         return theirs.ThinkingPart(part.text, signature=part.signature, provider_name=system)
     return theirs.ToolCallPart(part.name, part.arguments, part.id)
 
 
 def _adds_nothing(plain: theirs.ModelResponsePart, part: theirs.ModelResponsePart) -> bool:
-    """Tell whether the part holds no more than the plain one, in whatever form its arguments are."""
+    """Return whether the part holds no more than the plain part, whatever the form of its arguments."""
     if isinstance(part, theirs.ToolCallPart) and isinstance(plain, theirs.ToolCallPart):
         return (part.id, part.provider_details, part.tool_kind) == (None, None, None)
     if isinstance(part, theirs.ThinkingPart) and isinstance(plain, theirs.ThinkingPart):
@@ -76,7 +76,7 @@ def _adds_nothing(plain: theirs.ModelResponsePart, part: theirs.ModelResponsePar
 
 
 def _whole(item: ProviderItem) -> theirs.ModelResponsePart | None:
-    """Return the part that an item holds, or `None` for what another format or another version left."""
+    """Return the part that an item holds, or `None` if the item is of another format or version."""
     if item.format != FORMAT:
         return None
     try:

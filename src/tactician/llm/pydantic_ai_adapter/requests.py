@@ -1,4 +1,4 @@
-"""Our requests in the types of pydantic-ai."""
+"""Conversion of requests to the types of pydantic-ai."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def encode(request: ModelRequest, model: Model) -> PydanticAiCall:
     """Return the request as a call to the model.
 
     Raises:
-        ModelRequestError: when a picture or a document is not base64, or a native tool is not known.
+        ModelRequestError: when an image or a document is not base64, or a native tool is not known.
     """
     return PydanticAiCall(
         list(_messages(request.messages, model)),
@@ -114,7 +114,7 @@ def _max_retries(model: Model) -> int | None:
 
 
 def _messages(messages: Iterable[Message], model: Model) -> Iterator[theirs.ModelMessage]:
-    """Yield their messages, which alternate: all that we say between two answers is one request."""
+    """Yield their messages, which alternate: all of ours between two answers become one request."""
     said: list[theirs.ModelRequestPart] = []
     for message in messages:
         if not isinstance(message, AssistantMessage):
@@ -147,7 +147,7 @@ def _user_content(part: UserPart, model: Model) -> theirs.UserContent:
         return part.text
     if part.url is None:
         return theirs.BinaryContent(_bytes(part, model), media_type=part.media_type)
-    # The type of an address is told by its ending: ours may be the default, and say nothing.
+    # The ending of a URL determines the media type: ours may be only a default.
     return theirs.ImageUrl(part.url) if isinstance(part, Image) else theirs.DocumentUrl(part.url)
 
 

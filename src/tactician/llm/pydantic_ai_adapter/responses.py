@@ -1,4 +1,4 @@
-"""Answers and errors of pydantic-ai in our types: whole, piece by piece, and failed."""
+"""Conversion of answers, streams and errors of pydantic-ai to our types."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tactician.errors import (
     ModelTimeoutError,
     RateLimitError,
 )
-from tactician.llm.http import error_kind
+from tactician.llm.http import find_error_class
 from tactician.llm.messages import AssistantMessage
 from tactician.llm.model import Delta, FinishReason, ModelResponse, TextDelta, ThinkingDelta, ToolCallDelta
 from tactician.llm.pydantic_ai_adapter.parts import decode_parts
@@ -65,7 +65,7 @@ def decode(answer: theirs.ModelResponse, model: str) -> ModelResponse:
     """Return the answer in our types.
 
     Raises:
-        MalformedResponseError: when it broke off, or the provider says that it failed.
+        MalformedResponseError: when the answer is incomplete, or the provider reports a failure.
     """
     if answer.state != "complete" or answer.finish_reason == "error":
         raise MalformedResponseError(
@@ -116,7 +116,7 @@ class PydanticAiStreamDecoder:
         return None
 
     def _call(self, index: int, id: str, name: str, arguments: object) -> ToolCallDelta:
-        """Return a delta of the call in the part at an index; ours are numbered without the other parts."""
+        """Return a delta of the call in the part at an index; our calls are numbered without other parts."""
         known = self._calls.setdefault(index, ToolCallDelta(len(self._calls), id, name))
         text = arguments if isinstance(arguments, str) else to_json(arguments).decode() if arguments else ""
         return ToolCallDelta(known.index, known.id, known.name, text)
@@ -126,7 +126,7 @@ class PydanticAiStreamDecoder:
 async def open_stream(
     stream: AbstractAsyncContextManager[StreamedResponse], seconds: float
 ) -> AsyncIterator[StreamedResponse]:
-    """Open the stream, in time."""
+    """Open the stream within the time limit."""
     async with AsyncExitStack() as stack:
         async with asyncio.timeout(seconds):
             events = await stack.enter_async_context(stream)
@@ -136,7 +136,7 @@ async def open_stream(
 async def next_event(
     events: AsyncIterator[theirs.ModelResponseStreamEvent], seconds: float
 ) -> theirs.ModelResponseStreamEvent | None:
-    """Return the next event, in time; `None` after the last one."""
+    """Return the next event within the time limit, or `None` after the last event."""
     async with asyncio.timeout(seconds):
         return await anext(events, None)
 
@@ -145,10 +145,12 @@ async def next_event(
 
 
 def convert_error(error: Exception, model: Model, seconds: float) -> ModelError:
-    """Return our error for one of `KNOWN_ERRORS`: by HTTP status where there is one, else by its kind.
+    """Return our error for one of `KNOWN_ERRORS`: by HTTP status if there is one, else by its class.
 
     Args:
-        seconds: how long the call was allowed to take.
+        error: the error of pydantic-ai.
+        model: the model that was called.
+        seconds: the time limit of the call.
     """
     name = model.model_id
     if isinstance(error, exceptions.FallbackExceptionGroup):
@@ -165,7 +167,7 @@ def _kind(error: Exception, status: int | None) -> type[ModelError]:
     if isinstance(error, exceptions.ModelContextWindowExceededError):
         return ContextLengthError
     if status is not None:
-        return error_kind(status)
+        return find_error_class(status)
     return next((ours for kind, ours in _BY_KIND if isinstance(error, kind)), ModelError)
 
 

@@ -25,7 +25,7 @@ class Response(Protocol):
         """Usage of the answer, and the model that the usage is of."""
         ...
 
-    def signed(self, model: str) -> Self:
+    def attribute_to(self, model: str) -> Self:
         """Return a copy whose usage names the model, or the same object if it already does."""
         ...
 
@@ -106,7 +106,7 @@ class Attempt:
     def record_response(self, response: ResponseT) -> ResponseT:
         """Give the slot back after an answer, and return the answer with the model's name in its usage."""
         if not response.usage.model:
-            response = response.signed(self.state.name)
+            response = response.attribute_to(self.state.name)
         seconds = self._clock.monotonic() - self.started_at
         with self._pool.lock:
             is_closed = self.state.record_response(self._call_number, response.usage, seconds, self._tokens)

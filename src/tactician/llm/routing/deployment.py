@@ -112,7 +112,7 @@ def create_deployments(
         model: the name of the only model to include; all models if `None`.
     """
     return tuple(
-        _create_deployment(instance, name, kind or instance.kind_of(name))
+        _create_deployment(instance, name, kind or instance.find_kind(name))
         for instance in instances
         for name in instance.models
         if model in (None, name)
@@ -131,10 +131,10 @@ def _create_deployment(instance: Instance, model: str, kind: KindName) -> Deploy
     return Deployment(
         instance.id,
         model,
-        instance.serve(model, kind),
-        instance.rate_limit(model),
-        instance.token_limit(model),
-        instance.concurrency(model),
+        instance.create_model_of_kind(model, kind),
+        instance.find_rate_limit(model),
+        instance.find_token_limit(model),
+        instance.find_concurrency(model),
     )
 
 

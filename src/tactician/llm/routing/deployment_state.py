@@ -72,7 +72,7 @@ class DeploymentState:
 
     @property
     def has_token_limit(self) -> bool:
-        """Whether tokens are limited."""
+        """`True` if tokens are limited."""
         return self._tokens is not None
 
     def is_cooling_down(self, now: float) -> bool:

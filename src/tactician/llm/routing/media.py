@@ -120,7 +120,7 @@ class _MediaModel(Generic[ModelT]):
         """Name by which the model was requested."""
         return self._name
 
-    def within(self, options: RoutingOptions) -> Self:
+    def with_options(self, options: RoutingOptions) -> Self:
         """Return the same model for a caller with these options.
 
         Raises:

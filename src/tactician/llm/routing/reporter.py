@@ -28,12 +28,12 @@ class Reporter:
 
     @property
     def is_observed(self) -> bool:
-        """Whether anybody listens."""
+        """`True` if anybody listens."""
         return self._emitter.is_observed
 
     def for_request(self, observer: EventEmitter | None) -> Reporter:
         """Return the reporter of a request, whose own run receives the events too."""
-        return self if observer is None else Reporter(observer.to(self._emitter.bus))
+        return self if observer is None else Reporter(observer.with_bus(self._emitter.bus))
 
     def report_route(self, state: DeploymentState, reason: str) -> None:
         """Report that a request is about to be sent."""

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.config import ModelSettings
 from tactician.events import EventBus, EventEmitter, EventListener
-from tactician.llm.instances import own_prices, parse_instances
+from tactician.llm.instances import parse_instances, parse_prices
 from tactician.llm.model import Delta, Features, ModelRequest, ModelResponse
 from tactician.llm.model_kinds import KIND_NAMES, KindName
 from tactician.llm.model_profiles import parse_profiles
@@ -152,7 +152,7 @@ class ModelRouter:
         settings = settings or ModelSettings()
         changes = {"policy": policy, "requests_per_second": requests_per_second, "max_retries": max_retries}
         router = change_settings(settings.router, changes)
-        instances = parse_instances(text, environment, parse_profiles(settings.facts), own_prices(settings))
+        instances = parse_instances(text, environment, parse_profiles(settings.profiles), parse_prices(settings))
         return cls(
             create_deployments(instances),
             **create_router_arguments(router),
@@ -213,7 +213,7 @@ class ModelRouter:
         Raises:
             UnknownModelError: when no deployment serves the model.
         """
-        return RoutedModel(self._calls, self._chat.find(options.wanted, options.instances, options.fallbacks))
+        return RoutedModel(self._calls, self._chat.find(options.requested_model, options.instances, options.fallbacks))
 
     def for_model(self, name: str) -> RoutedModel:
         """Return the model of this name.
@@ -249,7 +249,7 @@ class ModelRouter:
             ModelTimeoutError: when the deadline passes.
             ModelError: the error of the last attempt, with a note of all attempts.
         """
-        return await self._calls.generate(request.options.wanted, request)
+        return await self._calls.generate(request.options.requested_model, request)
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[Delta | ModelResponse]:
         """Return the deltas as they come, then the response.
@@ -262,7 +262,7 @@ class ModelRouter:
             ModelTimeoutError: when the deadline passes before the first delta.
             ModelError: the error of the last attempt.
         """
-        return self._calls.stream(request.options.wanted, request)
+        return self._calls.stream(request.options.requested_model, request)
 
     def status(self) -> tuple[DeploymentStatus, ...]:
         """Return the status of each deployment: chat models, embedding models, image models."""

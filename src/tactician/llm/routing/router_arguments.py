@@ -53,7 +53,7 @@ def create_model_arguments(settings: ModelSettings) -> ModelArguments:
         ConfigurationError: when a role has no model.
     """
     defaults = (settings.default, settings.default_embedding, settings.default_image)
-    model, embedding, image = (None if name is None else settings.named(name) for name in defaults)
+    model, embedding, image = (None if name is None else settings.resolve_role(name) for name in defaults)
     return {
         "default_model": model,
         "default_embedding": embedding,

@@ -1,9 +1,9 @@
-"""The wire formats: what goes over HTTP, as pure functions that test without a network."""
+"""Wire formats: the encoding of requests and decoding of responses, as pure functions."""
 
 from collections.abc import Mapping
 
 from tactician.llm.wire.anthropic_messages import ANTHROPIC_MESSAGES, BINDING_HEADER
-from tactician.llm.wire.decoding import count
+from tactician.llm.wire.decoding import expect_count
 from tactician.llm.wire.dialect import DEFAULT_DIALECT, EFFORTS, Dialect
 from tactician.llm.wire.openai_chat import OPENAI_CHAT, ChatStreamDecoder
 from tactician.llm.wire.openai_responses import OPENAI_RESPONSES
@@ -26,6 +26,6 @@ __all__ = [
     "Dialect",
     "DEFAULT_DIALECT",
     "EFFORTS",
-    "count",
+    "expect_count",
     "SseDecoder",
 ]

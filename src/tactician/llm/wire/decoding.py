@@ -1,4 +1,4 @@
-"""Helpers of the response decoders: JSON values that others wrote, and errors that come inside an answer.
+"""Helpers of the response decoders: untrusted JSON values, and errors inside an answer.
 
 An answer can carry an error with the status 200, or in the middle of a stream.
 """
@@ -8,34 +8,34 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tactician.errors import ContextLengthError, ModelError, ModelRequestError, ModelServerError, RateLimitError
-from tactician.llm.http import error_kind
+from tactician.llm.http import find_error_class
 
 _TOO_MANY = 10**15
 
 
-def string(value: object) -> str:
+def expect_string(value: object) -> str:
     """Return the value as a string, or raise `TypeError`."""
     if isinstance(value, str):
         return value
     raise TypeError(f"a string is needed, not {str(value)[:100]!r}")
 
 
-def mapping(value: object) -> Mapping[str, object]:
+def expect_mapping(value: object) -> Mapping[str, object]:
     """Return the value as a JSON object, or raise `TypeError`."""
     if isinstance(value, dict):
         return value
     raise TypeError(f"a JSON object is needed, not {type(value).__name__}")
 
 
-def mappings(value: object) -> Sequence[Mapping[str, object]]:
+def expect_mappings(value: object) -> Sequence[Mapping[str, object]]:
     """Return the value as a list of JSON objects, or raise `TypeError`."""
     if isinstance(value, list | tuple):
-        return [mapping(item) for item in value]
+        return [expect_mapping(item) for item in value]
     raise TypeError(f"a list is needed, not {type(value).__name__}")
 
 
-def count(value: object) -> int:
-    """Return the value as a number of tokens, 0 when it is left out, or raise `TypeError`."""
+def expect_count(value: object) -> int:
+    """Return the value as a number of tokens, 0 if it is missing, or raise `TypeError`."""
     if value is None:
         return 0
     if type(value) is int and 0 <= value < _TOO_MANY:
@@ -70,19 +70,19 @@ _ANTHROPIC_STATUSES = {
 }
 
 
-def openai_error(error: object, model: str) -> ModelError:
+def create_openai_error(error: object, model: str) -> ModelError:
     """Return the typed error for the `error` object of an answer. Without a code, the provider is to blame."""
     details = error if isinstance(error, dict) else {"message": error}
     code = details.get("code") or details.get("type")
     message = str(details.get("message") or error)[:300]
     if isinstance(code, int) and code >= 400:
-        return error_kind(code)(f"{model}: {message}", model=model, status=code)
+        return find_error_class(code)(f"{model}: {message}", model=model, status=code)
     kind = _OPENAI_CODES.get(code, ModelRequestError) if isinstance(code, str) else ModelServerError
     return kind(f"{model}: {message}" + (f" ({code})" if code else ""), model=model)
 
 
-def anthropic_error(error: Mapping[str, object], model: str) -> ModelError:
+def create_anthropic_error(error: Mapping[str, object], model: str) -> ModelError:
     """Return the typed error for the `error` object in an event."""
     kind, message = str(error.get("type")), error.get("message")
     status = _ANTHROPIC_STATUSES.get(kind, 500)
-    return error_kind(status)(f"{model}: {kind}: {message}", model=model, status=status)
+    return find_error_class(status)(f"{model}: {kind}: {message}", model=model, status=status)

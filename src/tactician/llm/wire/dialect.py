@@ -14,7 +14,7 @@ EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """Knowledge that an encoder needs beside the request. `tactician.llm.model_profiles` has it for each model.
+    """Options of an encoder for one provider or model. `tactician.llm.model_profiles` has them for each model.
 
     Attributes:
         max_tokens: the name of the field that limits the answer.
@@ -22,32 +22,32 @@ class Dialect:
         refused_keywords: JSON schema keywords that the provider refuses in a schema for its answer.
         strict: whether to ask for strict adherence to schemas.
         temperature: whether the model takes `temperature` and `top_p`.
-        sampling_while_reasoning: whether it takes them while it reasons too, and not only at the effort `"none"`.
+        sampling_while_reasoning: whether it takes them while it reasons, and not only at the effort `"none"`.
         top_k: whether it takes `top_k`.
-        reasoning_effort: whether the model can be told how long to think; or the efforts that it knows.
-        no_reasoning: what is sent instead of the effort `"none"`, where that is asked for in another way.
+        reasoning_effort: whether the model takes a reasoning effort; or the efforts that it knows.
+        no_reasoning: the value to send instead of the effort `"none"`, if that differs.
         reasoning_summary: the summary of its thinking to ask for, such as `"auto"`; none when empty.
-        encrypted_reasoning: whether its thinking comes encrypted, and is wanted back.
-        replay_reasoning: whether its thinking is wanted back, as text, where it called tools.
-        replayed: the fields of its answers that are wanted back as they were: `extra_content` (Gemini's signatures),
+        encrypted_reasoning: whether its thinking comes encrypted, and must be sent back.
+        replay_reasoning: whether its thinking must be sent back, as text, if it called tools.
+        replayed: the fields of its answers that must be sent back unchanged: `extra_content` (Gemini's signatures),
             `reasoning_details` (OpenRouter).
-        unsigned_call: what the first call of an answer carries where the provider did not sign it, because another one
-            gave the answer.
-        forced_tools: whether a `tool_choice` can make it call a tool.
-        parallel_tool_calls: whether it may ask for several calls at once.
-        short_call_ids: whether ids of tool calls have to be nine letters and digits.
+        unsigned_call: the signature for the first call of an answer that the provider did not sign, because another
+            provider wrote the answer.
+        forced_tools: whether a `tool_choice` can force a tool call.
+        parallel_tool_calls: whether it may request several calls at once.
+        short_call_ids: whether ids of tool calls must be nine letters and digits.
         documents: the kind of part that carries a document; empty where there is none.
-        native_tools: what asks for each tool that the provider itself runs.
-        extra: fields that every request has.
-        default_max_tokens: the limit to send where the format needs one and the options have none.
+        native_tools: the field or entry that requests each tool that the provider itself runs.
+        extra: fields of every request.
+        default_max_tokens: the limit to send if the format needs one and the options have none.
         caches_system: whether the instructions are marked as a prefix that the provider may cache (Anthropic).
-        thinking: how Claude is told to think: within a `budget` of tokens, or as it sees fit, with an effort
-            (`adaptive`). Without it, nothing is said about thinking.
-        thinking_display: whether Claude's thinking comes back `summarized` or `omitted`; as the model does, when empty.
-        traces: whether it takes what a request belongs to, and passes it on (OpenRouter).
+        thinking: the mode of Claude's thinking: within a `budget` of tokens, or as it sees fit, with an effort
+            (`adaptive`). If empty, no field about thinking is sent.
+        thinking_display: whether Claude's thinking comes back `summarized` or `omitted`; the model's default if empty.
+        traces: whether it takes the trace of a request, and passes it on (OpenRouter).
         plain_answers: whether its answers go back as plain text, because parts would need an id (OpenRouter).
-        drops_stale_thinking: whether Claude passes over thinking whose conversation was changed since, where it would
-            refuse the request; needs the header `anthropic-beta: thinking-binding-controls-2026-08-01`.
+        drops_stale_thinking: whether Claude ignores thinking whose conversation was changed since, instead of
+            refusing the request; needs the header `anthropic-beta: thinking-binding-controls-2026-08-01`.
     """
 
     max_tokens: str = "max_tokens"
@@ -78,14 +78,14 @@ class Dialect:
     traces: bool = False
     plain_answers: bool = False
 
-    def samples(self, effort: str | None) -> bool:
-        """Tell whether `temperature` and `top_p` can be sent with this effort."""
+    def accepts_sampling(self, effort: str | None) -> bool:
+        """Return whether `temperature` and `top_p` can be sent with this effort."""
         return self.temperature and (self.sampling_while_reasoning or effort == "none")
 
-    def effort(self, wanted: str) -> str | None:
-        """Return the effort to ask for: the nearest one that the model knows, or `None` when it takes none.
+    def select_effort(self, wanted: str) -> str | None:
+        """Return the effort to send: the nearest that the model knows, or `None` if it takes no effort.
 
-        `"enabled"` is `"medium"`. Between two that are as near, it is the higher one.
+        `"enabled"` is `"medium"`. Of two equally near efforts, the higher one wins.
         """
         wanted = "medium" if wanted == "enabled" else wanted
         known = self.reasoning_effort

@@ -1,4 +1,4 @@
-"""Helpers of the request encoders: what is computed once, and requests without some of their parts."""
+"""Helpers of the request encoders: a cache, and requests without some of their parts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 
 from tactician.llm.messages import AssistantMessage, AssistantPart, Message
 from tactician.llm.model import ModelRequest, OutputSpec
-from tactician.llm.schema import without_keywords
+from tactician.llm.schema import remove_keywords
 from tactician.llm.wire.dialect import Dialect
 
 S = TypeVar("S")
@@ -17,14 +17,14 @@ _MAX_ENTRIES = 4096
 
 
 class IdentityCache(Generic[S, T]):
-    """Cache of what is computed from objects that cannot be hashed: the tools and schemas of every call of an agent."""
+    """Cache of values computed from unhashable objects: the tools and schemas of every call of an agent."""
 
     def __init__(self, compute: Callable[[S], T]) -> None:
         self._compute = compute
         self._entries: dict[int, tuple[S, T]] = {}
 
     def __call__(self, subject: S) -> T:
-        """Return what is computed from the subject, which must not change."""
+        """Return the value computed from the subject, which must not change."""
         # The entry keeps its subject alive, so that nothing else gets the same id.
         entry = self._entries.get(id(subject))
         if entry is None:
@@ -36,7 +36,7 @@ class IdentityCache(Generic[S, T]):
 
 def encode_output(output: OutputSpec, dialect: Dialect) -> dict[str, object]:
     """Return the definition of an output schema that both formats of OpenAI share."""
-    schema = without_keywords(output.schema, dialect.refused_keywords)
+    schema = remove_keywords(output.schema, dialect.refused_keywords)
     definition: dict[str, object] = {"name": output.name, "schema": schema}
     if dialect.strict and output.strict:
         definition["strict"] = True

@@ -1,8 +1,8 @@
 """Server-sent events (WHATWG HTML, section 9.2), decoded from bytes that may be cut anywhere.
 
-Only the data of an event is returned: every wire format says in it what the event is, so that names, ids and retry
-times are passed over like comments. In one thing this is kinder than the standard: an event that the stream ends in
-counts.
+Only the data of an event is returned: every wire format has the event's type in it, so that names, ids and retry
+times are skipped like comments. Unlike in the standard, an event that the stream ends in
+is returned.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class SseDecoder:
         return self.feed(b"\n\n")
 
     def _with_plain_newlines(self, chunk: bytes) -> bytes:
-        """Return the chunk with `\\n` for each end of a line, also where the last chunk ended within a `\\r\\n`."""
+        r"""Return the chunk with `\\n` for each end of a line, also where the last chunk ended within a `\\r\\n`."""
         if self._ends_in_return and chunk:
             chunk = chunk.removeprefix(b"\n")
             self._ends_in_return = False

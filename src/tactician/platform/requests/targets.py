@@ -31,7 +31,7 @@ def _lists(model: str, models: ModelSource) -> bool:
     if isinstance(models, ModelRouter):
         return models.has_model(model)
     if isinstance(models, ModelCatalog):
-        return any(model in (entry.name, entry.full_name) for entry in models.entries())
+        return any(model in (entry.name, entry.full_name) for entry in models.list_entries())
     return isinstance(models, OneModel) and models.model.name == model
 
 

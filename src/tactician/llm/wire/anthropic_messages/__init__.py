@@ -1,6 +1,6 @@
-"""The `anthropic-messages` format: `POST /v1/messages`. What differs between models is in the `Dialect`."""
+"""The `anthropic-messages` format: `POST /v1/messages`. A `Dialect` holds the differences between models."""
 
-from tactician.llm.wire.anthropic_messages.output_schema import claude_schema
+from tactician.llm.wire.anthropic_messages.output_schema import adapt_schema
 from tactician.llm.wire.anthropic_messages.request import (
     BINDING_HEADER,
     continue_paused,
@@ -18,7 +18,7 @@ __all__ = [
     "BINDING_HEADER",
     "FORMAT",
     "MessagesStreamDecoder",
-    "claude_schema",
+    "adapt_schema",
     "continue_paused",
     "decode",
     "encode",

@@ -1,14 +1,14 @@
-"""Conversations as Anthropic wants them: turns of user and assistant, each tool call answered in the very next turn.
+"""Conversations in Anthropic's form: turns of user and assistant, each tool call answered in the very next turn.
 
 Source: the Anthropic API reference, "Messages" (`ContentBlockParam`) and "Errors", and the guides "Handle tool calls",
 "Thinking", "Server tools", "Vision" and "PDF support". What the API would answer with 400 is repaired, so that a
 conversation that another provider began, that was cut short or that was interrupted can be continued:
 
 - blank texts and thinking without a signature are left out;
-- a tool call without a result gets one that says so, and a result without a call is told as text;
-- ids and names of tools get the letters that are allowed, and an id is used once;
+- a tool call without a result gets a result that says so, and a result without a call becomes text;
+- ids and names of tools get allowed characters only, and an id is used once;
 - arguments that are not a JSON object are passed on as `{"invalid_json": "..."}`;
-- what is left of a tool that Anthropic ran, but did not finish, is left out once the conversation has continued;
+- the remains of a tool that Anthropic ran, but did not finish, are left out once the conversation has continued;
 - a conversation that does not begin or end with the user's words gets `Continue.` there: a model that would have to
   continue its own message refuses to. Only a turn that Anthropic itself has paused ends with the assistant's.
 """
@@ -56,7 +56,7 @@ class AnthropicConversation:
 
     Attributes:
         turns: the request's `messages`.
-        container: where the code of an unfinished turn runs; empty when there is none.
+        container: the id of the container of an unfinished turn's code; empty if there is none.
     """
 
     def __init__(self, messages: Sequence[Message], model: str = "") -> None:
@@ -93,7 +93,7 @@ class AnthropicConversation:
     def _add_answer(self, message: AssistantMessage) -> None:
         blocks = [block for part in message.parts if (block := self._block(part)) is not None]
         while blocks and blocks[-1]["type"] in _THINKING and not (self._paused and message is self._last):
-            blocks.pop()  # it led to nothing, and must not come last
+            blocks.pop()  # it has no result, and must not come last
         if not blocks:
             return
         self._close_user_turn()
@@ -142,7 +142,7 @@ class AnthropicConversation:
 
     @property
     def thinks_first(self) -> bool:
-        """True when the answer whose calls were just answered began with thinking, as a budget asks for."""
+        """`True` if the answer whose calls were just answered began with thinking, as a budget requires."""
         user = _content(self.turns[-1])
         if user[0]["type"] != "tool_result":
             return True
@@ -150,7 +150,7 @@ class AnthropicConversation:
 
     @property
     def has_thinking(self) -> bool:
-        """True when earlier thinking is replayed."""
+        """`True` if earlier thinking is replayed."""
         return any(block["type"] in _THINKING for turn in self.turns for block in _content(turn))
 
 
@@ -215,7 +215,7 @@ def _result_block(call_id: str, content: str, *, is_error: bool) -> Block:
 
 
 def _user_block(part: UserPart, model: str) -> Block | None:
-    """Return the block of what the user says or shows, or `None` when it is blank.
+    """Return the block of a part of a user's message, or `None` if it is blank.
 
     Raises:
         ModelRequestError: when Claude cannot read the document.

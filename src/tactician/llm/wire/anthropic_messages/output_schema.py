@@ -1,7 +1,7 @@
-"""JSON schemas as Claude's structured output takes them.
+"""JSON schemas in the form that Claude's structured output accepts.
 
-Source: the guide "Structured outputs", section "JSON schema limitations". What it refuses, such as a longest length,
-goes into the description, as the official SDK does it: the model mostly keeps to it, and we check the answer anyway.
+Source: the guide "Structured outputs", section "JSON schema limitations". Keywords that it refuses, such as a maximum
+length, go into the description, as in the official SDK: the model mostly respects them, and we check the answer anyway.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import cache
 from pydantic_core import to_json
 
 from tactician.llm.model import JsonSchema, OutputSpec
-from tactician.llm.schema import without_keywords
+from tactician.llm.schema import remove_keywords
 from tactician.llm.wire.encoding import IdentityCache
 
 _KEPT = frozenset({"$ref", "type", "enum", "const", "description", "title", "required", "additionalProperties"})
@@ -24,7 +24,7 @@ _FORMATS = frozenset(
 
 
 def output_schema(output: OutputSpec, refused: frozenset[str] = frozenset()) -> dict[str, object] | None:
-    """Return the schema that Claude can be held to.
+    """Return the schema that Claude can be held to, or `None` if there is none.
 
     Returns:
         `None` for a schema that has maps with keys of any name, or that contains itself.
@@ -34,7 +34,7 @@ def output_schema(output: OutputSpec, refused: frozenset[str] = frozenset()) -> 
 
 @cache
 def _schemas(refused: frozenset[str]) -> IdentityCache[JsonSchema, dict[str, object] | None]:
-    return IdentityCache(lambda schema: None if _is_recursive(schema) else claude_schema(schema, refused))
+    return IdentityCache(lambda schema: None if _is_recursive(schema) else adapt_schema(schema, refused))
 
 
 def _is_recursive(schema: JsonSchema) -> bool:
@@ -61,9 +61,9 @@ def _references(value: object) -> frozenset[str]:
     return frozenset().union(*map(_references, value)) if isinstance(value, list) else frozenset()
 
 
-def claude_schema(schema: JsonSchema, refused: frozenset[str] = frozenset()) -> dict[str, object]:
-    """Return the schema with what Claude refuses in words. The `refused` keywords are left out altogether."""
-    return _schema(without_keywords(schema, refused))
+def adapt_schema(schema: JsonSchema, refused: frozenset[str] = frozenset()) -> dict[str, object]:
+    """Return the schema with unsupported keywords as words. The `refused` keywords are dropped."""
+    return _schema(remove_keywords(schema, refused))
 
 
 def _schema(schema: Mapping[str, object]) -> dict[str, object]:

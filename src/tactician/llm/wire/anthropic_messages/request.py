@@ -12,7 +12,7 @@ from tactician.errors import ModelRequestError
 from tactician.llm.messages import AssistantMessage, AssistantPart, ProviderItem, SystemMessage, Thinking
 from tactician.llm.model import ModelRequest, ModelResponse, ToolSpec
 from tactician.llm.options import LlmOptions
-from tactician.llm.schema import schema_instructions
+from tactician.llm.schema import format_schema_instructions
 from tactician.llm.wire.anthropic_messages.conversation import AnthropicConversation
 from tactician.llm.wire.anthropic_messages.output_schema import output_schema
 from tactician.llm.wire.anthropic_messages.response import decode_item, find_unfinished_state
@@ -38,7 +38,7 @@ def encode(
     """Return the body of the request.
 
     Raises:
-        ModelRequestError: when it asks for what the format cannot say.
+        ModelRequestError: when the request needs a feature that the format lacks.
     """
     conversation = AnthropicConversation(request.messages, model)
     tools = [*map(_tool, request.tools), *(_native(name, model, dialect) for name in request.options.native_tools)]
@@ -80,7 +80,7 @@ def _thinks(fields: Mapping[str, object]) -> bool:
 
 
 def _system(request: ModelRequest, dialect: Dialect, *, describe_output: bool) -> object:
-    """Return the text of all system messages, wherever they stand: Claude takes them apart from the conversation.
+    """Return the text of all system messages: Claude takes them separately from the conversation.
 
     A cached prefix ends before the first message of the conversation: what comes later does not spoil it. An output
     schema that Claude cannot be held to is described in words.
@@ -89,7 +89,7 @@ def _system(request: ModelRequest, dialect: Dialect, *, describe_output: bool) -
     first = "\n\n".join(text for place, (n, text) in enumerate(texts) if n == place)
     rest = [text for place, (n, text) in enumerate(texts) if n != place]
     if describe_output and request.output is not None:
-        rest.append(schema_instructions(request.output.schema))
+        rest.append(format_schema_instructions(request.output.schema))
     later = "\n\n".join(rest)
     if not dialect.caches_system or not first:
         return "\n\n".join(filter(None, (first, later)))
@@ -143,7 +143,7 @@ def _is_forced(choice: Mapping[str, object] | None) -> bool:
     return choice is not None and choice["type"] in ("any", "tool")
 
 
-# Thinking that this account, or this model, cannot have read.
+# Thinking that this account or this model cannot read.
 
 
 def strip_thinking(request: ModelRequest) -> ModelRequest | None:
@@ -216,13 +216,13 @@ def _budget(wanted: str, model: str) -> int:
 
 def _effort(wanted: str, dialect: Dialect) -> str | None:
     known = replace(dialect, reasoning_effort=_EFFORTS) if dialect.reasoning_effort is True else dialect
-    return known.effort(wanted)
+    return known.select_effort(wanted)
 
 
 def _drop_stale_thinking(fields: dict[str, object]) -> dict[str, object]:
-    """Return the fields with the wish that thinking whose conversation was changed since is passed over.
+    """Return the fields with the option that ignores thinking whose conversation was changed since.
 
-    That can be said of adaptive thinking only, which the models that check it do anyway.
+    The option exists for adaptive thinking only, which the models that check it use anyway.
     """
     thinking = fields.get("thinking")
     own = thinking if isinstance(thinking, dict) else {"type": "adaptive"}

@@ -2,7 +2,7 @@
 
 Source: the Anthropic API reference, "Messages" (the response) and "Streaming messages", and the guides "Stop reasons"
 and "Server tools". Events carry their type in their data, so that the names of the server-sent events are not needed.
-Types that are not known are passed over, as the reference asks for.
+Unknown types are skipped, as the reference requires.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tactician.errors import MalformedResponseError
 from tactician.llm.messages import AssistantMessage, AssistantPart, ProviderItem, Text, Thinking, ToolCall
 from tactician.llm.model import Delta, FinishReason, ModelResponse, TextDelta, ThinkingDelta, ToolCallDelta
 from tactician.llm.usage import Usage
-from tactician.llm.wire.decoding import anthropic_error, count, mapping, string
+from tactician.llm.wire.decoding import create_anthropic_error, expect_count, expect_mapping, expect_string
 
 FORMAT = "anthropic-messages"
 UNFINISHED = "unfinished_turn"
@@ -40,7 +40,7 @@ def decode(body: object, model: str = "") -> ModelResponse:
         MalformedResponseError: when the body is not a message.
     """
     try:
-        message = mapping(body)
+        message = expect_mapping(body)
         content = message["content"]
         if not isinstance(content, list):
             raise TypeError("the content is a list of blocks")
@@ -54,35 +54,35 @@ def decode(body: object, model: str = "") -> ModelResponse:
 
 def _response(blocks: Iterable[object], message: Mapping[str, object], model: str) -> ModelResponse:
     """Return the response of content blocks and of the message around them, for the model that was asked."""
-    parts = [part for block in blocks if (part := _part(mapping(block))) is not None]
+    parts = [part for block in blocks if (part := _part(expect_mapping(block))) is not None]
     reason = message.get("stop_reason")
     if (item := _unfinished_item(reason, message.get("container"))) is not None:
         parts.append(item)
     usage = message.get("usage")
     return ModelResponse(
         AssistantMessage(tuple(parts)),
-        _usage({} if usage is None else mapping(usage), model),
+        _usage({} if usage is None else expect_mapping(usage), model),
         _FINISH_REASONS.get(reason, "stop") if isinstance(reason, str) else "stop",
-        string(message.get("model") or ""),
+        expect_string(message.get("model") or ""),
     )
 
 
 def _part(block: Mapping[str, object]) -> AssistantPart | None:
-    """Return a block as a part, or `None` when it is empty. What only Anthropic understands is kept as it is."""
-    kind = string(block["type"])
+    """Return a block as a part, or `None` if it is empty. Blocks that only Anthropic understands are kept unchanged."""
+    kind = expect_string(block["type"])
     if kind == "text":
-        text = string(block["text"])
+        text = expect_string(block["text"])
         return Text(text) if text else None
     if kind == "thinking":
-        thought, signature = string(block["thinking"]), string(block.get("signature") or "")
+        thought, signature = expect_string(block["thinking"]), expect_string(block.get("signature") or "")
         return Thinking(thought, signature or None) if thought or signature else None
     if kind == "tool_use":
-        return ToolCall(string(block["id"]), string(block["name"]), _arguments_of(block["input"]))
+        return ToolCall(expect_string(block["id"]), expect_string(block["name"]), _arguments_of(block["input"]))
     return _item(block)
 
 
 def _arguments_of(value: object) -> str:
-    """Return the input of a tool as JSON text; what a broken stream left of it is a string already."""
+    """Return the input of a tool as JSON text; the rest of a broken stream is a string already."""
     return value if isinstance(value, str) else to_json(value).decode()
 
 
@@ -92,10 +92,13 @@ def _item(block: Mapping[str, object]) -> ProviderItem:
 
 def _usage(usage: Mapping[str, object], model: str) -> Usage:
     """Return the tokens of a call. Anthropic counts those of the cache beside the input; we count them as input."""
-    read, written = count(usage.get("cache_read_input_tokens")), count(usage.get("cache_creation_input_tokens"))
+    read, written = (
+        expect_count(usage.get("cache_read_input_tokens")),
+        expect_count(usage.get("cache_creation_input_tokens")),
+    )
     return Usage(
-        input_tokens=count(usage.get("input_tokens")) + read + written,
-        output_tokens=count(usage.get("output_tokens")),
+        input_tokens=expect_count(usage.get("input_tokens")) + read + written,
+        output_tokens=expect_count(usage.get("output_tokens")),
         cache_read_tokens=read,
         cache_write_tokens=written,
         requests=1,
@@ -107,8 +110,8 @@ def _usage(usage: Mapping[str, object], model: str) -> Usage:
 
 
 def _unfinished_item(reason: object, container: object) -> ProviderItem | None:
-    """Return what is needed to continue: that the turn is paused, and in which container its code runs."""
-    container_id = string(mapping(container).get("id") or "") if container is not None else ""
+    """Return the item that is needed to continue a paused turn, with the container of its code."""
+    container_id = expect_string(expect_mapping(container).get("id") or "") if container is not None else ""
     paused = reason == "pause_turn"
     if not paused and not (container_id and reason == "tool_use"):
         return None
@@ -181,15 +184,15 @@ class MessagesStreamDecoder:
 
         Raises:
             MalformedResponseError: when the event is not one of Anthropic's.
-            ModelError: of the kind that fits, when it says that the provider failed.
+            ModelError: of the class that matches, when the event reports a failure.
         """
         try:
-            event = mapping(from_json(data, cache_strings="keys"))
-            kind = string(event["type"])
+            event = expect_mapping(from_json(data, cache_strings="keys"))
+            kind = expect_string(event["type"])
             if kind == "content_block_delta":  # nearly always: this runs for every token
-                return self._block_delta(self._blocks[_index(event)], mapping(event["delta"]))
+                return self._block_delta(self._blocks[_index(event)], expect_mapping(event["delta"]))
             if kind == "error":
-                raise anthropic_error(mapping(event["error"]), self._model)
+                raise create_anthropic_error(expect_mapping(event["error"]), self._model)
             return self._other(kind, event)
         except (KeyError, TypeError, ValueError) as error:
             raise MalformedResponseError(
@@ -198,25 +201,25 @@ class MessagesStreamDecoder:
 
     def _other(self, kind: str, event: Mapping[str, object]) -> Sequence[Delta]:
         if kind == "content_block_start":
-            return self._block_start(_index(event), mapping(event["content_block"]))
+            return self._block_start(_index(event), expect_mapping(event["content_block"]))
         if kind == "message_start":
-            self._merge(mapping(event["message"]))
+            self._merge(expect_mapping(event["message"]))
         elif kind == "message_delta":
-            self._merge({**mapping(event["delta"]), "usage": event.get("usage")})
+            self._merge({**expect_mapping(event["delta"]), "usage": event.get("usage")})
         return ()
 
     def _merge(self, message: Mapping[str, object]) -> None:
         """Merge a message: later values replace earlier ones, because the tokens in them are totals."""
         self._message.update({name: value for name, value in message.items() if value is not None})
         if (usage := message.get("usage")) is not None:
-            self._usage.update({name: value for name, value in mapping(usage).items() if value is not None})
+            self._usage.update({name: value for name, value in expect_mapping(usage).items() if value is not None})
 
     def _block_start(self, index: int, start: Mapping[str, object]) -> Sequence[Delta]:
-        kind = string(start["type"])
+        kind = expect_string(start["type"])
         block = self._blocks[index] = _Block(start, self._calls)
         if kind == "tool_use":
             self._calls += 1
-            return (ToolCallDelta(block.call, string(start["id"]), string(start["name"])),)
+            return (ToolCallDelta(block.call, expect_string(start["id"]), expect_string(start["name"])),)
         if kind == "text":
             return _add_text(block, start.get("text"), TextDelta)
         if kind == "thinking":
@@ -230,19 +233,19 @@ class MessagesStreamDecoder:
         if kind == "thinking_delta":
             return _add_text(block, delta["thinking"], ThinkingDelta)
         if kind == "signature_delta":
-            block.signature = string(delta["signature"])
-        elif kind == "input_json_delta" and (piece := string(delta["partial_json"])):
+            block.signature = expect_string(delta["signature"])
+        elif kind == "input_json_delta" and (piece := expect_string(delta["partial_json"])):
             block.json.append(piece)
             if block.start["type"] == "tool_use":
-                name = string(block.start["name"])
-                return (ToolCallDelta(block.call, string(block.start["id"]), name, piece),)
+                name = expect_string(block.start["name"])
+                return (ToolCallDelta(block.call, expect_string(block.start["id"]), name, piece),)
         return ()
 
     def response(self) -> ModelResponse:
-        """Return all that came, as one response.
+        """Return everything that came as one response.
 
         Raises:
-            MalformedResponseError: when the stream ended before the answer did.
+            MalformedResponseError: when the stream ended before the answer was complete.
         """
         if "stop_reason" not in self._message:
             raise MalformedResponseError(
@@ -265,7 +268,7 @@ def _index(event: Mapping[str, object]) -> int:
 
 
 def _add_text(block: _Block, text: object, delta: type[TextDelta] | type[ThinkingDelta]) -> Sequence[Delta]:
-    if not (piece := string(text or "")):
+    if not (piece := expect_string(text or "")):
         return ()
     block.text.append(piece)
     return (delta(piece),)

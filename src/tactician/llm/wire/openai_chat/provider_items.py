@@ -1,4 +1,4 @@
-"""Parts of an answer beside text, thinking and calls that a provider wants back.
+"""Parts of an answer beside text, thinking and calls that must be sent back to the provider.
 
 Sources: Google's page "Thought signatures", OpenAI compatibility (`extra_content` of a tool call or of the message);
 OpenRouter's page "Reasoning tokens", preserving reasoning (`reasoning_details` of the message, which a stream brings
@@ -13,7 +13,7 @@ from pydantic_core import from_json, to_json
 
 from tactician.llm.messages import AssistantMessage, AssistantPart, ProviderItem
 from tactician.llm.model import ModelRequest
-from tactician.llm.wire.decoding import mappings, string
+from tactician.llm.wire.decoding import expect_mappings, expect_string
 from tactician.llm.wire.dialect import Dialect
 from tactician.llm.wire.encoding import remove_parts
 
@@ -25,7 +25,7 @@ _TEXTS = {"reasoning.text": "text", "reasoning.summary": "summary"}
 
 
 def collect_items(answer: Mapping[str, object], call_id: str | None = None) -> Iterator[ProviderItem]:
-    """Yield what the provider wants back of a message, or of the call with this id: nothing, for most providers."""
+    """Yield the items to send back with a message, or with the call of this id; none for most providers."""
     if any(name in answer for name in _FIELDS) and (fields := {n: v for n in _FIELDS if (v := answer.get(n))}):
         yield ProviderItem(FORMAT, to_json(fields if call_id is None else {_CALL: call_id, **fields}).decode())
 
@@ -57,7 +57,7 @@ def _fields(item: ProviderItem) -> Mapping[str, object] | None:
 
 
 def strip_thinking(request: ModelRequest) -> ModelRequest | None:
-    """Return the request without what only the provider that sent it can read, or `None` when it has none."""
+    """Return the request without thinking that only its provider can read, or `None` if it has none."""
     return remove_parts(request, _is_item)
 
 
@@ -66,7 +66,7 @@ def _is_item(part: AssistantPart) -> bool:
 
 
 class PartialItems:
-    """Items of a message, or of a call, that a stream brings in pieces."""
+    """Items of a message or a call that a stream sends in pieces."""
 
     __slots__ = ("_details", "_fields", "_texts")
 
@@ -76,21 +76,21 @@ class PartialItems:
         self._texts: dict[tuple[object, object], tuple[dict[str, object], list[str]]] = {}
 
     def add(self, piece: Mapping[str, object]) -> None:
-        """Add what one delta brings."""
+        """Add the items of one delta."""
         if extra := piece.get("extra_content"):
             self._fields["extra_content"] = extra
-        for detail in mappings(piece.get("reasoning_details") or ()):
+        for detail in expect_mappings(piece.get("reasoning_details") or ()):
             self._add_detail(dict(detail))
 
     def _add_detail(self, detail: dict[str, object]) -> None:
-        """Add a detail. The text of those of one kind and number is one, or its signature would not match it."""
+        """Add a detail. Pieces of one kind and number are joined, or their signature would not match."""
         kind = detail.get("type")
         name = _TEXTS.get(kind) if isinstance(kind, str) else None
         if name is None:
             self._details.append(detail)
             return
         index = detail.get("index")
-        text = string(detail.pop(name, None) or "")
+        text = expect_string(detail.pop(name, None) or "")
         known, texts = self._texts.setdefault((kind, str(index)), ({}, []))
         if not known:
             self._details.append(known)

@@ -38,7 +38,7 @@ def encode(
     """Return the body of the request.
 
     Raises:
-        ModelRequestError: when it has a document that this format cannot carry.
+        ModelRequestError: when the request has a document that this format cannot carry.
     """
     body: dict[str, object] = {
         "model": model,
@@ -98,7 +98,7 @@ def _encode_assistant(message: AssistantMessage, dialect: Dialect) -> dict[str, 
     asked = [_encode_call(call, dialect) for call in calls]
     if asked:
         encoded["tool_calls"] = asked
-    # DeepSeek's guide "Thinking mode": thinking that led to calls has to come back; other thinking is passed over.
+    # DeepSeek's guide "Thinking mode": thinking that led to calls must be sent back; other thinking is left out.
     if dialect.replay_reasoning and (calls or message.thinking):
         encoded["reasoning_content"] = message.thinking
     if dialect.replayed:
@@ -115,7 +115,7 @@ def _encode_call(call: ToolCall, dialect: Dialect) -> dict[str, object]:
 
 
 def _call_id(identity: str, dialect: Dialect) -> str:
-    """Return the id of a call; a call that another provider asked for gets one that this provider takes."""
+    """Return the id of a call; ids of other providers are converted to a form that this provider accepts."""
     if not dialect.short_call_ids or _SHORT_ID.fullmatch(identity):
         return identity
     return sha256(identity.encode("utf-8", "replace")).hexdigest()[:9]
@@ -143,8 +143,8 @@ def _encode_tools(request: ModelRequest, dialect: Dialect, body: dict[str, objec
 
 def _encode_options(request: ModelRequest, dialect: Dialect, body: dict[str, object]) -> None:
     options = request.options
-    effort = dialect.effort(options.reasoning_effort) if options.reasoning_effort is not None else None
-    if dialect.samples(effort):
+    effort = dialect.select_effort(options.reasoning_effort) if options.reasoning_effort is not None else None
+    if dialect.accepts_sampling(effort):
         if options.temperature is not None:
             body["temperature"] = options.temperature
         if options.top_p is not None:

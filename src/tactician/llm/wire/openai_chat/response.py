@@ -14,7 +14,13 @@ from tactician.errors import MalformedResponseError
 from tactician.llm.messages import AssistantMessage, AssistantPart, Text, Thinking, ToolCall
 from tactician.llm.model import Delta, FinishReason, ModelResponse, TextDelta, ThinkingDelta, ToolCallDelta
 from tactician.llm.usage import Usage
-from tactician.llm.wire.decoding import count, mapping, mappings, openai_error, string
+from tactician.llm.wire.decoding import (
+    create_openai_error,
+    expect_count,
+    expect_mapping,
+    expect_mappings,
+    expect_string,
+)
 from tactician.llm.wire.openai_chat.provider_items import PartialItems, collect_items
 
 _FINISH_REASONS: dict[object, FinishReason] = {
@@ -33,12 +39,12 @@ def decode(body: object, model: str = "") -> ModelResponse:
 
     Raises:
         MalformedResponseError: when the body is not a chat completion.
-        ModelError: of the kind that fits the failure, when it is an error with the status 200.
+        ModelError: of the class that matches the failure, when the body is an error with the status 200.
     """
     try:
-        completion = mapping(body)
+        completion = expect_mapping(body)
         if "choices" not in completion and (error := completion.get("error")):
-            raise openai_error(error, model)
+            raise create_openai_error(error, model)
         return _decode(completion, model)
     except (KeyError, IndexError, TypeError, ValueError, RecursionError) as error:
         raise MalformedResponseError(
@@ -47,16 +53,16 @@ def decode(body: object, model: str = "") -> ModelResponse:
 
 
 def _decode(body: Mapping[str, object], model: str) -> ModelResponse:
-    choice = mappings(body["choices"])[0]
-    message = mapping(choice["message"])
+    choice = expect_mappings(body["choices"])[0]
+    message = expect_mapping(choice["message"])
     parts: list[AssistantPart] = [*_prose_parts(*_split_prose(message)), *collect_items(message)]
     if calls := message.get("tool_calls"):
-        parts += [part for call in mappings(calls) for part in _call(call)]
+        parts += [part for call in expect_mappings(calls) for part in _call(call)]
     return ModelResponse(
         AssistantMessage(tuple(parts)),
         _usage(body.get("usage"), model),
         _finish_reason(choice.get("finish_reason")),
-        string(body.get("model") or ""),
+        expect_string(body.get("model") or ""),
     )
 
 
@@ -74,9 +80,9 @@ def _split_prose(message: Mapping[str, object]) -> tuple[str, str]:
         raise TypeError("thinking is a string")
     if isinstance(content, str):  # nearly always: this runs for every token
         return thinking, content
-    pieces = mappings(content)
+    pieces = expect_mappings(content)
     thoughts = "".join(_thought(piece.get("thinking") or "") for piece in pieces if piece.get("type") == "thinking")
-    text = "".join(string(piece.get("text") or "") for piece in pieces if piece.get("type") == "text")
+    text = "".join(expect_string(piece.get("text") or "") for piece in pieces if piece.get("type") == "text")
     return thinking + thoughts, text
 
 
@@ -84,13 +90,15 @@ def _thought(thinking: object) -> str:
     """Return the text of a `thinking` part, which Mistral divides into parts again."""
     if isinstance(thinking, str):
         return thinking
-    return "".join(string(piece.get("text") or "") for piece in mappings(thinking))
+    return "".join(expect_string(piece.get("text") or "") for piece in expect_mappings(thinking))
 
 
 def _call(call: Mapping[str, object]) -> Iterator[AssistantPart]:
-    function = mapping(call["function"])
+    function = expect_mapping(call["function"])
     decoded = ToolCall(
-        string(call.get("id") or ""), string(function["name"]), string(function.get("arguments") or "{}")
+        expect_string(call.get("id") or ""),
+        expect_string(function["name"]),
+        expect_string(function.get("arguments") or "{}"),
     )
     yield decoded
     yield from collect_items(call, decoded.id)
@@ -103,16 +111,18 @@ def _finish_reason(reason: object) -> FinishReason:
 def _usage(usage: object, model: str) -> Usage:
     if not isinstance(usage, dict):
         return Usage(requests=1, model=model)
-    sent, read, thought = count(usage.get("prompt_tokens")), None, 0
+    sent, read, thought = expect_count(usage.get("prompt_tokens")), None, 0
     if details := usage.get("prompt_tokens_details"):
-        read = mapping(details).get("cached_tokens")
+        read = expect_mapping(details).get("cached_tokens")
     if details := usage.get("completion_tokens_details"):
-        thought = count(mapping(details).get("reasoning_tokens"))
+        thought = expect_count(expect_mapping(details).get("reasoning_tokens"))
     return Usage(
         input_tokens=sent,
         # xAI and Gemini count thinking only in the total.
-        output_tokens=max(count(usage.get("completion_tokens")), count(usage.get("total_tokens")) - sent),
-        cache_read_tokens=count(usage.get("prompt_cache_hit_tokens") if read is None else read),  # DeepSeek's name
+        output_tokens=max(expect_count(usage.get("completion_tokens")), expect_count(usage.get("total_tokens")) - sent),
+        cache_read_tokens=expect_count(
+            usage.get("prompt_cache_hit_tokens") if read is None else read
+        ),  # DeepSeek's name
         requests=1,
         reasoning_tokens=thought,
         model=model,
@@ -140,13 +150,13 @@ class ChatStreamDecoder:
 
         Raises:
             MalformedResponseError: when the event is not a chat completion chunk.
-            ModelError: of the kind that fits the failure, when the event is an error.
+            ModelError: of the class that matches the failure, when the event is an error.
         """
         if data == "[DONE]":
             return ()
         try:
             return self.feed_chunk(from_json(data, cache_strings="keys"))
-        # Whatever is not what it should be has no `get`.
+        # A value of the wrong type has no `get`.
         except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
             raise MalformedResponseError(
                 f"{self._model}: an event of the stream is not a chat completion chunk: {data[:300]}", model=self._model
@@ -156,9 +166,9 @@ class ChatStreamDecoder:
         """Return the deltas in one chunk that is already parsed."""
         choices = chunk.get("choices")
         if choices is None and (error := chunk.get("error")):
-            raise openai_error(error, self._model)
+            raise create_openai_error(error, self._model)
         if not self._served_by:
-            self._served_by = string(chunk.get("model") or "")
+            self._served_by = expect_string(chunk.get("model") or "")
         if (usage := chunk.get("usage")) is not None:
             self._usage = _usage(usage, self._model)
         if not isinstance(choices, list):
@@ -185,14 +195,14 @@ class ChatStreamDecoder:
             self._text.append(text)
             yield TextDelta(text)
         self._items.add(delta)
-        for call in mappings(delta.get("tool_calls") or ()):
+        for call in expect_mappings(delta.get("tool_calls") or ()):
             yield self._calls.add(call)
 
     def response(self) -> ModelResponse:
-        """Return all that came, as one response.
+        """Return everything that came as one response.
 
         Raises:
-            MalformedResponseError: when the stream ended before the answer did.
+            MalformedResponseError: when the stream ended before the answer was complete.
         """
         if self._finish is None:
             raise MalformedResponseError(
@@ -220,9 +230,9 @@ class _PartialCalls:
 
     def add(self, piece: Mapping[str, object]) -> ToolCallDelta:
         """Add a piece of a call."""
-        function = mapping(piece.get("function") or {})
-        identity, name = string(piece.get("id") or ""), string(function.get("name") or "")
-        arguments = string(function.get("arguments") or "")
+        function = expect_mapping(piece.get("function") or {})
+        identity, name = expect_string(piece.get("id") or ""), expect_string(function.get("name") or "")
+        arguments = expect_string(function.get("arguments") or "")
         number = self._number(piece.get("index"), identity, name)
         call = self._calls[number]
         call.id = call.id or identity
@@ -234,7 +244,7 @@ class _PartialCalls:
     def _number(self, index: object, identity: str, name: str) -> int:
         """Return the number of the call that a piece belongs to.
 
-        Gemini numbers none, or all alike: there, another id is another call.
+        Gemini numbers none, or all alike: there, a new id means a new call.
         """
         if not isinstance(index, int | None):
             raise TypeError(f"not the index of a tool call: {index!r}")

@@ -26,7 +26,7 @@ from tactician.llm.messages import (
 )
 from tactician.llm.model import ModelRequest, ToolSpec
 from tactician.llm.options import NO_OPTIONS
-from tactician.llm.schema import fits_strict_tools
+from tactician.llm.schema import is_strict_tool_schema
 from tactician.llm.wire.dialect import DEFAULT_DIALECT, Dialect
 from tactician.llm.wire.encoding import IdentityCache, encode_output, remove_parts
 from tactician.llm.wire.openai_responses.response import FORMAT, PHASE
@@ -112,7 +112,7 @@ def _encode_text(text: str, dialect: Dialect) -> str | list[dict[str, object]]:
 
 
 def _own_item(part: AssistantPart) -> Mapping[str, object]:
-    """Return the item of this format that a part holds; an empty one when it holds none."""
+    """Return the item of this format that a part holds, or an empty item."""
     if not isinstance(part, ProviderItem) or part.format != FORMAT:
         return {}
     try:
@@ -123,14 +123,14 @@ def _own_item(part: AssistantPart) -> Mapping[str, object]:
 
 
 def _is_replayed(item: Mapping[str, object], dialect: Dialect) -> bool:
-    """Tell whether an item goes back as it came: thinking that is not encrypted is kept nowhere."""
+    """Return whether an item is sent back unchanged: unencrypted thinking is not stored anywhere."""
     return item.get("type") != "reasoning" or bool(dialect.encrypted_reasoning and item.get("encrypted_content"))
 
 
 def strip_thinking(request: ModelRequest) -> ModelRequest | None:
-    """Return the request without encrypted thinking and the items that have to follow it, or `None` without any.
+    """Return the request without encrypted thinking and the items that must follow it, or `None`.
 
-    Only the organisation that such thinking was written for can have it read.
+    Only the organisation that such thinking was written for can use it.
     """
     return remove_parts(request, lambda part: _own_item(part).get("type", PHASE) != PHASE)
 
@@ -142,7 +142,7 @@ def _encode_tool(tool: ToolSpec, strict: bool) -> dict[str, object]:
         "name": tool.name,
         "description": tool.description,
         "parameters": tool.parameters,
-        "strict": strict and fits_strict_tools(tool.parameters),
+        "strict": strict and is_strict_tool_schema(tool.parameters),
     }
 
 
@@ -166,8 +166,8 @@ def _encode_options(request: ModelRequest, dialect: Dialect, body: dict[str, obj
     options = request.options
     if options.max_tokens is not None:
         body["max_output_tokens"] = options.max_tokens
-    effort = dialect.effort(options.reasoning_effort) if options.reasoning_effort is not None else None
-    if dialect.samples(effort):
+    effort = dialect.select_effort(options.reasoning_effort) if options.reasoning_effort is not None else None
+    if dialect.accepts_sampling(effort):
         if options.temperature is not None:
             body["temperature"] = options.temperature
         if options.top_p is not None:

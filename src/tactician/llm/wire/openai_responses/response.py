@@ -14,7 +14,13 @@ from tactician.errors import MalformedResponseError
 from tactician.llm.messages import AssistantMessage, AssistantPart, ProviderItem, Text, Thinking, ToolCall
 from tactician.llm.model import Delta, FinishReason, ModelResponse, TextDelta, ThinkingDelta, ToolCallDelta
 from tactician.llm.usage import Usage
-from tactician.llm.wire.decoding import count, mapping, mappings, openai_error, string
+from tactician.llm.wire.decoding import (
+    create_openai_error,
+    expect_count,
+    expect_mapping,
+    expect_mappings,
+    expect_string,
+)
 
 FORMAT = "openai-responses"
 PHASE = "message_phase"
@@ -26,12 +32,12 @@ def decode(body: object, model: str = "") -> ModelResponse:
 
     Raises:
         MalformedResponseError: when the body is not a response.
-        ModelError: of the kind that fits the failure, when it says that the model failed.
+        ModelError: of the class that matches the failure, when the body reports a failure.
     """
     try:
-        response = mapping(body)
+        response = expect_mapping(body)
         if (error := _error(response)) is not None:
-            raise openai_error(error, model)
+            raise create_openai_error(error, model)
         return _decode(response, model)
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise MalformedResponseError(
@@ -40,7 +46,7 @@ def decode(body: object, model: str = "") -> ModelResponse:
 
 
 def _error(response: Mapping[str, object]) -> object:
-    """Return the error that the response names, if it does."""
+    """Return the error in a response, if it has one."""
     status = response.get("status")
     if status in ("failed", "cancelled"):
         return response.get("error") or {"message": f"the response is {status}"}
@@ -48,25 +54,25 @@ def _error(response: Mapping[str, object]) -> object:
 
 
 def _decode(response: Mapping[str, object], model: str) -> ModelResponse:
-    parts = tuple(part for item in mappings(response["output"]) for part in _parts(item))
+    parts = tuple(part for item in expect_mappings(response["output"]) for part in _parts(item))
     return ModelResponse(
         AssistantMessage(parts),
         _usage(response.get("usage"), model),
         _finish_reason(response, parts),
-        string(response.get("model") or ""),
+        expect_string(response.get("model") or ""),
     )
 
 
 def _parts(item: Mapping[str, object]) -> Iterator[AssistantPart]:
     """Yield the parts of an assistant's message that one item of the output stands for."""
-    kind = string(item["type"])
+    kind = expect_string(item["type"])
     if kind == "message":
         if phase := item.get("phase"):
-            yield ProviderItem(FORMAT, to_json({"type": PHASE, "phase": string(phase)}).decode())
+            yield ProviderItem(FORMAT, to_json({"type": PHASE, "phase": expect_string(phase)}).decode())
         yield from _message(item)
     elif kind == "function_call":
-        arguments = string(item.get("arguments") or "{}")
-        yield ToolCall(string(item.get("call_id") or item["id"]), string(item["name"]), arguments)
+        arguments = expect_string(item.get("arguments") or "{}")
+        yield ToolCall(expect_string(item.get("call_id") or item["id"]), expect_string(item["name"]), arguments)
     else:
         if kind == "reasoning" and (thinking := _thinking(item)):
             yield Thinking(thinking)
@@ -74,20 +80,20 @@ def _parts(item: Mapping[str, object]) -> Iterator[AssistantPart]:
 
 
 def _message(item: Mapping[str, object]) -> Iterator[Text]:
-    for part in mappings(item.get("content") or ()):
+    for part in expect_mappings(item.get("content") or ()):
         if text := part.get("text") or part.get("refusal"):
-            yield Text(string(text))
+            yield Text(expect_string(text))
 
 
 def _thinking(item: Mapping[str, object]) -> str:
     """Return the summary of the thinking; models that do not encrypt it give the whole of it."""
-    pieces = mappings(item.get("summary") or ()) or mappings(item.get("content") or ())
-    return "\n\n".join(string(part["text"]) for part in pieces)
+    pieces = expect_mappings(item.get("summary") or ()) or expect_mappings(item.get("content") or ())
+    return "\n\n".join(expect_string(part["text"]) for part in pieces)
 
 
 def _finish_reason(response: Mapping[str, object], parts: tuple[AssistantPart, ...]) -> FinishReason:
     if response.get("status") == "incomplete":
-        reason = mapping(response.get("incomplete_details") or {}).get("reason")
+        reason = expect_mapping(response.get("incomplete_details") or {}).get("reason")
         return "content_filter" if reason == "content_filter" else "length"
     return "tool_calls" if any(isinstance(part, ToolCall) for part in parts) else "stop"
 
@@ -95,14 +101,14 @@ def _finish_reason(response: Mapping[str, object], parts: tuple[AssistantPart, .
 def _usage(usage: object, model: str) -> Usage:
     if not isinstance(usage, dict):
         return Usage(requests=1, model=model)
-    read, written = (mapping(usage.get(f"{way}_tokens_details") or {}) for way in ("input", "output"))
+    read, written = (expect_mapping(usage.get(f"{way}_tokens_details") or {}) for way in ("input", "output"))
     return Usage(
-        input_tokens=count(usage.get("input_tokens")),
-        output_tokens=count(usage.get("output_tokens")),
-        cache_read_tokens=count(read.get("cached_tokens")),
-        cache_write_tokens=count(read.get("cache_write_tokens")),
+        input_tokens=expect_count(usage.get("input_tokens")),
+        output_tokens=expect_count(usage.get("output_tokens")),
+        cache_read_tokens=expect_count(read.get("cached_tokens")),
+        cache_write_tokens=expect_count(read.get("cache_write_tokens")),
         requests=1,
-        reasoning_tokens=count(written.get("reasoning_tokens")),
+        reasoning_tokens=expect_count(written.get("reasoning_tokens")),
         model=model,
     )
 
@@ -136,17 +142,17 @@ class ResponsesStreamDecoder:
 
         Raises:
             MalformedResponseError: when the event is not one of a response.
-            ModelError: of the kind that fits the failure, when the event is an error.
+            ModelError: of the class that matches the failure, when the event is an error.
         """
         if data == "[DONE]":
             return ()
         try:
-            event = mapping(from_json(data, cache_strings="keys"))
-            kind = string(event["type"])
+            event = expect_mapping(from_json(data, cache_strings="keys"))
+            kind = expect_string(event["type"])
             if kind in _TEXT:  # nearly always: this runs for every token
-                return (TextDelta(string(event["delta"])),)
+                return (TextDelta(expect_string(event["delta"])),)
             if kind in _THINKING:
-                return (ThinkingDelta(string(event["delta"])),)
+                return (ThinkingDelta(expect_string(event["delta"])),)
             return tuple(self._other(kind, event))
         except (KeyError, TypeError, ValueError) as error:
             raise MalformedResponseError(
@@ -164,25 +170,25 @@ class ResponsesStreamDecoder:
             if event.get("summary_index"):
                 yield ThinkingDelta("\n\n")  # between two parts of a summary, as `decode` puts it
         elif kind in _ENDS:
-            self._final = mapping(event["response"])
+            self._final = expect_mapping(event["response"])
         elif kind == "error":
-            raise openai_error(event.get("error") or event, self._model)
+            raise create_openai_error(event.get("error") or event, self._model)
 
     def _added(self, event: Mapping[str, object]) -> Iterator[Delta]:
-        item = mapping(event["item"])
+        item = expect_mapping(event["item"])
         if item.get("type") == "function_call":
-            identity = string(item.get("call_id") or item["id"])
-            call = _Call(len(self._calls), identity, string(item["name"]))
+            identity = expect_string(item.get("call_id") or item["id"])
+            call = _Call(len(self._calls), identity, expect_string(item["name"]))
             self._calls[event.get("output_index")] = call
             yield ToolCallDelta(call.index, call.id, call.name)
 
     def _arguments(self, event: Mapping[str, object]) -> Delta:
         call = self._calls[event.get("output_index")]
         call.has_deltas = True
-        return ToolCallDelta(call.index, call.id, call.name, string(event["delta"]))
+        return ToolCallDelta(call.index, call.id, call.name, expect_string(event["delta"]))
 
     def _done(self, event: Mapping[str, object]) -> Iterator[Delta]:
-        item = mapping(event["item"])
+        item = expect_mapping(event["item"])
         place = event.get("output_index")
         self._items[place if isinstance(place, int) else len(self._items)] = item
         if item.get("type") != "function_call":
@@ -191,14 +197,14 @@ class ResponsesStreamDecoder:
             yield from self._added(event)
         call = self._calls[place]
         if not call.has_deltas:  # some servers send no deltas
-            yield ToolCallDelta(call.index, call.id, call.name, string(item.get("arguments") or "{}"))
+            yield ToolCallDelta(call.index, call.id, call.name, expect_string(item.get("arguments") or "{}"))
 
     def response(self) -> ModelResponse:
-        """Return all that came, as one response.
+        """Return everything that came as one response.
 
         Raises:
-            MalformedResponseError: when the stream ended before the answer did.
-            ModelError: of the kind that fits the failure, when the model failed.
+            MalformedResponseError: when the stream ended before the answer was complete.
+            ModelError: of the class that matches the failure, when the model failed.
         """
         if self._final is None:
             raise MalformedResponseError(
