@@ -61,15 +61,15 @@ class Autonomy:
     async def run(
         self, request: Input, *, mode: Mode = "closed", options: ProcessOptions | None = None
     ) -> RunResult[object]:
-        """Does what is asked. `delegation_path` of the result says who did it.
+        """Choose an agent or a goal for the request, and run it. `delegation_path` of the result names the agents.
 
-        Where it has to wait, its status is `WAITING`: a process goes on with `platform.respond`, another run with
-        `platform.resume_run`.
+        If the run has to wait, its status is `WAITING`: continue a process with `platform.respond`, and another run
+        with `platform.resume_run`.
 
         Args:
-            request: what is wanted.
-            mode: whether one agent does it, or whatever actions lead to the goal.
-            options: of the process, when it is one.
+            request: the request of the user.
+            mode: `"closed"` to choose one agent, `"open"` to choose a goal and use the actions of all agents.
+            options: options of the process, if one is started.
 
         Raises:
             ConfigurationError: when there is no such mode.
@@ -99,7 +99,7 @@ class Autonomy:
         return run_blocking(self.run(request, mode=mode, options=options))
 
     async def rank(self, request: Input, *, mode: Mode = "closed") -> tuple[Ranked, ...]:
-        """How well each agent, or each goal in `"open"` mode, fits a request; the best first. Nothing is done.
+        """Rank the agents, or in `"open"` mode the goals, by how well they fit a request, the best first.
 
         Raises:
             NoAgentFitsError: when there is none.

@@ -1,4 +1,4 @@
-"""What is registered on a platform, by name, and what can be put together of it."""
+"""Registry of the agents of a platform, by name, and of the agents that can be composed of them."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ class Registry:
 
     @property
     def agents(self) -> Mapping[str, Runnable]:
-        """What is registered, by name; several of the same name by id."""
+        """Registered agents by name; several of the same name by id."""
         return self._agents
 
     @property
     def by_id(self) -> Mapping[str, Runnable]:
-        """What is registered, by id."""
+        """Registered agents by id."""
         return self._ids
 
     def register(self, agents: Sequence[object], *, replace: bool = False) -> None:
@@ -121,7 +121,7 @@ class Registry:
         return _as_runnable(self.found(agent) if isinstance(agent, str) else agent)
 
     def planned(self, agent: object) -> PlannedAgentSpec:
-        """The spec of a planned agent, or of another Runnable that says what it gives; given itself or by its name.
+        """Return the spec of a planned agent, or of another Runnable that declares its output, or of the one so named.
 
         Raises:
             AgentNotFoundError: when none has the name.
@@ -137,7 +137,7 @@ class Registry:
         return spec
 
     def met(self, agent: object) -> PlannedAgentSpec:
-        """`planned`, of one that is about to have a process: though it is not registered, that can go on here."""
+        """Return the spec of an agent that is about to run, and remember it, so that its processes can be continued."""
         spec = self.planned(agent)
         if spec.name not in self._agents and not (is_led(spec.name) or is_assembled(spec.name)):
             self._met[spec.name] = spec
@@ -145,11 +145,11 @@ class Registry:
         return spec
 
     def of_record(self, record: RunRecord) -> PlannedAgentSpec:
-        """The agent of a process that is kept.
+        """Return the agent of a stored process.
 
         Raises:
-            AgentNotFoundError: when it is not registered here, or what it is made of is not.
-            StoredStateError: when what is kept cannot be read.
+            AgentNotFoundError: when it, or a part of it, is not registered here.
+            StoredStateError: when the stored process cannot be read.
         """
         if record.name not in self._agents and is_led(record.name):
             return led_again(record, self._agents)
@@ -158,8 +158,9 @@ class Registry:
         return self.planned(record.name)
 
     def yielding(self, wanted: type) -> list[PlannedAgentSpec]:
-        """The registered agents with those of their goals that give an object of the type: planned ones first, as
-        others do not say what they need.
+        """Return the registered agents with those of their goals that give an object of the type.
+
+        Planned ones come first, as others do not declare what they need.
 
         Raises:
             AgentNotFoundError: when there is none.
@@ -201,7 +202,7 @@ class Registry:
         return self._run_names
 
     def _specs(self) -> list[PlannedAgentSpec]:
-        """The specs of the planned agents, and then those of the others that say what they give."""
+        """Return the specs of the planned agents, and then those of the others that declare their output."""
         asked = [(one, planned_spec(one)) for one in self._agents.values()]
         others = (find_process_spec(one) for one, spec in asked if spec is None)
         return [*(spec for _, spec in asked if spec is not None), *filter(None, others)]
