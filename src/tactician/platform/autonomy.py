@@ -11,9 +11,9 @@ from tactician.amounts import need_amount
 from tactician.config import load_settings
 from tactician.errors import ConfigurationError, NoAgentFitsError, Ranked
 from tactician.llm import LanguageModel, LlmOptions
-from tactician.platform.assembling import assemble_for, combine_all
+from tactician.platform.composed_agents import assemble_for, combine_all
 from tactician.platform.platform import Platform
-from tactician.platform.ranking import ranked
+from tactician.platform.ranking import rank_candidates
 from tactician.process import ProcessOptions, ProcessStatus
 from tactician.runs import Input, RunContext, Runnable, RunResult, RunStatus, run_blocking
 
@@ -122,7 +122,7 @@ class Autonomy:
         if not candidates:
             what = "agent" if mode == "closed" else "planned agent with a goal"
             raise NoAgentFitsError(f"No {what} is registered on the platform: call platform.register(...) first.", ())
-        return await ranked(request, candidates, self._model, self._retries, context)
+        return await rank_candidates(request, candidates, self._model, self._retries, context)
 
     def _agents(self) -> Mapping[str, str]:
         return {name: agent.description for name, agent in self._platform.agents.items()}

@@ -242,7 +242,7 @@ class Platform(RunControl):
             ConfigurationError: when a tool group is missing that an action uses; or when the platform has a store, and
                 the options cannot be kept there. For an object that cannot, this is a `StoredStateError`.
         """
-        return await self._runner.start(self._registry.met(agent), with_named(objects, named), options)
+        return await self._runner.start(self._registry.admit(agent), with_named(objects, named), options)
 
     @overload
     def start_sync(
@@ -273,7 +273,7 @@ class Platform(RunControl):
             ConfigurationError: when a tool group is missing that an action uses; or when the platform has a store, and
                 the options cannot be kept there.
         """
-        return await self._runner.spawn(self._registry.met(agent), with_named(objects, named), options)
+        return await self._runner.spawn(self._registry.admit(agent), with_named(objects, named), options)
 
     async def enqueue(self, agent: object, *objects: object, **settings: Unpack[EnqueueOptions]) -> str:
         """Put a run of any registered Runnable into the store for a worker to start, and return its id.
@@ -306,7 +306,7 @@ class Platform(RunControl):
                 types gives another one.
         """
         objects = with_named(objects, named)
-        agents, context = self._registry.yielding(wanted), self.context()
+        agents, context = self._registry.find_producers(wanted), self.context()
         together = self._registry.assemble_towards(wanted)
         is_only = len(agents) + len(together) == 1
         chosen = None if is_only else await find_able((*agents, *together), objects, options, context)

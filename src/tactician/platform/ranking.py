@@ -25,7 +25,7 @@ _PROMPT = """How well does each of these fit the request?
 Give each a confidence from 0 (does not fit at all) to 1 (is exactly what is asked for), and say why in a few words."""
 
 
-async def ranked(
+async def rank_candidates(
     request: Input,
     candidates: Mapping[str, str],
     model: str | LlmOptions | LanguageModel | None,

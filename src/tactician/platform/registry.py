@@ -16,8 +16,14 @@ from tactician.agents import (
 )
 from tactician.documents import did_you_mean
 from tactician.errors import AgentNotFoundError, DeclarationError
-from tactician.platform.assembling import assemble, assemble_everything, assemble_towards, is_assembled, list_assembled
-from tactician.platform.leading import is_led, led_again, led_names
+from tactician.platform.composed_agents import (
+    assemble,
+    assemble_everything,
+    assemble_towards,
+    is_assembled,
+    list_assembled,
+)
+from tactician.platform.supervised_agents import is_supervised_agent, list_supervised_agents, rebuild_supervised_agent
 from tactician.process import PlannedAgentSpec
 from tactician.runs import Runnable, RunRecord
 from tactician.tools import snake_case
@@ -90,7 +96,7 @@ class Registry:
         self._assembled = {}
         self._run_names = None
 
-    def found(self, name: str) -> Runnable:
+    def get_agent(self, name: str) -> Runnable:
         """Return the agent of a name or id: registered, assembled of those that are, or internal.
 
         Raises:
@@ -118,9 +124,9 @@ class Registry:
             AgentNotFoundError: when none has the name.
             DeclarationError: when it is not declared correctly.
         """
-        return _as_runnable(self.found(agent) if isinstance(agent, str) else agent)
+        return _as_runnable(self.get_agent(agent) if isinstance(agent, str) else agent)
 
-    def planned(self, agent: object) -> PlannedAgentSpec:
+    def get_spec(self, agent: object) -> PlannedAgentSpec:
         """Return the spec of a planned agent, or of another Runnable that declares its output, or of the one so named.
 
         Raises:
@@ -136,10 +142,10 @@ class Registry:
             )
         return spec
 
-    def met(self, agent: object) -> PlannedAgentSpec:
+    def admit(self, agent: object) -> PlannedAgentSpec:
         """Return the spec of an agent that is about to run, and remember it, so that its processes can be continued."""
-        spec = self.planned(agent)
-        if spec.name not in self._agents and not (is_led(spec.name) or is_assembled(spec.name)):
+        spec = self.get_spec(agent)
+        if spec.name not in self._agents and not (is_supervised_agent(spec.name) or is_assembled(spec.name)):
             self._met[spec.name] = spec
             self._run_names = None
         return spec
@@ -151,13 +157,13 @@ class Registry:
             AgentNotFoundError: when it, or a part of it, is not registered here.
             StoredStateError: when the stored process cannot be read.
         """
-        if record.name not in self._agents and is_led(record.name):
-            return led_again(record, self._agents)
+        if record.name not in self._agents and is_supervised_agent(record.name):
+            return rebuild_supervised_agent(record, self._agents)
         if record.name not in self._agents and record.name in self._met:
             return self._met[record.name].refresh()
-        return self.planned(record.name)
+        return self.get_spec(record.name)
 
-    def yielding(self, wanted: type) -> list[PlannedAgentSpec]:
+    def find_producers(self, wanted: type) -> list[PlannedAgentSpec]:
         """Return the registered agents with those of their goals that give an object of the type.
 
         Planned ones come first, as others do not declare what they need.
@@ -166,8 +172,8 @@ class Registry:
             AgentNotFoundError: when there is none.
         """
         specs = self._specs()
-        if yielding := [aimed for spec in specs if (aimed := spec.towards(wanted)) is not None]:
-            return yielding
+        if producers := [aimed for spec in specs if (aimed := spec.towards(wanted)) is not None]:
+            return producers
         kinds = {kind.__name__ for spec in specs for goal in spec.goals for kind in goal.output_types}
         known = ", ".join(sorted(kinds)) or "nothing"
         raise AgentNotFoundError(
@@ -197,8 +203,8 @@ class Registry:
         """The names of all runs that can be continued here: of what is registered, and what can be made of it."""
         if self._run_names is None:
             named = dict.fromkeys((*self._met, *self._agents, *(spec.name for spec in self._specs())))
-            led = led_names(find_planned_specs(self._agents.values()))
-            self._run_names = (*named, *list_assembled(self._agents), *led, *self._internal)
+            supervised = list_supervised_agents(find_planned_specs(self._agents.values()))
+            self._run_names = (*named, *list_assembled(self._agents), *supervised, *self._internal)
         return self._run_names
 
     def _specs(self) -> list[PlannedAgentSpec]:

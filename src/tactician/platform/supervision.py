@@ -10,8 +10,8 @@ from typing_extensions import TypeVar
 from tactician.agents import DEFAULT_SUPERVISOR_ROUNDS, PlannedAgent, raise_unless_completed
 from tactician.errors import ConfigurationError
 from tactician.llm import LanguageModel, LlmOptions
-from tactician.platform.leading import led
 from tactician.platform.platform import Platform
+from tactician.platform.supervised_agents import build_supervised_agent
 from tactician.process import AgentProcess, Named, ProcessFailedError, ProcessOptions
 from tactician.runs import run_blocking
 
@@ -91,5 +91,5 @@ class SupervisorInvocation(Generic[T]):
                 "A process that is kept in a store goes on elsewhere too, and a model object is not there: give the "
                 'name of the model, as in SupervisorInvocation(platform, model="gpt-5.4").'
             )
-        agent = PlannedAgent.of(led(self.scope, self.wanted, self.model, self.max_rounds))
+        agent = PlannedAgent.of(build_supervised_agent(self.scope, self.wanted, self.model, self.max_rounds))
         return await self.platform.start(agent, *objects, named=named, options=self.options)

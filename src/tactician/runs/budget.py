@@ -47,7 +47,7 @@ class Budget:
             if (value := getattr(self, limit.name)) is not None:
                 need_amount(f"Budget.{limit.name}", value, whole=limit.name in _COUNTED)
 
-    def exceeded(self, tally: UsageTally, *, turns: int = 0, seconds: float = 0.0, actions: int = 0) -> str | None:
+    def find_limit(self, tally: UsageTally, *, turns: int = 0, seconds: float = 0.0, actions: int = 0) -> str | None:
         """Return a description of the limit that is reached; `None` when there is room."""
         if self.actions is not None and actions >= self.actions:
             return f"the budget of {self.actions} actions is used up"
@@ -138,15 +138,15 @@ class BudgetMeter:
         """Continue after a pause that does not count, from the seconds that were used before."""
         self._began = self._clock.monotonic() - seconds
 
-    def exceeded(self, *, acting: bool = False) -> str | None:
+    def find_limit(self, *, acting: bool = False) -> str | None:
         """Return a description of the limit that is reached, here or further out; `None` when there is room.
 
         Args:
             acting: True if an action is about to be run: then the number of actions that have begun counts too.
         """
         actions = self._begun if acting else 0
-        reason = self.budget.exceeded(self.tally, turns=self.turns, seconds=self.seconds, actions=actions)
-        return reason if reason is not None or self._outer is None else self._outer.exceeded(acting=acting)
+        reason = self.budget.find_limit(self.tally, turns=self.turns, seconds=self.seconds, actions=actions)
+        return reason if reason is not None or self._outer is None else self._outer.find_limit(acting=acting)
 
     def count_turn(self) -> None:
         """Count one call of a model."""

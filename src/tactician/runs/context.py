@@ -302,7 +302,7 @@ class RunContext:
             return None
         if (missed := self.find_missed_deadline()) is not None or self.meter is None:
             return missed
-        return self.meter.exceeded(acting=acting)
+        return self.meter.find_limit(acting=acting)
 
     def find_missed_deadline(self) -> str | None:
         """Return that the deadline of the run has passed, in words; `None` while it has not."""

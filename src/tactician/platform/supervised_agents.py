@@ -36,7 +36,7 @@ class Recipe:
     max_rounds: int
 
 
-def led(
+def build_supervised_agent(
     scope: Sequence[object], wanted: type, model: str | LlmOptions | LanguageModel | None, max_rounds: int
 ) -> PlannedAgentSpec:
     """Combine the actions of components and planned agents in one agent, in which a model works towards an object.
@@ -52,17 +52,17 @@ def led(
     return supervise(spec, model=model, max_rounds=max_rounds)
 
 
-def is_led(name: str) -> bool:
+def is_supervised_agent(name: str) -> bool:
     """Return True if a name is that of a supervised agent."""
     return name.startswith(_PREFIX)
 
 
-def led_names(agents: Iterable[PlannedAgentSpec]) -> Iterator[str]:
+def list_supervised_agents(agents: Iterable[PlannedAgentSpec]) -> Iterator[str]:
     """Return the names of all supervised agents that can be built of these agents."""
     return iter(dict.fromkeys(map(_name, _given(agents).values())))
 
 
-def led_again(record: RunRecord, agents: Mapping[str, Runnable]) -> PlannedAgentSpec:
+def rebuild_supervised_agent(record: RunRecord, agents: Mapping[str, Runnable]) -> PlannedAgentSpec:
     """Rebuild the agent of a stored process from the registered agents.
 
     Raises:
@@ -80,7 +80,7 @@ def led_again(record: RunRecord, agents: Mapping[str, Runnable]) -> PlannedAgent
         )
     if wanted is None:
         raise AgentNotFoundError(f"No action of {' and '.join(parts)} gives a {recipe.wanted}.")
-    return led([part.instance for part in parts.values()], wanted, recipe.model, recipe.max_rounds)
+    return build_supervised_agent([part.instance for part in parts.values()], wanted, recipe.model, recipe.max_rounds)
 
 
 def _aimed(scope: Sequence[object], wanted: type) -> PlannedAgentSpec:
