@@ -18,7 +18,7 @@ class DocumentStore(Protocol):
     """
 
     keeps_objects: bool
-    """True for a store that keeps bodies as the objects that they are; others keep their text."""
+    """True for a store that takes bodies as objects, and keeps them while a document is worked on; others keep text."""
 
     async def load(self, collection: str, id: str, *, with_body: bool = True) -> StoredDocument | None:
         """Return a document, or `None`. Without its body, a long one is read as fast as a short one."""
