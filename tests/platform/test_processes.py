@@ -6,6 +6,7 @@ import asyncio
 import gc
 import tracemalloc
 import weakref
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,7 +27,7 @@ from tactician import (
 )
 from tactician.errors import RunNotFoundError
 from tactician.events import Event
-from tactician.stores import MemoryStore, SqliteStore
+from tactician.stores import DocumentStore, MemoryStore, SqliteStore
 from tactician.testing import ScriptedModel
 from tests.support.stored import expect_process
 
@@ -294,6 +295,23 @@ async def test_listeners_of_what_waits_in_a_store_hear_on_when_nobody_holds_it()
     assert len(heard) > before
 
 
+async def test_what_waits_in_memory_and_is_held_by_nobody_continues_as_it_was() -> None:
+    platform = Platform(ScriptedModel("name?", "age?"), store=MemoryStore()).register(Interviewer())
+    process = await platform.start("Interviewer", "frogs", options=ProcessOptions(budget=Budget(turns=2)))
+    process_id, began_at, first = process.id, process.began_at, process.pending[0].id
+    del process
+    gc.collect()
+
+    woken = expect_process(await platform.respond(process_id, first, "Ada"))
+    second, times_run = woken.pending[0].id, woken.times_run("begin")
+    del woken
+    gc.collect()
+    done = expect_process(await platform.respond(process_id, second, "36"))
+
+    assert (done.result, done.began_at, times_run) == (Echo("Ada 36 None"), began_at, 1)
+    assert (done.usage.requests, [run.action for run in done.history]) == (2, ["begin", "ask"])
+
+
 async def test_an_agent_that_was_replaced_finishes_what_waits_in_a_store_though_nobody_holds_it() -> None:
     platform = platform_of(Asker(), store=MemoryStore())
     process = await platform.start("Asker", "what?")
@@ -305,10 +323,16 @@ async def test_an_agent_that_was_replaced_finishes_what_waits_in_a_store_though_
     assert expect_process(await platform.respond(process_id, request, "that")).result == Echo("that")
 
 
-@pytest.mark.parametrize("kind", ["without a store", "SQLite"])
+STORES: Mapping[str, Callable[[Path], DocumentStore | None]] = {
+    "without a store": lambda _: None,
+    "MemoryStore": lambda _: MemoryStore(),
+    "SQLite": lambda folder: SqliteStore(folder / "runs.db"),
+}
+
+
+@pytest.mark.parametrize("kind", STORES)
 async def test_a_waiting_run_costs_two_kilobytes(kind: str, tmp_path: Path) -> None:
-    store = None if kind == "without a store" else SqliteStore(tmp_path / "runs.db")
-    async with Platform(ScriptedModel(), store=store).register(Asker()) as platform:
+    async with Platform(ScriptedModel(), store=STORES[kind](tmp_path)).register(Asker()) as platform:
         for number in range(30):
             await platform.start("Asker", f"warm up {number}")
         gc.collect()

@@ -1,12 +1,16 @@
 """The store in memory."""
 
-from collections.abc import Callable
-from dataclasses import replace
+import gc
+import random
+import tracemalloc
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import pytest
 
 from tactician.conversation import Conversation, ConversationStore
-from tactician.stores import DocumentStore, MemoryStore, StoredStep
+from tactician.errors import StoredStateError
+from tactician.stores import Body, DocumentStore, MemoryStore, StoredDocument, StoredStep
 from tests.conversation.talk import user
 from tests.stores.codecs import StoreConformance
 from tests.stores.conformance import HOUR, claimed, document
@@ -50,6 +54,106 @@ async def test_bodies_stay_objects() -> None:
 
     assert found.body is body
     assert kept.body is step
+
+
+@dataclass(frozen=True)
+class Written:
+    """Text as an object."""
+
+    text: str
+
+    def to_json(self) -> str:
+        return self.text
+
+
+class Refused:
+    """What a store cannot keep as text."""
+
+    def to_json(self) -> str:
+        raise StoredStateError("it has no JSON form")
+
+
+async def rest(store: DocumentStore, id: str, body: Body, *steps: Body) -> None:
+    """Store a document that waits for somebody, and release it."""
+    saved, lease = await store.add_and_claim(document(id, body=body, due_at=None), "w", HOUR)
+    for number, step in enumerate(steps, 1):
+        await store.append(lease, StoredStep(number, step))
+    await store.save(replace(saved, header=f"header {id} {TEXT}", body=None), lease)
+    await store.release(lease)
+
+
+def read_all(found: StoredDocument | None, steps: Sequence[StoredStep]) -> tuple[str, str, list[str]]:
+    assert found is not None
+    return found.header, found.text, [step.text for step in steps]
+
+
+TEXT = "Grüße, 世界 \U0001f438 " * 10
+
+
+async def test_what_waits_reads_back_as_text_in_every_way() -> None:
+    store = MemoryStore()
+    for name in "ab":
+        await rest(store, name, Written(f"body {name} {TEXT}"), Written(f"one {name} {TEXT}"), Written("{}"))
+
+    for name, found in zip("ab", await store.find("docs"), strict=True):
+        expected = (f"header {name} {TEXT}", f"body {name} {TEXT}", [f"one {name} {TEXT}", "{}"])
+        steps = await store.load_steps("docs", name)
+        assert read_all(found, steps) == expected
+        assert read_all(await store.load("docs", name), steps) == expected
+        taken = await store.claim("docs", "w", HOUR, id=name)
+        assert taken is not None
+        assert read_all(taken[0], steps) == expected
+
+
+async def test_what_waits_is_worked_on_and_waits_once_more() -> None:
+    store = MemoryStore()
+    await rest(store, "d", Written(f"body {TEXT}"), Written(f"one {TEXT}"))
+    for number in (2, 3):
+        found, lease = await claimed(store)
+        await store.append(lease, StoredStep(number, Written(f"{number} {TEXT}")))
+        await store.save(replace(found, body=Written(f"body {number} {TEXT}")), lease)
+        await store.release(lease)
+
+    assert read_all(await store.load("docs", "d"), await store.load_steps("docs", "d")) == (
+        f"header d {TEXT}",
+        f"body 3 {TEXT}",
+        [f"one {TEXT}", f"2 {TEXT}", f"3 {TEXT}"],
+    )
+
+
+async def test_what_waits_and_has_no_json_form_stays_as_it_is() -> None:
+    store, body, step = MemoryStore(), Written(TEXT), Refused()
+    await rest(store, "d", body, step)
+
+    found, steps = await store.load("docs", "d"), await store.load_steps("docs", "d")
+
+    assert found is not None
+    assert (found.header, found.body, steps[0].body) == (f"header d {TEXT}", body, step)
+
+
+async def test_many_kinds_of_documents_wait() -> None:
+    store, names = MemoryStore(), [f"Agent{number}" for number in range(400)]
+    for name in names:
+        waiting = document(name, name=name, body=Written(f"{name} {TEXT}"), due_at=None)
+        await store.release((await store.add_and_claim(waiting, "w", HOUR))[1])
+
+    assert [found.text for found in await store.find("docs")] == [f"{name} {TEXT}" for name in names]
+
+
+async def test_documents_that_wait_and_are_alike_share_their_text() -> None:
+    store, text = MemoryStore(), "".join(map(chr, random.Random(1).choices(range(32, 127), k=30_000)))
+    await rest(store, "first", Written(text))
+    gc.collect()
+    tracemalloc.start()
+    try:
+        for number in range(100):
+            await rest(store, str(number), Written(f"{text} {number}"))
+        size = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+
+    assert size < 100 * 2500
+    assert (await store.find("docs"))[-1].text == f"{text} 99"
 
 
 async def test_its_own_clock_decides_about_what_is_leased_and_pruned() -> None:

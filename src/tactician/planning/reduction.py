@@ -32,7 +32,7 @@ def split_enablers(needs: Sequence[int], adds: Sequence[int], deletes: Sequence[
     return enablers
 
 
-def undominated(masks: Masks, weights: Sequence[int], candidates: Sequence[int]) -> list[int]:
+def find_undominated(masks: Masks, weights: Sequence[int], candidates: Sequence[int]) -> list[int]:
     """Leave out the candidates that the cheapest of them can always stand in for.
 
     It can if it weighs no more, needs no more, deletes no more and adds at least as much.

@@ -1,4 +1,4 @@
-"""How many subgoals are left: facts that every plan has to make true at some time, counted along a path.
+"""Number of subgoals that are left: facts that every plan has to make true at some time, counted along a path.
 
 After Richter, Helmert & Westphal, "Landmarks revisited" (AAAI 2008); the facts are found by propagation, after Zhu &
 Givan, "Landmark extraction via planning graph propagation" (ICAPS 2003 doctoral consortium). To count is a matter of

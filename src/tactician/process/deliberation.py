@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from contextvars import Context
 from time import perf_counter
 from typing import Final, TypeVar
 from weakref import WeakKeyDictionary
@@ -82,7 +83,7 @@ class PlanningTurns:
     def _renew_soon(self) -> None:
         if not self._is_renewing:
             self._is_renewing = True
-            self._loop.call_soon(self._renew)
+            self._loop.call_soon(self._renew, context=Context())  # that of the caller would keep its process alive
 
     def _renew(self) -> None:
         """Begin an iteration of the loop: the next in line has a turn. Those who were cancelled have left the line."""

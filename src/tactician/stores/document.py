@@ -28,8 +28,9 @@ class StoredDocument:
     Attributes:
         collection: namespace of the id, such as `"runs"`.
         id: unique within the collection.
-        body: content. A database stores its text; a store in memory keeps the object, which must not change any more.
-            A save of `None` keeps the stored body; a document that was found without its body has `None`.
+        body: content. A database stores its text; a store in memory keeps the object while the document is worked on,
+            so that it must not change any more. A save of `None` keeps the stored body; a document that was found
+            without its body has `None`.
         header: small text that every save writes, even one that keeps the body.
         version: number of saves; 0 for a document that is not stored.
         kind: kind of document within the collection.
@@ -74,7 +75,7 @@ class StoredDocument:
         """
         if self.body is None:
             raise ValueError(f"{self.collection}/{self.id} was read without its body: load it.")
-        return _to_text(self.body)
+        return get_text(self.body)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,7 @@ class StoredStep:
     @property
     def text(self) -> str:
         """The body as text."""
-        return _to_text(self.body)
+        return get_text(self.body)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,5 +120,10 @@ class Lease:
     requested_at: float = field(default_factory=monotonic, compare=False, repr=False)
 
 
-def _to_text(body: Body) -> str:
+def get_text(body: Body) -> str:
+    """Return a body as text.
+
+    Raises:
+        StoredStateError: when it has no JSON form.
+    """
     return body if isinstance(body, str) else body.to_json()

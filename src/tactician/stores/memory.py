@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import islice
 from threading import Lock
 from time import monotonic, time
@@ -19,27 +19,15 @@ from tactician.stores.checks import (
 )
 from tactician.stores.document import AT_ONCE, Body, Lease, StoredDocument, StoredStep
 from tactician.stores.document_store import DocumentStore
-
-
-@dataclass(slots=True)
-class _Entry:
-    """Document, whose body is kept beside it, with its lease and its log."""
-
-    document: StoredDocument
-    body: Body | None
-    lease: Lease | None = None
-    steps: list[StoredStep] = field(default_factory=list)
-
-    def is_leased(self, now: float) -> bool:
-        return self.lease is not None and self.lease.expires_at > now
-
-    def read(self, now: float, *, with_body: bool = True) -> StoredDocument:
-        body = self.body if with_body else None
-        return replace(self.document, body=body, is_leased=self.is_leased(now), steps=len(self.steps))
+from tactician.stores.memory_entry import MemoryEntry
+from tactician.stores.packing import TextPacker
 
 
 class MemoryStore(DocumentStore):
     """Documents in the memory of this program.
+
+    Bodies stay objects while a document is worked on. When its lease is released and no worker may claim the document,
+    as that of a run that waits for somebody, its texts are compressed: there may be thousands of those.
 
     Args:
         time: clock of the store, in seconds since the epoch.
@@ -48,8 +36,9 @@ class MemoryStore(DocumentStore):
     keeps_objects = True
 
     def __init__(self, time: Callable[[], float] = time) -> None:
-        self._entries: dict[str, dict[str, _Entry]] = {}
+        self._entries: dict[str, dict[str, MemoryEntry]] = {}
         self._ids: dict[tuple[str, str], str] = {}  # by collection and key
+        self._packer = TextPacker()
         self._lock = (
             Lock()
         )  # leases are renewed from other threads, and each may have an event loop that uses the store
@@ -203,13 +192,16 @@ class MemoryStore(DocumentStore):
         """Release a lease, unless it is lost."""
         with self._lock:
             entry = self._find_entry(lease.collection, lease.id)
-            if entry is not None and entry.lease is not None and entry.lease.fence == lease.fence:
-                entry.lease = replace(entry.lease, expires_at=0.0)
+            if entry is None or entry.lease is None or entry.fence != lease.fence:
+                return
+            entry.lease = None
+            if not entry.document.is_closed and not entry.is_due(self._time()):
+                entry.pack(self._packer)
 
     async def aclose(self) -> None:
         """Do nothing: there are no connections."""
 
-    def _find_entry(self, collection: str, id: str) -> _Entry | None:
+    def _find_entry(self, collection: str, id: str) -> MemoryEntry | None:
         return self._entries.get(collection, {}).get(id)
 
     def _save(self, document: StoredDocument) -> StoredDocument:
@@ -227,9 +219,8 @@ class MemoryStore(DocumentStore):
             updated_at=now,
         )
         if entry is None:
-            entry = self._entries.setdefault(saved.collection, {})[saved.id] = _Entry(saved, None)
-        entry.document = replace(saved, body=None)
-        entry.body = entry.body if saved.body is None else saved.body
+            entry = self._entries.setdefault(saved.collection, {})[saved.id] = MemoryEntry(saved)
+        entry.write(saved)
         return saved
 
     def _take_key(self, document: StoredDocument, stored: StoredDocument | None) -> None:
@@ -242,39 +233,35 @@ class MemoryStore(DocumentStore):
         if key is not None:
             self._ids[collection, key] = document.id
 
-    def _delete(self, entry: _Entry) -> None:
+    def _delete(self, entry: MemoryEntry) -> None:
         collection, key = entry.document.collection, entry.document.key
         del self._entries[collection][entry.document.id]
         if key is not None:
             del self._ids[collection, key]
 
-    def _claim(self, entry: _Entry, owner: str, seconds: float) -> Lease:
-        fence = 1 if entry.lease is None else entry.lease.fence + 1
+    def _claim(self, entry: MemoryEntry, owner: str, seconds: float) -> Lease:
         document = entry.document
-        entry.lease = lease = Lease(document.collection, document.id, owner, fence, self._time() + seconds)
+        entry.fence += 1
+        entry.lease = lease = Lease(document.collection, document.id, owner, entry.fence, self._time() + seconds)
         return lease
 
-    def _check_lease(self, lease: Lease, *, may_be_released: bool) -> _Entry:
+    def _check_lease(self, lease: Lease, *, may_be_released: bool) -> MemoryEntry:
         entry = self._find_entry(lease.collection, lease.id)
-        newest = None if entry is None else entry.lease
-        if entry is None or newest is None or newest.fence != lease.fence:
-            raise lease_lost(lease.collection, lease.id)
-        if not (may_be_released or newest.expires_at):
+        if entry is None or entry.fence != lease.fence or (entry.lease is None and not may_be_released):
             raise lease_lost(lease.collection, lease.id)
         return entry
 
-    def _claimable(self, collection: str, id: str | None) -> Iterator[_Entry]:
+    def _claimable(self, collection: str, id: str | None) -> Iterator[MemoryEntry]:
         """Yield the documents that nobody holds: the one with the id, or those that are due."""
         entries, now = self._entries.get(collection, {}), self._time()
         wanted = entries.values() if id is None else [entries[id]] if id in entries else ()
         for entry in wanted:
-            due_at = entry.document.due_at
-            is_due = id is not None or (due_at is not None and due_at <= now)
-            if is_due and not entry.document.is_closed and not entry.is_leased(now):
+            is_wanted = id is not None or entry.is_due(now)
+            if is_wanted and not entry.document.is_closed and not entry.is_leased(now):
                 yield entry
 
 
-def _rank(entry: _Entry) -> tuple[int, float]:
+def _rank(entry: MemoryEntry) -> tuple[int, float]:
     return -entry.document.priority, entry.document.due_at or 0.0
 
 
