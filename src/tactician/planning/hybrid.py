@@ -15,7 +15,7 @@ from tactician.planning.verdict import Verdict
 
 
 class HybridPlanner(AStarPlanner):
-    """Serves several masters, in this order.
+    """Planner with several criteria, in this order.
 
     1. A goal that is reached ends it.
     2. The best action that can run now, if it is worth more than it costs: research and other work beside the way.

@@ -34,7 +34,7 @@ class Estimate:
 
 
 class LandmarkFinder:
-    """Estimates states of one problem.
+    """Estimator of the states of one problem.
 
     States share their landmarks, which have numbers.
     """

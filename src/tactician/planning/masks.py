@@ -19,7 +19,7 @@ def bits_of(mask: int) -> Iterator[int]:
 
 
 def union(masks: Iterable[int]) -> int:
-    """All the bits of all the masks."""
+    """Return the union of all masks."""
     total = 0
     for mask in masks:
         total |= mask
@@ -27,7 +27,7 @@ def union(masks: Iterable[int]) -> int:
 
 
 def by_bit(masks: Sequence[int]) -> dict[int, tuple[int, ...]]:
-    """For each bit, the positions of the masks that contain it."""
+    """Return, for each bit, the positions of the masks that contain it."""
     index: dict[int, list[int]] = {}
     for position, mask in enumerate(masks):
         for bit in bits_of(mask):

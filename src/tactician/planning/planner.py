@@ -20,7 +20,7 @@ from tactician.planning.world import WorldState
 
 
 class PlanningAlgorithm(Protocol):
-    """Chooses what to do: `AStarPlanner`, `UtilityPlanner` and `HybridPlanner` are planners."""
+    """Interface of the planners: `AStarPlanner`, `UtilityPlanner` and `HybridPlanner`."""
 
     def plan(self, world: WorldState, actions: Iterable[Action], goal: Goal) -> Plan | None:
         """Return the best plan for the goal, without actions if the goal is reached already; None if there is none."""
@@ -55,7 +55,7 @@ class PlanningAlgorithm(Protocol):
         about: Action | None = None,
         others: Iterable[Goal] = (),
     ) -> Explanation:
-        """Why there is this plan for the goal, or none; what the others come to, and why an action is in it or not."""
+        """Explain the plan for the goal, or that there is none, and compare it with other goals and actions."""
 
     def trace(
         self, world: WorldState, actions: Iterable[Action], goal: Goal, *, budget: PlanningBudget | None = None
@@ -125,7 +125,7 @@ class InquiringPlanner(ABC):
         about: Action | None = None,
         others: Iterable[Goal] = (),
     ) -> Explanation:
-        """Why there is this plan for the goal, or none.
+        """Explain the plan for the goal, or that there is none.
 
         Args:
             world: what is known
@@ -201,5 +201,5 @@ def plans_for(session: Session, inquiries: Sequence[Inquiry[Plan | None]]) -> In
 
 
 def by_net_value(plans: Iterable[Plan]) -> list[Plan]:
-    """Best net value first, then a goal that is reached, then in the order given."""
+    """Order plans: the best net value first, then a goal that is reached, then the order of the input."""
     return sorted(plans, key=lambda plan: (-round_amount(plan.net_value), bool(plan.actions)))

@@ -17,7 +17,7 @@ COST_BITS: Final = 32
 
 
 def weight_of(cost: float) -> int:
-    """Cost and step in one exact integer: less cost wins, then fewer steps.
+    """Combine cost and step in one exact integer: less cost wins, then fewer steps.
 
     Costs are compared in billionths, so that 0.1 + 0.2 equals 0.3. Every weight is positive, so that a detour through
     free actions loses. Plans of 2**32 steps and more are out of reach anyway.

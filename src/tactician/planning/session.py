@@ -84,7 +84,7 @@ class Session:
         return False
 
     def unknown_facts(self, problem: PlanningProblem) -> int:
-        """Both facts of every condition that can be asked for."""
+        """Return both facts of every condition that can be asked for."""
         mask = 0
         if self._asks:
             for (name, _), bit in problem.facts.items():

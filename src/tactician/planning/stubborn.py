@@ -13,7 +13,7 @@ from tactician.planning.masks import Masks, bits_of, by_bit, union
 
 
 class StubbornSets:
-    """Chooses the successors of states of one problem."""
+    """Stubborn sets of one problem, which limit the successors of a state."""
 
     def __init__(self, masks: Masks) -> None:
         """Prepare for any number of states."""

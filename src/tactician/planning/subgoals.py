@@ -11,7 +11,7 @@ from tactician.planning.masks import Masks, bits_of
 
 
 class SubgoalCounter:
-    """Counts the subgoals that states of one problem have not reached on the way from a start."""
+    """Counter of the subgoals that states of one problem have not reached on the way from a start."""
 
     def __init__(self, masks: Masks, start: int) -> None:
         """Find the subgoals."""

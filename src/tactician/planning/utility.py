@@ -15,7 +15,7 @@ from tactician.planning.verdict import Verdict
 
 
 class UtilityPlanner(InquiringPlanner):
-    """Chooses the action of highest net value, its value less its cost, among those that can run now.
+    """Planner that chooses the action of highest net value, its value less its cost, among those that can run now.
 
     Between actions worth the same it prefers the more specific one, with more preconditions, then the one declared
     first. A goal that is reached comes first and ends it. A goal that one action reaches adds its value to that of

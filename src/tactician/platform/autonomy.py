@@ -22,7 +22,7 @@ DEFAULT_RETRIES = 2
 
 
 class Autonomy:
-    """Finds out what a request is for, and does it.
+    """Choice of the agent or the goal that a request is for, and its run.
 
     In `"closed"` mode a model chooses among the registered agents, and the best one runs as it is. In `"open"` mode it
     chooses among the goals of all planned agents, and what is done is planned from the actions of all of them. Nothing
@@ -91,7 +91,7 @@ class Autonomy:
     def run_sync(
         self, request: Input, *, mode: Mode = "closed", options: ProcessOptions | None = None
     ) -> RunResult[object]:
-        """`run`, for programs without an event loop.
+        """Call `run` from a program without an event loop.
 
         Raises:
             RuntimeError: when called inside a running event loop; use `await ... .run(...)` there.

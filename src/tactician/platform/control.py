@@ -123,7 +123,7 @@ class RunControl:
         return await self._runner.respond(run_id, {request_id: response})
 
     def respond_sync(self, run_id: str, request_id: str, response: Response) -> AgentProcess | RunResult[object]:
-        """`respond`, for programs without an event loop."""
+        """Call `respond` from a program without an event loop."""
         return run_blocking(self.respond(run_id, request_id, response))
 
     async def resume(
@@ -144,7 +144,7 @@ class RunControl:
     def resume_sync(
         self, run_id: str, *objects: object, named: Named | None = None
     ) -> AgentProcess | RunResult[object]:
-        """`resume`, for programs without an event loop."""
+        """Call `resume` from a program without an event loop."""
         return run_blocking(self.resume(run_id, *objects, named=named))
 
     async def fork(

@@ -255,7 +255,7 @@ class Platform(RunControl):
     def start_sync(
         self, agent: object, *objects: object, named: Named | None = None, options: ProcessOptions | None = None
     ) -> AgentProcess:
-        """`start`, for programs without an event loop; so are the other methods that end in `_sync`.
+        """Call `start` from a program without an event loop, as the other methods that end in `_sync` do.
 
         Raises:
             RuntimeError: when called inside a running event loop; use `await ... .start(...)` there.
@@ -265,7 +265,7 @@ class Platform(RunControl):
     async def spawn(
         self, agent: object, *objects: object, named: Named | None = None, options: ProcessOptions | None = None
     ) -> AgentProcess:
-        """`start`, but returns at once, and the process runs on beside.
+        """Start a process as `start` does, but return at once, while the process runs in the background.
 
         Raises:
             AgentNotFoundError: when no planned agent has the name.
@@ -321,7 +321,7 @@ class Platform(RunControl):
     def invoke_sync(
         self, wanted: type[T], *objects: object, named: Named | None = None, options: ProcessOptions | None = None
     ) -> T:
-        """`invoke`, for programs without an event loop."""
+        """Call `invoke` from a program without an event loop."""
         return run_blocking(self.invoke(wanted, *objects, named=named, options=options))
 
 

@@ -66,7 +66,7 @@ class SupervisorInvocation(Generic[T]):
         raise ProcessFailedError(f"{within} gave a {given} and not what was wanted", process)
 
     def run_sync(self, *objects: object, named: Named | None = None) -> T:
-        """`run`, for programs without an event loop.
+        """Call `run` from a program without an event loop.
 
         Raises:
             RuntimeError: when called inside a running event loop; use `await ... .run(...)` there.

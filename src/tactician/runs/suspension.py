@@ -72,7 +72,7 @@ class Approval:
 
 
 def approve(arguments: Mapping[str, object] | None = None) -> Approval:
-    """Lets a tool be called, with the model's arguments or these. To `confirm` it is a yes."""
+    """Approve a tool call, with the model's arguments or these. For `confirm` it means yes."""
     return Approval(True, arguments=arguments)
 
 

@@ -33,7 +33,7 @@ def build(document: DataDocument, names: AgentFileNames) -> Agent[object]:
 
 
 class _Builder:
-    """Builds one agent, and collects what is wrong with it."""
+    """Builder of one agent, which collects the problems of its file."""
 
     def __init__(self, names: AgentFileNames, problems: Problems) -> None:
         self._names = names

@@ -149,7 +149,7 @@ class AgentService(MediaService):
         return await self._request(agent_id, message, options, self.context())
 
     def request_agent_sync(self, agent_id: str, message: Input, **options: Unpack[AgentOptions]) -> RunResult[object]:
-        """`request_agent`, for programs without an event loop.
+        """Call `request_agent` from a program without an event loop.
 
         Raises:
             RuntimeError: when called inside a running event loop.
@@ -193,7 +193,7 @@ class AgentService(MediaService):
     def request_model_sync(
         self, model: str, message: Input, *, output_type: type[T] | None = None, **options: Unpack[ModelOptions]
     ) -> RunResult[T]:
-        """`request_model`, for programs without an event loop.
+        """Call `request_model` from a program without an event loop.
 
         Raises:
             RuntimeError: when called inside a running event loop.
