@@ -127,8 +127,6 @@ def test_plan_draws_actions_goals_and_plan() -> None:
     assert done.code == 0
     for expected in (
         "StarNewsFinder",
-        "needs StarPerson, Horoscope",
-        "gives NewsStories",
         "goal write_up",
         "1. extract_person  UserInput → StarPerson",
         "4. write_up  StarPerson, NewsStories, Horoscope → Writeup",
@@ -184,8 +182,23 @@ class Shop:
 """
 
 
+def test_plan_describes_each_action_when_it_is_asked_to() -> None:
+    done = tactician("plan", "-v", STAR_NEWS)
+    assert "needs StarPerson, Horoscope" in done.out
+    assert "gives NewsStories" in done.out
+    assert "Looks up the horoscope" in done.out
+
+
+def test_plan_of_nine_actions_is_one_screen(tmp_path: Path) -> None:
+    more = "".join(f"    @action\n    def extra_{n}(self, user_input: UserInput) -> Dear: ...\n" for n in range(5))
+    done = tactician("plan", written(tmp_path, SHOP + more))
+    assert len(done.out.splitlines()) <= 24
+    assert "extra_4  UserInput → Dear" in done.out
+    assert "-v says why" in done.out
+
+
 def test_plan_says_why_and_what_comes_next(tmp_path: Path) -> None:
-    done = tactician("plan", written(tmp_path, SHOP))
+    done = tactician("plan", "-v", written(tmp_path, SHOP))
     assert done.code == 0, done.err
     assert "1. sell  UserInput → Cheap  cost 0.25" in done.out
     assert "'offer' is not needed: a plan that runs it works without it." in done.out
@@ -205,14 +218,14 @@ def test_plan_of_an_agent_that_a_model_leads_shows_what_it_may_call(tmp_path: Pa
 def test_plan_of_an_agent_without_a_plan_says_what_is_worth_most(tmp_path: Path) -> None:
     done = tactician("plan", written(tmp_path, LED.replace("SUPERVISOR", "UTILITY")))
     assert done.code == 0, done.err
-    assert "greet  cost 0.1, value 0.8\n" in done.out
+    assert "greet  UserInput → nothing  cost 0.1, value 0.8\n" in done.out
     assert "first greet (net value 0.7); then whatever is worth most" in done.out
     assert "nearest" not in done.out
 
 
 def test_plan_does_not_explain_every_action_of_a_large_agent(tmp_path: Path) -> None:
     more = "".join(f"    @action\n    def extra_{n}(self, user_input: UserInput) -> Dear: ...\n" for n in range(30))
-    done = tactician("plan", written(tmp_path, SHOP + more))
+    done = tactician("plan", "-v", written(tmp_path, SHOP + more))
     assert "'extra_1' is not needed" in done.out
     assert "and 13 more" in done.out
 

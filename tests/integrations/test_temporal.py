@@ -678,7 +678,7 @@ class TestWorkers:
             handle = client.get_workflow_handle(f"tactician-{process_id}")
             histories: set[str | None] = set()
             while len(histories) < 3:
-                with pytest.raises(ResponseError, match="no valid answer"):
+                with pytest.raises(ResponseError, match="not a valid answer"):
                     await driver.respond(process_id, request.id, "wrong")
                 assert await handle.query("pending") == [request.id]
                 histories.add((await handle.describe()).run_id)

@@ -165,7 +165,7 @@ class TestOutputs:
             @achieves_goal("talked")
             @action
             async def ask(self, talk: Conversation) -> Done:
-                return Done(f"{talk.id}: {talk.messages[0].text} {await ask_human(str, 'And?')}")  # type: ignore[union-attr]
+                return Done(f"{talk.id}: {talk.messages[0].text} {await ask_human(str, 'And?')}")
 
         store = JsonStore()
         process = await over(store, Talker()).start("Talker", "hi")

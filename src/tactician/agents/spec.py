@@ -143,8 +143,17 @@ class AgentSpec(TurnPolicy, Generic[T_co]):
         if "tools" in settings:
             fields["tools"] = Toolbox(settings["tools"]) if settings["tools"] else NO_TOOLS
         if handoffs := settings.get("handoffs"):
-            fields["handoffs"] = tuple(one if isinstance(one, Handoff) else handoff(one) for one in handoffs)
+            fields["handoffs"] = tuple(_as_handoff(one, self.name) for one in handoffs)
         if groups := settings.get("tool_groups"):
             fields["tool_groups"] = (groups,) if isinstance(groups, str) else tuple(groups)
         if not settings.keys().isdisjoint(_GUARDRAILS):
             fields["guards"] = Guards.of(*(fields.pop(name, ()) for name in _GUARDRAILS))
+
+
+def _as_handoff(target: object, agent: str) -> Handoff[object]:
+    if isinstance(target, Handoff):
+        return target
+    if isinstance(target, Runnable):
+        return handoff(target)
+    problem = f"handoffs has {target!r}, which is not an agent: pass the agent itself, or handoff(agent)"
+    raise DeclarationError(agent, [problem])

@@ -37,6 +37,9 @@ app.add_typer(blueprints)
 def plan(
     file: File,
     agent: AgentName = None,
+    verbose: Annotated[
+        bool, typer.Option("-v", "--verbose", help="Describe all actions, and say why some are in no plan.")
+    ] = False,
     as_mermaid: Annotated[bool, typer.Option("--mermaid", help="Print a Mermaid flowchart instead.")] = False,
     search: Annotated[bool, typer.Option("--search", help="Show how the best plan and its bound met.")] = False,
     picture: Annotated[
@@ -44,7 +47,7 @@ def plan(
     ] = None,
     debug: Debug = False,
 ) -> None:
-    """Draw the actions of a planned agent with their inputs and outputs, and the plan, with an explanation."""
+    """Show the plans of a planned agent, with the inputs and outputs of each action; with -v also why."""
     agents = load_agents(file)
     planned = {name: spec for name, one in agents.items() if (spec := planned_spec(one)) is not None}
     if not planned:
@@ -53,7 +56,7 @@ def plan(
         if as_mermaid:
             print(to_mermaid(draw_agent(spec)))
         else:
-            out.print(build_agent_tree(spec))
+            out.print(build_agent_tree(spec, verbose=verbose))
         if search or picture is not None:
             _show_searches(spec, picture)
 

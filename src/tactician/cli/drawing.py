@@ -21,51 +21,72 @@ def build_starting_world(spec: PlannedAgentSpec) -> WorldState:
     return WorldState({name: name in needed - given for name in (*spec.observations, *spec.conditions)})
 
 
-def build_agent_tree(spec: PlannedAgentSpec) -> Tree:
-    """Return the actions and goals, and the plans from the starting world unless a model supervises."""
+def build_agent_tree(spec: PlannedAgentSpec, *, verbose: bool = False) -> Tree:
+    """Return the plans from the starting world, and the actions that are in none of them.
+
+    With `verbose`, all actions come first with what they are for, and each that is left out is explained.
+    """
     tree = Tree(f"[bold]{escape(spec.name)}[/bold]  [dim]{escape(spec.description)}[/dim]")
-    actions = tree.add("[bold]actions[/bold]")
-    for action in (one for one in spec.actions if one.name != LEADER):
-        branch = actions.add(_format_action(action))
-        branch.add(f"needs {_join(action.needs)}")
-        branch.add(f"gives {_join(action.gives)}")
+    actions = [action for action in spec.actions if action.name != LEADER]
+    if verbose:
+        _add_actions(tree.add("[bold]actions[/bold]"), actions, verbose=True)
     goals = [tree.add(_format_goal(goal)) for goal in spec.goals]
-    if any(action.name == LEADER for action in spec.actions):
+    if len(actions) < len(spec.actions):
         tree.add("[dim]a model decides which actions lead to a goal[/dim]")
-        return tree
-    world = build_starting_world(spec)
-    _add_plans(tree, goals, spec, world)
-    if start := [name for name, there in world.items() if there]:
-        tree.add(f"[dim]the plans start from {_join(start)}[/dim]")
+        planned: set[str] = set()
+    else:
+        planned = _add_plans(tree, goals, spec, build_starting_world(spec), verbose=verbose)
+    if not verbose and (others := [action for action in actions if action.name not in planned]):
+        title = "other actions[/bold]  [dim]-v says why they are in no plan[/dim]" if planned else "actions[/bold]"
+        _add_actions(tree.add(f"[bold]{title}"), others, verbose=False)
     return tree
 
 
-def _add_plans(tree: Tree, goals: Sequence[Tree], spec: PlannedAgentSpec, world: WorldState) -> None:
-    """Add the plan of each goal and the preferred goal; or the most valuable action without goals."""
-    is_greedy = isinstance(spec.planner, UtilityPlanner)
+def _add_actions(branch: Tree, actions: Sequence[ActionSpec], *, verbose: bool) -> None:
+    shown = actions if verbose else actions[:_MOST_LEFT_OUT]
+    for action in shown:
+        if verbose:
+            inside = branch.add(_format_action(action))
+            inside.add(f"needs {_join(action.needs)}")
+            inside.add(f"gives {_join(action.gives)}")
+        else:
+            branch.add(f"{_format_flow(action)}{_format_amounts(action)}")
+    if len(shown) < len(actions):
+        branch.add(f"[dim]and {len(actions) - len(shown)} more[/dim]")
+
+
+def _add_plans(
+    tree: Tree, goals: Sequence[Tree], spec: PlannedAgentSpec, world: WorldState, *, verbose: bool
+) -> set[str]:
+    """Add the plan of each goal and the preferred goal, or the most valuable action; return the planned actions."""
+    is_greedy, planned = isinstance(spec.planner, UtilityPlanner), set[str]()
     if not is_greedy:
         for branch, goal in zip(goals, spec.goals, strict=True):
-            _explain(branch, spec, goal, world)
+            planned |= _explain(branch, spec, goal, world, verbose=verbose)
     if is_greedy or len(spec.goals) > 1:
         plans = spec.planner.plans(world, spec.plannable, [goal.plan for goal in spec.goals])
         (_choose_first if is_greedy else _rank)(tree, plans)
+    if start := [name for name, there in world.items() if there]:
+        tree.add(f"[dim]the plans start from {_join(start)}[/dim]")
+    return planned
 
 
-def _explain(branch: Tree, spec: PlannedAgentSpec, goal: GoalSpec, world: WorldState) -> None:
-    """Return the explanation of the plan, or of what is missing."""
+def _explain(branch: Tree, spec: PlannedAgentSpec, goal: GoalSpec, world: WorldState, *, verbose: bool) -> set[str]:
+    """Add the plan, or what is missing, and return the names of its actions."""
     explanation = spec.planner.explain(world, spec.plannable, goal.plan)
     if (plan := explanation.plan) is None:
         branch.add(f"[red]{escape(str(explanation))}[/red]")
-        return
+        return set()
     branch.add(build_plan_tree(spec, plan))
     others = [action for action in spec.plannable if action not in plan.actions]
-    if others:
+    if others and verbose:
         left_out = branch.add("[dim]left out[/dim]")
         for action in others[:_MOST_LEFT_OUT]:
             verdict = spec.planner.explain(world, spec.plannable, goal.plan, about=action).about
             left_out.add(f"[dim]{escape(str(verdict))}[/dim]")
         if len(others) > _MOST_LEFT_OUT:
             left_out.add(f"[dim]and {len(others) - _MOST_LEFT_OUT} more[/dim]")
+    return {action.name for action in plan.actions}
 
 
 def _rank(tree: Tree, plans: Sequence[Plan]) -> None:
@@ -90,10 +111,13 @@ def build_plan_tree(spec: PlannedAgentSpec, plan: Plan) -> Tree:
         f"[dim]cost {plan.cost:g}, value {plan.net_value:g}{'' if plan.optimal else f', {plan.quality}'}[/dim]"
     )
     for number, (step, cost) in enumerate(zip(plan.actions, plan.costs, strict=True), start=1):
-        action, spent = spec.action(step.name), f"  [dim]cost {cost:g}[/dim]" if cost else ""
-        flow = f"{_join(action.needs)} → {_join(action.gives)}"
-        tree.add(f"{number}. [cyan]{escape(action.name)}[/cyan]  {flow}{spent}")
+        spent = f"  [dim]cost {cost:g}[/dim]" if cost else ""
+        tree.add(f"{number}. {_format_flow(spec.action(step.name))}{spent}")
     return tree
+
+
+def _format_flow(action: ActionSpec) -> str:
+    return f"[cyan]{escape(action.name)}[/cyan]  {_join(action.needs)} → {_join(action.gives)}"
 
 
 def _format_goal(goal: GoalSpec) -> str:
@@ -101,10 +125,13 @@ def _format_goal(goal: GoalSpec) -> str:
 
 
 def _format_action(action: ActionSpec) -> str:
+    return f"[cyan]{escape(action.name)}[/cyan]  [dim]{escape(action.description)}[/dim]{_format_amounts(action)}"
+
+
+def _format_amounts(action: ActionSpec) -> str:
     amounts = {"cost": action.plan.cost, "value": action.plan.value}
     facts = [f"{name} {amount:g}" for name, amount in amounts.items() if not callable(amount) and amount]
-    words = "  ".join(filter(None, (escape(action.description), ", ".join(facts))))
-    return f"[cyan]{escape(action.name)}[/cyan]  [dim]{words}[/dim]"
+    return f"  [dim]{', '.join(facts)}[/dim]" if facts else ""
 
 
 def _join(names: Iterable[str]) -> str:

@@ -12,6 +12,7 @@ from tactician.guardrails.callables import GuardrailCallable
 from tactician.guardrails.result import GuardrailResult
 from tactician.llm import Message, ToolCall, join_text
 from tactician.runs import RunContext
+from tactician.text import describe_error
 
 GuardrailKind: TypeAlias = Literal["input", "output", "tool_input", "tool_output"]
 V = TypeVar("V")
@@ -92,7 +93,7 @@ class Guardrail(ABC, Generic[V]):
             given = self.call.function(*arguments)
             decided: object = await given if isinstance(given, Awaitable) else given
         except Exception as error:
-            return GuardrailResult("failed", f"it raised {type(error).__name__}: {error}", error)
+            return GuardrailResult("failed", f"it raised {describe_error(error)}", error)
         if isinstance(decided, GuardrailResult) and (decided.outcome != "retry" or self.kind != "input"):
             return decided
         return self._create_misuse_result(decided)

@@ -202,6 +202,11 @@ class ToolResult:
     is_error: bool = False
     role: Literal["tool"] = "tool"
 
+    @property
+    def text(self) -> str:
+        """Content, under the name that it has in every message."""
+        return self.content
+
 
 Message: TypeAlias = SystemMessage | UserMessage | AssistantMessage | ToolResult
 
@@ -237,7 +242,7 @@ def messages_from_data(data: object) -> tuple[Message, ...]:
 
 def join_text(messages: Iterable[Message]) -> str:
     """Return the text of messages, one line each, for prompts, logs and tests."""
-    return "\n".join(message.content if isinstance(message, ToolResult) else message.text for message in messages)
+    return "\n".join(message.text for message in messages)
 
 
 def format_with_reasoning(message: AssistantMessage) -> str:

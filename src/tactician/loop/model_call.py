@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import replace
 from time import perf_counter
 
+from tactician.events import new_id
 from tactician.llm import (
     AssistantMessage,
+    AssistantPart,
     LanguageModel,
     ModelRequest,
     ModelResponse,
     TextDelta,
     ThinkingDelta,
+    ToolCall,
     adapt_request,
 )
 from tactician.loop.events import PartialReceived, TextReceived, ThinkingReceived, TurnCompleted, TurnStarted
@@ -41,7 +44,28 @@ async def ask(
         streams = context.streaming and restore is None
         response = await _ask_aloud(model, request, fitted, context, turn, partial if streams else None)
     context.tally.add(response.usage.attribute_to(model.name))
-    return response if restore is None else restore(response)
+    if restore is not None:
+        response = restore(response)
+    calls = response.message.tool_calls
+    return response if not calls or _are_distinct(calls) else _renumber_calls(response)
+
+
+def _are_distinct(calls: Sequence[ToolCall]) -> bool:
+    ids = {call.id for call in calls}
+    return len(ids) == len(calls) and "" not in ids
+
+
+def _renumber_calls(response: ModelResponse) -> ModelResponse:
+    """Return the response with an id of its own for each call that has none, or that of another call."""
+    taken: set[str] = {""}
+    parts: list[AssistantPart] = []
+    for part in response.message.parts:
+        if isinstance(part, ToolCall):
+            if part.id in taken:
+                part = replace(part, id=f"call_{new_id()}")
+            taken.add(part.id)
+        parts.append(part)
+    return replace(response, message=AssistantMessage(tuple(parts)))
 
 
 async def _ask_aloud(

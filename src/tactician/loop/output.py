@@ -12,10 +12,10 @@ from pydantic_core import from_json, to_json
 
 from tactician.llm import OutputSpec, close_schema, is_strict
 from tactician.loop.partial import parse_partial
+from tactician.text import strip_code_fence
 from tactician.tools import as_text, describe_validation_error
 
 T = TypeVar("T")
-_FENCED = re.compile(r"^\s*```[\w-]*\s*\n(.*?)\n?\s*```\s*$", re.DOTALL)
 
 
 class InvalidOutput(ValueError):  # noqa: N818 - it says what the answer is
@@ -114,8 +114,8 @@ def _parse(text: str, adapter: TypeAdapter[object], wrapped: bool) -> object:
 
 def _extract_json(text: str) -> str | bytes:
     """Return the JSON in an answer: all of it, the content of a code fence, or else its outer braces."""
-    if (fenced := _FENCED.match(text)) is not None:
-        return fenced[1]
+    if (fenced := strip_code_fence(text)) is not None:
+        return fenced
     stripped = text.strip()
     if stripped.startswith(("{", "[", '"')) or "{" not in stripped:
         return stripped

@@ -38,7 +38,7 @@ class Milestone:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What came of a search: the best plan, the least cost a plan can have, and the limit that ended it, if any."""
+    """Result of a search: the best plan, a lower bound of the cost of any plan, and the limit that ended it, if any."""
 
     steps: list[int] | None
     bound: int

@@ -13,7 +13,7 @@ from tactician.planning.verdict import Verdict
 
 
 class AStarPlanner(InquiringPlanner):
-    """Finds the plan of least cost, or the best one that a budget leaves time for; it says which.
+    """Planner that finds the plan of least cost, or the best one within its budget; the plan tells which it is.
 
     Small decisions are optimal at once. For a hard one there is a plan soon, then better ones, and a bound that says
     how much is still to be gained: see `Plan.optimal`, `bound` and `gap`. Of plans that cost the same, one with fewer

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from tactician.planning.explanation import facts_of, reachable_facts, unmet
 from tactician.planning.index import ActionIndex
-from tactician.planning.inquiry import settle
-from tactician.planning.model import NIRVANA, Action, Goal, Plan, rounded
+from tactician.planning.inquiry import run_inquiry
+from tactician.planning.model import NIRVANA, Action, Goal, Plan, round_amount
 from tactician.planning.session import Session
 from tactician.planning.verdict import Verdict
 from tactician.planning.world import render
@@ -24,7 +24,7 @@ def contrast(session: Session, goal: Goal, plan: Plan | None, about: Action) -> 
         return Verdict(about, "does not help")
     if _works_without(session, goal, forced):
         return Verdict(about, "not needed")
-    difference = rounded(forced.cost - plan.cost)
+    difference = round_amount(forced.cost - plan.cost)
     return Verdict(about, "dearer" if difference else "not preferred", difference=difference)
 
 
@@ -36,7 +36,7 @@ def compare(session: Session, goal: Goal, plan: Plan | None, about: Action) -> V
         return Verdict(about, "not needed")
     if plan is None or not (goal == NIRVANA or goal.is_reached_in(session.world.apply(about))):
         return Verdict(about, "not enough")
-    difference = rounded(plan.net_value - session.priced(goal, (about,)).net_value)
+    difference = round_amount(plan.net_value - session.build_plan(goal, (about,)).net_value)
     return Verdict(about, "worth less" if difference else "not preferred", difference=difference)
 
 
@@ -45,8 +45,8 @@ def _cheapest_with(session: Session, goal: Goal, about: Action) -> Plan | None:
     marked = replace(about, effects=effects, cost=session.cost(about), value=session.value(about))
     index = ActionIndex(tuple(marked if action == about else action for action in session.index.actions))
     problem = index.problem(replace(goal, conditions={**goal.conditions, _RAN: True}))
-    steps = settle(session.solve(goal, problem, problem.facts_in(session.world)), None).steps
-    return None if steps is None else session.priced(goal, [problem.actions[step] for step in steps])
+    steps = run_inquiry(session.solve(goal, problem, problem.facts_in(session.world)), None).steps
+    return None if steps is None else session.build_plan(goal, [problem.actions[step] for step in steps])
 
 
 def _works_without(session: Session, goal: Goal, plan: Plan) -> bool:

@@ -1,4 +1,4 @@
-"""What can go wrong while planning."""
+"""Errors of planning."""
 
 from __future__ import annotations
 

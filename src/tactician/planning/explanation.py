@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from tactician.planning.index import ActionIndex
 from tactician.planning.model import NIRVANA, Action, Goal, Plan
-from tactician.planning.verdict import Verdict, quoted
+from tactician.planning.verdict import Verdict, join_quoted
 from tactician.planning.world import Fact, WorldState, render
 
 Obstacle: TypeAlias = Literal["no provider", "blocked providers", "conflict", "no single action"]
@@ -52,7 +52,7 @@ class Explanation:
             reaches = "can run" if self.goal == NIRVANA else f"that can run reaches {self.goal.name!r}"
             return f"No action {reaches} now{self._nearest()}."
         if self.obstacle == "conflict":
-            wanted = quoted(render(fact) for fact in self.goal.conditions.items())
+            wanted = join_quoted(render(fact) for fact in self.goal.conditions.items())
             reason = f"each condition on the way to {wanted} can be reached, but not all together, as actions undo them"
             return f"No plan reaches {self.goal.name!r}: {reason}."
         return f"No plan reaches {self.goal.name!r}: {self._shortage()}{self._nearest()}."
@@ -69,12 +69,12 @@ class Explanation:
             if self.obstacle == "no provider"
             else f"the actions that provide {pronoun} cannot run"
         )
-        return f"{quoted(self.missing)} {verb} missing and {reason}"
+        return f"{join_quoted(self.missing)} {verb} missing and {reason}"
 
     def _nearest(self) -> str:
         if self.nearest is None:
             return ""
-        return f"; the nearest action is {self.nearest.name!r}, which needs {quoted(self.blocked_by)}"
+        return f"; the nearest action is {self.nearest.name!r}, which needs {join_quoted(self.blocked_by)}"
 
 
 def explain_missing(world: WorldState, index: ActionIndex, goal: Goal) -> Explanation:
@@ -106,12 +106,12 @@ def explain_idle(world: WorldState, index: ActionIndex, goal: Goal) -> Explanati
 
 
 def facts_of(world: WorldState) -> set[Fact]:
-    """What is known of the world."""
+    """Return the facts that are known about the world."""
     return {(name, value) for name, value in world.items() if isinstance(value, bool)}
 
 
 def reachable_facts(world: WorldState, actions: Iterable[Action]) -> set[Fact]:
-    """What could be true at some time if nothing were ever undone."""
+    """Return the facts that could become true if no effect were ever undone."""
     reached = facts_of(world)
     waiting = list(actions)
     while True:
@@ -127,9 +127,9 @@ def reachable_facts(world: WorldState, actions: Iterable[Action]) -> set[Fact]:
 
 
 def _deciding(facts: list[Fact], index: ActionIndex) -> list[Fact]:
-    """The facts without those that come along with an action that another of them needs: what else gives them is moot.
+    """Return the facts, except those that come with an action that another of them needs.
 
-    A goal that an action has run, and that there is what it gives, lacks what this action lacks, and no other.
+    A goal that asks both for an action to have run and for what the action gives lacks only what the action lacks.
     """
     providers = {fact: index.achievers_of(fact) for fact in facts}
     needed = [action for only in providers.values() if len(only) == 1 for action in only]
@@ -137,7 +137,7 @@ def _deciding(facts: list[Fact], index: ActionIndex) -> list[Fact]:
 
 
 def _trace(unreached: list[Fact], reached: set[Fact], index: ActionIndex) -> tuple[list[Action], list[Fact]]:
-    """The actions that could lead to unreached facts, and the facts at the root that no action provides."""
+    """Return the actions that could lead to unreached facts, and the facts at the root that no action provides."""
     on_the_way: dict[int, Action] = {}
     seen = set(unreached)
     roots: list[Fact] = []
@@ -160,7 +160,7 @@ def _distance(action: Action, reached: set[Fact], roots: list[Fact]) -> tuple[bo
 
 
 def unmet(action: Action, reached: set[Fact]) -> list[Fact]:
-    """The preconditions of the action that are not among the facts."""
+    """Return the preconditions of the action that are not among the facts."""
     return [fact for fact in action.pre.items() if fact not in reached]
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tactician.planning.masks import Masks, union
-from tactician.planning.reduction import undominated
+from tactician.planning.reduction import find_undominated
 
 
 def forced_plan(masks: Masks, weights: Sequence[int], usable: Sequence[bool], start: int) -> list[int] | None:
-    """The plan made of unavoidable actions only, if there is one; such a plan is optimal.
+    """Return the plan made of unavoidable actions only, if there is one; such a plan is optimal.
 
     A missing fact with one achiever forces that action, whose own needs force others. If what is forced covers all
     that is missing and can be put in order, then nothing can be cheaper or shorter.
@@ -22,7 +22,7 @@ def forced_plan(masks: Masks, weights: Sequence[int], usable: Sequence[bool], st
         fact = missing & -missing
         achievers = [number for number in masks.achievers.get(fact, ()) if usable[number]]
         if len(achievers) > 1:
-            achievers = undominated(masks, weights, achievers)
+            achievers = find_undominated(masks, weights, achievers)
         if len(achievers) == 1:
             step = achievers[0]
             forced.append(step)

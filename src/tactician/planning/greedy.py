@@ -22,7 +22,7 @@ _BYTES_AN_ENTRY: Final = 120
 
 
 class Guess(NamedTuple):
-    """How far a state seems to be from the goal, and the actions that seem to lead there."""
+    """Estimated distance of a state from the goal, and the actions that seem to lead there."""
 
     distance: float
     preferred: Sequence[int]

@@ -6,7 +6,7 @@ from tactician.planning.astar import AStarPlanner
 from tactician.planning.contrast import compare
 from tactician.planning.explanation import Explanation, explain_idle
 from tactician.planning.inquiry import Inquiry
-from tactician.planning.model import NIRVANA, Action, Goal, Plan, rounded
+from tactician.planning.model import NIRVANA, Action, Goal, Plan, round_amount
 from tactician.planning.planner import plans_for
 from tactician.planning.pursuit import best_plan, plan_for
 from tactician.planning.session import Session
@@ -15,7 +15,7 @@ from tactician.planning.verdict import Verdict
 
 
 class HybridPlanner(AStarPlanner):
-    """Serves several masters, in this order.
+    """Planner with several criteria, in this order.
 
     1. A goal that is reached ends it.
     2. The best action that can run now, if it is worth more than it costs: research and other work beside the way.
@@ -55,9 +55,9 @@ class HybridPlanner(AStarPlanner):
 
 
 def _rank(plan: Plan) -> int:
-    """The place in the order of `HybridPlanner`."""
+    """Return the rank of the plan in the order of `HybridPlanner`."""
     if not plan.actions:
         return 1
     if plan.goal != NIRVANA:
         return 3
-    return 2 if rounded(plan.net_value) > 0 else 4
+    return 2 if round_amount(plan.net_value) > 0 else 4

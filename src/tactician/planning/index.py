@@ -29,11 +29,11 @@ class ActionIndex:
             raise ValueError(_describe_duplicates(actions))
 
     def achievers_of(self, fact: Fact) -> tuple[Action, ...]:
-        """The actions that make a fact true and do not need it themselves."""
+        """Return the actions that make a fact true and do not need it themselves."""
         return tuple(self.actions[position] for position in self.achievers.get(fact, ()))
 
     def problem(self, goal: Goal) -> PlanningProblem:
-        """The problem of reaching the goal, compiled once."""
+        """Return the problem of reaching the goal, compiled once."""
         conditions = tuple(goal.conditions.items())
         if (problem := self._problems.pop(conditions, None)) is None:
             problem = _compile(self.actions, self.achievers, conditions)
@@ -53,7 +53,7 @@ class IndexCache:
         ] = {}  # an index keeps its actions alive, so their ids are theirs
 
     def index(self, actions: Iterable[Action]) -> ActionIndex:
-        """The index of these actions in this order."""
+        """Return the index of these actions in this order."""
         sequence = tuple(actions)
         ids = tuple(map(id, sequence))
         if (index := self._indexes.pop(ids, None)) is None:

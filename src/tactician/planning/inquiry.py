@@ -16,8 +16,8 @@ In a long search it also yields `None`, where it can be halted or given up.
 """
 
 
-def settle(inquiry: Inquiry[T], determine: Determine | None) -> T:
-    """The result of an inquiry whose questions are answered at once."""
+def run_inquiry(inquiry: Inquiry[T], determine: Determine | None) -> T:
+    """Run an inquiry, answer its questions at once, and return its result."""
     answer: bool | None = None
     while True:
         try:

@@ -1,4 +1,4 @@
-"""How much any plan must still cost, from the choices that no plan can avoid.
+"""Lower bounds of the remaining cost, from the choices that no plan can avoid.
 
 A landmark is a set of actions of which every plan from a state runs at least one. Landmarks that share out the weights
 of their members add up to an admissible estimate: LM-cut, after Helmert & Domshlak, "Landmarks, critical paths and
@@ -34,7 +34,7 @@ class Estimate:
 
 
 class LandmarkFinder:
-    """Estimates states of one problem.
+    """Estimator of the states of one problem.
 
     States share their landmarks, which have numbers.
     """
@@ -62,12 +62,12 @@ class LandmarkFinder:
         return tuple([number for number in numbers if step not in table[number][1]])
 
     def carry_over(self, numbers: tuple[int, ...]) -> Estimate:
-        """The estimate that follows from these landmarks alone."""
+        """Return the estimate that follows from these landmarks alone."""
         landmarks = self.look_up(numbers)
         return Estimate(sum([weight for weight, _ in landmarks]), numbers, self._residual(landmarks))
 
     def estimate(self, state: int, inherited: tuple[int, ...]) -> Estimate | None:
-        """A lower bound for the weight of a plan from the state, or None if there is certainly no plan.
+        """Return a lower bound of the weight of a plan from the state, or None if there is certainly no plan.
 
         The landmarks in hand are completed with others until they account for all that can be seen to be needed.
         """

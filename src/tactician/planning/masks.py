@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 
 def bits_of(mask: int) -> Iterator[int]:
-    """The single bits of a mask, lowest first."""
+    """Yield the single bits of a mask, lowest first."""
     while mask:
         bit = mask & -mask
         yield bit
@@ -19,7 +19,7 @@ def bits_of(mask: int) -> Iterator[int]:
 
 
 def union(masks: Iterable[int]) -> int:
-    """All the bits of all the masks."""
+    """Return the union of all masks."""
     total = 0
     for mask in masks:
         total |= mask
@@ -27,7 +27,7 @@ def union(masks: Iterable[int]) -> int:
 
 
 def by_bit(masks: Sequence[int]) -> dict[int, tuple[int, ...]]:
-    """For each bit, the positions of the masks that contain it."""
+    """Return, for each bit, the positions of the masks that contain it."""
     index: dict[int, list[int]] = {}
     for position, mask in enumerate(masks):
         for bit in bits_of(mask):
@@ -58,16 +58,16 @@ class Masks:
         return Masks(goal, needs, adds, [mask & wanted for mask in deletes], by_bit(adds), by_bit(needs))
 
     def only(self, numbers: Sequence[int]) -> Masks:
-        """The same goal with some of the actions, numbered anew in this order."""
+        """Return the same goal with some of the actions, renumbered in this order."""
         needs, adds, deletes = ([column[n] for n in numbers] for column in (self.needs, self.adds, self.deletes))
         return Masks.of(self.goal, needs, adds, deletes)
 
     def after(self, state: int, number: int) -> int:
-        """The state that an action leads to."""
+        """Return the state that an action leads to."""
         return state & ~self.deletes[number] | self.adds[number]
 
     def run(self, start: int, steps: Iterable[int]) -> bool:
-        """Whether the steps can be run in this order and reach the goal."""
+        """Return True if the steps can be run in this order and reach the goal."""
         state = start
         for step in steps:
             if self.needs[step] & ~state:
@@ -76,14 +76,14 @@ class Masks:
         return not self.goal & ~state
 
     def interfere(self, one: int, other: int) -> bool:
-        """Whether one action destroys what the other needs or adds, so that their order matters."""
+        """Return True if one action destroys what the other needs or adds, so that their order matters."""
         return bool(
             self.deletes[one] & (self.needs[other] | self.adds[other])
             or self.deletes[other] & (self.needs[one] | self.adds[one])
         )
 
     def spread(self, reached: int, candidates: Iterable[int], held: Sequence[int]) -> int:
-        """What can be reached if nothing is ever deleted, without the actions that are held (those not 0).
+        """Return the facts that can be reached if none is ever deleted, without the held actions (those not 0).
 
         All that is reached must have been tried before, except for the candidates.
         """

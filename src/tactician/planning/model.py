@@ -49,7 +49,7 @@ class Action:
             _checked_value(self.value, self)
 
     def cost_in(self, world: WorldState) -> float:
-        """The cost when starting from this world.
+        """Return the cost when starting from this world.
 
         Raises:
             ValueError: the cost function returned a number that is negative or not finite
@@ -57,7 +57,7 @@ class Action:
         return _checked_cost(self.cost(world), self) if callable(self.cost) else self.cost
 
     def value_in(self, world: WorldState) -> float:
-        """The value when starting from this world.
+        """Return the value when starting from this world.
 
         Raises:
             ValueError: the value function returned a number that is not finite
@@ -65,7 +65,7 @@ class Action:
         return _checked_value(self.value(world), self) if callable(self.value) else self.value
 
     def is_runnable_in(self, world: WorldState) -> bool:
-        """Whether every precondition holds."""
+        """Return True if every precondition holds."""
         return world.satisfies(self.pre)
 
 
@@ -95,7 +95,7 @@ class Goal:
             _checked_value(self.value, self)
 
     def value_in(self, world: WorldState) -> float:
-        """The value when starting from this world.
+        """Return the value when starting from this world.
 
         Raises:
             ValueError: the value function returned a number that is not finite
@@ -103,7 +103,7 @@ class Goal:
         return _checked_value(self.value(world), self) if callable(self.value) else self.value
 
     def is_reached_in(self, world: WorldState) -> bool:
-        """Whether every condition holds."""
+        """Return True if every condition holds."""
         return world.satisfies(self.conditions)
 
 
@@ -133,13 +133,13 @@ class Plan:
 
     @property
     def net_value(self) -> float:
-        """What the goal and the actions are worth, less what they cost."""
+        """Value of the goal and the actions, less the cost."""
         return self.value - self.cost
 
     @property
     def optimal(self) -> bool:
-        """Whether it is known that no plan for the goal costs less."""
-        return not rounded(self.possible_saving)
+        """True if it is known that no plan for the goal costs less."""
+        return not round_amount(self.possible_saving)
 
     @property
     def bound(self) -> float:
@@ -151,11 +151,11 @@ class Plan:
         """By which part of the least possible cost this plan may be dearer: 0.04 for 4 %; None if that cost is 0."""
         if self.optimal:
             return 0.0
-        return self.possible_saving / self.bound if rounded(self.bound) > 0 else None
+        return self.possible_saving / self.bound if round_amount(self.bound) > 0 else None
 
     @property
     def quality(self) -> str:
-        """How good the plan is, for people: `optimal`, `within 4 %`, or `not known how good`."""
+        """Quality of the plan as text: `optimal`, `within 4 %`, or `not known how good`."""
         if self.optimal:
             return "optimal"
         return "not known how good" if self.gap is None else f"within {_percent(self.gap)}"
@@ -183,8 +183,8 @@ def _percent(part: float) -> str:
     return f"{math.ceil(percent)} %" if percent > 1 else f"{math.ceil(percent * 100) / 100:g} %"
 
 
-def rounded(amount: float) -> float:
-    """The amount in whole billionths, as amounts are compared: 0.1 + 0.2 equals 0.3."""
+def round_amount(amount: float) -> float:
+    """Round an amount to billionths, as amounts are compared: 0.1 + 0.2 equals 0.3."""
     return round(amount, 9)
 
 

@@ -1,4 +1,4 @@
-"""What all planners can do, and how they do it while something may be unknown."""
+"""Interface of all planners, and planning while some conditions may be unknown."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from tactician.planning.budget import DEFAULT_PLANNING, PlanningBudget, Planning
 from tactician.planning.consultation import Consultation
 from tactician.planning.explanation import Explanation
 from tactician.planning.index import IndexCache
-from tactician.planning.inquiry import Determine, Inquiry, settle
-from tactician.planning.model import Action, Goal, Plan, rounded
+from tactician.planning.inquiry import Determine, Inquiry, run_inquiry
+from tactician.planning.model import Action, Goal, Plan, round_amount
 from tactician.planning.search_trace import SearchTrace
 from tactician.planning.session import Session
 from tactician.planning.verdict import Verdict
@@ -20,13 +20,13 @@ from tactician.planning.world import WorldState
 
 
 class PlanningAlgorithm(Protocol):
-    """Chooses what to do: `AStarPlanner`, `UtilityPlanner` and `HybridPlanner` are planners."""
+    """Interface of the planners: `AStarPlanner`, `UtilityPlanner` and `HybridPlanner`."""
 
     def plan(self, world: WorldState, actions: Iterable[Action], goal: Goal) -> Plan | None:
-        """The best plan that reaches the goal, without actions if it is reached already; None if there is none."""
+        """Return the best plan for the goal, without actions if the goal is reached already; None if there is none."""
 
     def best(self, world: WorldState, actions: Iterable[Action], goals: Iterable[Goal]) -> Plan | None:
-        """The first of `plans`, without the work and the questions that only the others need."""
+        """Return the first of `plans`, without the work and the questions that only the others need."""
 
     def consult(
         self,
@@ -38,13 +38,13 @@ class PlanningAlgorithm(Protocol):
         known: Plan | None = None,
         asks: bool = True,
     ) -> Consultation:
-        """The way to the best plan, halted wherever it depends on a condition that is unknown, or takes long."""
+        """Search for the best plan, and halt where it depends on an unknown condition or takes long."""
 
     def plans(self, world: WorldState, actions: Iterable[Action], goals: Iterable[Goal]) -> list[Plan]:
-        """The best plan for each goal that can be reached, the best first."""
+        """Return the best plan for each goal that can be reached, the best first."""
 
     def prune(self, world: WorldState, actions: Iterable[Action], goals: Iterable[Goal]) -> tuple[Action, ...]:
-        """The actions that the best plan for some goal uses, in the order given."""
+        """Return the actions that the best plan for some goal uses, in the order of `actions`."""
 
     def explain(
         self,
@@ -55,12 +55,12 @@ class PlanningAlgorithm(Protocol):
         about: Action | None = None,
         others: Iterable[Goal] = (),
     ) -> Explanation:
-        """Why there is this plan for the goal, or none; what the others come to, and why an action is in it or not."""
+        """Explain the plan for the goal, or that there is none, and compare it with other goals and actions."""
 
     def trace(
         self, world: WorldState, actions: Iterable[Action], goal: Goal, *, budget: PlanningBudget | None = None
     ) -> SearchTrace:
-        """The best plan for the goal, and how the search went that found it."""
+        """Return the best plan for the goal, with a trace of the search that found it."""
 
 
 class InquiringPlanner(ABC):
@@ -73,12 +73,12 @@ class InquiringPlanner(ABC):
         self._indexes = IndexCache()
 
     def plan(self, world: WorldState, actions: Iterable[Action], goal: Goal) -> Plan | None:
-        """The best plan that reaches the goal, without actions if it is reached already; None if there is none."""
-        return settle(self._plan(self._session(world, actions), goal), self._determine)
+        """Return the best plan for the goal, without actions if the goal is reached already; None if there is none."""
+        return run_inquiry(self._plan(self._session(world, actions), goal), self._determine)
 
     def best(self, world: WorldState, actions: Iterable[Action], goals: Iterable[Goal]) -> Plan | None:
-        """The first of `plans`, without the work and the questions that only the others need."""
-        return settle(self._best(self._session(world, actions), tuple(goals)), self._determine)
+        """Return the first of `plans`, without the work and the questions that only the others need."""
+        return run_inquiry(self._best(self._session(world, actions), tuple(goals)), self._determine)
 
     def consult(
         self,
@@ -90,28 +90,28 @@ class InquiringPlanner(ABC):
         known: Plan | None = None,
         asks: bool = True,
     ) -> Consultation:
-        """The way to the best plan, halted wherever it depends on a condition that is unknown, or takes long.
+        """Search for the best plan, and halt where it depends on an unknown condition or takes long.
 
-        It hopes for the best of what is unknown and asks only for what the hope rests on: one condition at a time, that
-        of the most promising choice first, each at most once. `determine` is not called.
+        The search assumes the best of unknown conditions and asks only for those that the plan then depends on: one
+        condition at a time, that of the most promising choice first, each at most once. `determine` is not called.
 
         Args:
-            world: what is known
-            actions: what can be done
-            goals: what is worth reaching
+            world: known conditions
+            actions: actions to choose from
+            goals: goals to choose from
             budget: the limits; those of the planner by default
-            known: a plan that may still work, or a part of it: what is found is not dearer
-            asks: whether there are questions; else an unknown condition satisfies nothing
+            known: a plan that may still work, or a part of it: the result does not cost more
+            asks: ask for unknown conditions; otherwise an unknown condition satisfies nothing
         """
         session = self._session(world, actions, asks=asks, budget=budget, known=known)
         return Consultation(session, self._best(session, tuple(goals)))
 
     def plans(self, world: WorldState, actions: Iterable[Action], goals: Iterable[Goal]) -> list[Plan]:
-        """The best plan for each goal that can be reached, the best first."""
-        return settle(self._plans(self._session(world, actions), tuple(goals)), self._determine)
+        """Return the best plan for each goal that can be reached, the best first."""
+        return run_inquiry(self._plans(self._session(world, actions), tuple(goals)), self._determine)
 
     def prune(self, world: WorldState, actions: Iterable[Action], goals: Iterable[Goal]) -> tuple[Action, ...]:
-        """The actions that the best plan for some goal uses, in the order given."""
+        """Return the actions that the best plan for some goal uses, in the order of `actions`."""
         offered = tuple(actions)
         used = {id(action) for plan in self.plans(world, offered, goals) for action in plan.actions}
         return tuple(action for action in offered if id(action) in used)
@@ -125,7 +125,7 @@ class InquiringPlanner(ABC):
         about: Action | None = None,
         others: Iterable[Goal] = (),
     ) -> Explanation:
-        """Why there is this plan for the goal, or none.
+        """Explain the plan for the goal, or that there is none.
 
         Args:
             world: what is known
@@ -135,8 +135,8 @@ class InquiringPlanner(ABC):
             others: goals that were not chosen: what their plans would come to
         """
         session = self._session(world, actions)
-        plan = settle(self._plan(session, goal), self._determine)
-        found = [settle(self._plan(session, other), self._determine) for other in others if other != goal]
+        plan = run_inquiry(self._plan(session, goal), self._determine)
+        found = [run_inquiry(self._plan(session, other), self._determine) for other in others if other != goal]
         explanation = Explanation(goal, plan) if plan else self._obstacle(session, goal)
         verdict = self._verdict(session, goal, plan, about) if about else None
         return replace(explanation, about=verdict, rivals=tuple(by_net_value(filter(None, found))))
@@ -157,13 +157,13 @@ class InquiringPlanner(ABC):
     def trace(
         self, world: WorldState, actions: Iterable[Action], goal: Goal, *, budget: PlanningBudget | None = None
     ) -> SearchTrace:
-        """The best plan for the goal, and how the search went that found it.
+        """Return the best plan for the goal, with a trace of the search that found it.
 
         Raises:
             SearchLimitExceeded: a limit of the budget was reached before there was a plan
         """
         session = self._session(world, actions, budget=budget)
-        plan = settle(self._plan(session, goal), self._determine)
+        plan = run_inquiry(self._plan(session, goal), self._determine)
         return SearchTrace(plan, session.milestones)
 
     @abstractmethod
@@ -190,7 +190,7 @@ class InquiringPlanner(ABC):
 
 
 def plans_for(session: Session, inquiries: Sequence[Inquiry[Plan | None]]) -> Inquiry[list[Plan]]:
-    """The plans that there are, as `by_net_value` orders them."""
+    """Return the plans that exist, ordered by `by_net_value`."""
     found: list[Plan] = []
     for rivals, inquiry in zip(reversed(range(len(inquiries))), inquiries, strict=True):
         session.rivals = rivals
@@ -201,5 +201,5 @@ def plans_for(session: Session, inquiries: Sequence[Inquiry[Plan | None]]) -> In
 
 
 def by_net_value(plans: Iterable[Plan]) -> list[Plan]:
-    """Best net value first, then a goal that is reached, then in the order given."""
-    return sorted(plans, key=lambda plan: (-rounded(plan.net_value), bool(plan.actions)))
+    """Order plans: the best net value first, then a goal that is reached, then the order of the input."""
+    return sorted(plans, key=lambda plan: (-round_amount(plan.net_value), bool(plan.actions)))

@@ -63,7 +63,7 @@ def canonical_order(masks: Masks, start: int, steps: list[int]) -> list[int]:
 
 
 def _dependencies(masks: Masks, start: int, steps: list[int]) -> tuple[list[list[int]], list[int]]:
-    """By position: the later steps that must stay later, and the number of earlier steps to wait for."""
+    """Return, by position, the later steps that must stay later, and the number of earlier steps to wait for."""
     followers: list[list[int]] = [[] for _ in steps]
     waits_for = [0] * len(steps)
     deleted = union(masks.deletes[step] for step in steps)

@@ -17,7 +17,7 @@ COST_BITS: Final = 32
 
 
 def weight_of(cost: float) -> int:
-    """Cost and step in one exact integer: less cost wins, then fewer steps.
+    """Combine cost and step in one exact integer: less cost wins, then fewer steps.
 
     Costs are compared in billionths, so that 0.1 + 0.2 equals 0.3. Every weight is positive, so that a detour through
     free actions loses. Plans of 2**32 steps and more are out of reach anyway.
@@ -71,7 +71,7 @@ class PlanningProblem:
         )
 
     def weights(self, cost_of: Callable[[Action], float]) -> Sequence[int]:
-        """The weight of each action."""
+        """Return the weight of each action."""
         if not self.variable:
             return self.fixed_weights
         weights = list(self.fixed_weights)
@@ -80,7 +80,7 @@ class PlanningProblem:
         return weights
 
     def facts_in(self, world: WorldState) -> int:
-        """The facts that hold in the world."""
+        """Return the facts that hold in the world."""
         mask = 0
         values = dict(world.items())
         for name, holding, lacking in self.bits:
@@ -92,11 +92,11 @@ class PlanningProblem:
         return mask
 
     def runs(self, steps: Sequence[int], start: int) -> bool:
-        """Whether the steps can be run in this order and reach the goal."""
+        """Return True if the steps can be run in this order and reach the goal."""
         return not any(self.enablers[step] & ~start for step in steps) and self.masks.run(start, steps)
 
     def first_use(self, steps: Iterable[int], assumed: int) -> str | None:
-        """The first condition of which the steps, or at their end the goal, use an assumed fact."""
+        """Return the first condition of which the steps, or at their end the goal, use an assumed fact."""
         if not assumed:
             return None
         for step in steps:

@@ -9,14 +9,14 @@ from functools import cached_property
 
 from tactician.planning.errors import SearchLimitExceeded
 from tactician.planning.inquiry import Inquiry
-from tactician.planning.model import NIRVANA, Goal, Plan, rounded
+from tactician.planning.model import NIRVANA, Goal, Plan, round_amount
 from tactician.planning.problem import PlanningProblem
 from tactician.planning.session import Session
 from tactician.planning.solving import Solution
 
 
 def plan_for(session: Session, goal: Goal) -> Inquiry[Plan | None]:
-    """The best plan for the goal. It asks only for what that depends on."""
+    """Return the best plan for the goal, and ask only for conditions that it depends on."""
     pursuit = Pursuit(session, goal)
     while (name := (yield from pursuit.question())) is not None:
         yield from session.ask(name)
@@ -24,10 +24,10 @@ def plan_for(session: Session, goal: Goal) -> Inquiry[Plan | None]:
 
 
 def best_plan(session: Session, goals: Iterable[Goal]) -> Inquiry[Plan | None]:
-    """The plan of highest net value, for the first of the goals if there are several; before them, one that is reached.
+    """Return the plan of highest net value; of several, one for a goal that is reached, or else for the first goal.
 
-    It always attends to the goal that promises most. What another goal depends on is not asked, nor that goal planned
-    for, once the promise is kept.
+    The search always continues with the goal that promises most. Once that promise is kept, no other goal is planned
+    for, and the conditions of other goals are not asked for.
     """
     wanted = tuple(goals)
     if len(wanted) == 1:  # nothing to compare
@@ -90,11 +90,11 @@ class Pursuit:
         return name
 
     def is_hopeless(self) -> bool:
-        """Whether there is certainly no plan, when the question has been put."""
+        """Return True if the search has started and there is certainly no plan."""
         return self._settled and self._plan is None
 
     def promise(self) -> float:
-        """A net value that the plan will not exceed; once there is nothing more to ask, its net value."""
+        """Return an upper bound of the net value of the plan: its net value once there is nothing more to ask."""
         if self._settled and self._plan is not None:
             return self._plan.net_value
         if self._problem.may_gain:
@@ -102,11 +102,11 @@ class Pursuit:
         return self._session.worth(self.goal) - (0.0 if self._plan is None else self._plan.cost)
 
     def rank(self) -> tuple[float, bool]:
-        """What promises more comes first; of goals that promise the same, one that may be reached already."""
-        return -rounded(self.promise()), not self._session.may_hold(self.goal.conditions)
+        """Return the sort key: the highest promise first; of equal ones, a goal that may be reached already."""
+        return -round_amount(self.promise()), not self._session.may_hold(self.goal.conditions)
 
     def plan(self) -> Plan | None:
-        """The plan, when there is nothing more to ask."""
+        """Return the plan, once there is nothing more to ask."""
         return self._plan
 
     @cached_property
@@ -123,7 +123,7 @@ class Pursuit:
             self._follow((yield from session.solve(self.goal, problem, start)))
 
     def _without_assumptions(self) -> Inquiry[bool]:
-        """Whether there is a plan as good that relies on nothing unknown; that is the plan then."""
+        """Replace the plan by an equally good one that relies on nothing unknown, and return True if there is one."""
         start = self._problem.facts_in(self._session.world)
         solution = yield from self._session.solve(self.goal, self._problem, start)
         found = solution.steps is not None and self._weight(solution.steps) <= self._weight(self._steps or [])
@@ -140,4 +140,4 @@ class Pursuit:
         self._steps = steps
         self._plan = None
         if steps is not None:
-            self._plan = self._session.priced(self.goal, [actions[step] for step in steps], solution.bound)
+            self._plan = self._session.build_plan(self.goal, [actions[step] for step in steps], solution.bound)

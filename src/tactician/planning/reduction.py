@@ -8,7 +8,7 @@ from tactician.planning.masks import Masks, bits_of, by_bit, union
 
 
 def split_enablers(needs: Sequence[int], adds: Sequence[int], deletes: Sequence[int]) -> list[int]:
-    """For each action, the preconditions that only have to hold at the start.
+    """Return, for each action, the preconditions that only have to hold at the start.
 
     No action adds such a fact, and any action that deletes it also adds, for good, all that the action in question
     adds. An optimal plan then never runs the action after the fact is gone, as it would achieve nothing. So "has not
@@ -32,7 +32,7 @@ def split_enablers(needs: Sequence[int], adds: Sequence[int], deletes: Sequence[
     return enablers
 
 
-def undominated(masks: Masks, weights: Sequence[int], candidates: Sequence[int]) -> list[int]:
+def find_undominated(masks: Masks, weights: Sequence[int], candidates: Sequence[int]) -> list[int]:
     """Leave out the candidates that the cheapest of them can always stand in for.
 
     It can if it weighs no more, needs no more, deletes no more and adds at least as much.

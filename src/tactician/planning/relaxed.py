@@ -1,4 +1,4 @@
-"""How far a state is from the goal if nothing were ever undone: the FF heuristic, and the actions that it prefers.
+"""Distance of a state from the goal if no effect were ever undone: the FF heuristic, and the actions that it prefers.
 
 After Hoffmann & Nebel, "The FF planning system" (JAIR 2001), with the cheapest supporters of Keyder & Geffner,
 "Heuristics for planning with action costs revisited" (ECAI 2008).
@@ -14,14 +14,14 @@ from tactician.planning.masks import Masks, bits_of
 
 
 class RelaxedPlan(NamedTuple):
-    """What the actions of a plan without deletes cost, and those of them that can run now."""
+    """Cost of the actions of a plan without deletes, and those of them that can run now."""
 
     cost: float
     preferred: tuple[int, ...]
 
 
 class RelaxedPlanner:
-    """Finds relaxed plans from states of one problem."""
+    """Finder of relaxed plans from the states of one problem."""
 
     def __init__(self, masks: Masks, costs: Sequence[float]) -> None:
         """Prepare for any number of states."""

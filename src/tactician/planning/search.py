@@ -54,7 +54,7 @@ class _Nodes:
         return len(self.flags) - 1
 
     def path(self, node: int) -> list[int]:
-        """The steps from the start to a node."""
+        """Return the steps from the start to a node."""
         steps = []
         while self.parents[node] >= 0:
             steps.append(self.steps[node])
@@ -204,7 +204,7 @@ class Search:
         return True
 
     def _inherited(self, node: int) -> tuple[int, ...]:
-        """The landmarks that are known of a node: before it is estimated, those that the step has left standing."""
+        """Return the known landmarks of a node: before the node is estimated, those that the step has left standing."""
         nodes = self._nodes
         if nodes.flags[node] & _ESTIMATED:
             return nodes.landmarks[node]

@@ -18,7 +18,7 @@ from tactician.planning.world import UNKNOWN, WorldState
 
 
 class Session:
-    """What is known of one world; asks for a condition, and calls the function of an amount, at most once.
+    """Knowledge about one world, which asks for each condition, and calls the function of each amount, at most once.
 
     `world` is the world with the answers so far; amounts are those in the world as it was given.
     """
@@ -42,15 +42,15 @@ class Session:
         self._known = known
 
     def cost(self, action: Action) -> float:
-        """What running the action costs."""
+        """Return the cost of running the action."""
         return self._once(action, action.cost_in) if callable(action.cost) else action.cost
 
     def value(self, action: Action) -> float:
-        """What running the action is worth."""
+        """Return the value of running the action."""
         return self._once(action, action.value_in) if callable(action.value) else action.value
 
     def worth(self, goal: Goal) -> float:
-        """What reaching the goal is worth."""
+        """Return the value of reaching the goal."""
         return self._once(goal, goal.value_in) if callable(goal.value) else goal.value
 
     def _once(self, owner: Action | Goal, evaluate: Callable[[WorldState], float]) -> float:
@@ -61,7 +61,7 @@ class Session:
         return entry[1]
 
     def is_open(self, name: str) -> bool:
-        """Whether a condition is unknown and can be asked for."""
+        """Return True if a condition is unknown and can be asked for."""
         return self._asks and name not in self._asked and not isinstance(self.world.get(name, UNKNOWN), bool)
 
     def ask(self, name: str) -> Inquiry[None]:
@@ -71,11 +71,11 @@ class Session:
         self.world = self.world.with_({name: UNKNOWN if answer is None else answer})
 
     def may_hold(self, conditions: Mapping[str, bool]) -> bool:
-        """Whether the conditions hold, or could turn out to."""
+        """Return True if the conditions hold, or could turn out to."""
         return all(self.world.get(name) == value or self.is_open(name) for name, value in conditions.items())
 
     def holds(self, conditions: Mapping[str, bool]) -> Inquiry[bool]:
-        """Whether the conditions hold, asking for those that are unknown while the others leave it open."""
+        """Return True if the conditions hold, and ask for unknown ones while the others leave it open."""
         while self.may_hold(conditions):
             name = next((name for name in conditions if self.is_open(name)), None)
             if name is None:
@@ -84,7 +84,7 @@ class Session:
         return False
 
     def unknown_facts(self, problem: PlanningProblem) -> int:
-        """Both facts of every condition that can be asked for."""
+        """Return both facts of every condition that can be asked for."""
         mask = 0
         if self._asks:
             for (name, _), bit in problem.facts.items():
@@ -93,7 +93,7 @@ class Session:
         return mask
 
     def solve(self, goal: Goal, problem: PlanningProblem, start: int) -> Inquiry[Solution]:
-        """The best steps from where these facts hold.
+        """Return the best steps from the state in which these facts hold.
 
         Raises:
             SearchLimitExceeded: a limit was reached before there was a plan
@@ -128,13 +128,19 @@ class Session:
         actions = find_direct_plan(self.index, dict(self.world.items()), goal)
         if actions is None or (self._asks and self._is_any_open(goal.conditions, *(action.pre for action in actions))):
             return None
-        return self.priced(goal, actions)
+        return self.build_plan(goal, actions)
 
     def _is_any_open(self, *conditions: Mapping[str, bool]) -> bool:
         return any(self.is_open(name) for several in conditions for name in several)
 
-    def priced(self, goal: Goal, actions: Sequence[Action], bound: int | None = None) -> Plan:
-        """The plan that runs these actions; `bound` is the least cost possible, if that may be less, in billionths."""
+    def build_plan(self, goal: Goal, actions: Sequence[Action], bound: int | None = None) -> Plan:
+        """Return the plan that runs these actions.
+
+        Args:
+            goal: the goal that the plan reaches
+            actions: the actions of the plan, in order
+            bound: lower bound of the cost of any plan, in billionths; the cost of this plan by default
+        """
         values = [self.value(action) if callable(action.value) else action.value for action in actions]
         value = math.fsum((self.worth(goal), *values))
         costs = tuple([self.cost(action) if callable(action.cost) else action.cost for action in actions])

@@ -12,7 +12,7 @@ from tactician.planning.forced import forced_plan
 from tactician.planning.masks import Masks
 from tactician.planning.preference import canonical_order, exchange
 from tactician.planning.problem import COST_BITS, PlanningProblem
-from tactician.planning.reduction import undominated
+from tactician.planning.reduction import find_undominated
 from tactician.planning.search import STEP_BITS
 
 
@@ -113,7 +113,7 @@ def _shorten(masks: Masks, start: int, steps: list[int]) -> list[int]:
 
 
 def _candidates(masks: Masks, weights: Sequence[int], usable: Sequence[bool], start: int) -> list[int] | None:
-    """The actions worth searching among, or None if they cannot reach the goal even if nothing were ever undone."""
+    """Return the actions worth searching, or None if they cannot reach the goal even if no effect were ever undone."""
     idle = [not (enabled and adds) for enabled, adds in zip(usable, masks.adds, strict=True)]
     reached = masks.spread(start, range(len(idle)), idle)
     if masks.goal & ~reached:
@@ -123,5 +123,5 @@ def _candidates(masks: Masks, weights: Sequence[int], usable: Sequence[bool], st
     for achievers in masks.achievers.values():
         rivals = [number for number in achievers if number in candidates]
         if len(rivals) > 1:
-            kept -= set(rivals).difference(undominated(masks, weights, rivals))
+            kept -= set(rivals).difference(find_undominated(masks, weights, rivals))
     return sorted(kept)

@@ -13,7 +13,7 @@ from tactician.planning.masks import Masks, bits_of, by_bit, union
 
 
 class StubbornSets:
-    """Chooses the successors of states of one problem."""
+    """Stubborn sets of one problem, which limit the successors of a state."""
 
     def __init__(self, masks: Masks) -> None:
         """Prepare for any number of states."""
@@ -25,7 +25,7 @@ class StubbornSets:
         self._rivals: dict[int, set[int]] = {}
 
     def successors(self, state: int, landmarks: Sequence[Landmark]) -> list[int]:
-        """The runnable actions to try, preferred ones first."""
+        """Return the runnable actions to try, preferred ones first."""
         needs = self._masks.needs
         seed = self._seed(state, landmarks)
         stubborn, waiting, runnable = set(seed), list(seed), list[int]()
@@ -40,7 +40,7 @@ class StubbornSets:
         return sorted(runnable)
 
     def _seed(self, state: int, landmarks: Sequence[Landmark]) -> Sequence[int]:
-        """The landmark that promises the smallest set: few blocked members, then few members."""
+        """Return the landmark that promises the smallest set: few blocked members, then few members."""
         needs = self._masks.needs
         best: tuple[int, int, Sequence[int]] | None = None
         for _, members in reversed(landmarks):  # those found last are the nearest to the state

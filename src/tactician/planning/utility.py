@@ -8,14 +8,14 @@ from collections.abc import Iterable, Mapping
 from tactician.planning.contrast import compare
 from tactician.planning.explanation import Explanation, explain_idle
 from tactician.planning.inquiry import Determine, Inquiry
-from tactician.planning.model import NIRVANA, Action, Goal, Plan, rounded
+from tactician.planning.model import NIRVANA, Action, Goal, Plan, round_amount
 from tactician.planning.planner import InquiringPlanner, plans_for
 from tactician.planning.session import Session
 from tactician.planning.verdict import Verdict
 
 
 class UtilityPlanner(InquiringPlanner):
-    """Chooses the action of highest net value, its value less its cost, among those that can run now.
+    """Planner that chooses the action of highest net value, its value less its cost, among those that can run now.
 
     Between actions worth the same it prefers the more specific one, with more preconditions, then the one declared
     first. A goal that is reached comes first and ends it. A goal that one action reaches adds its value to that of
@@ -54,17 +54,17 @@ class UtilityPlanner(InquiringPlanner):
 
 
 def with_nirvana(goals: Iterable[Goal]) -> tuple[Goal, ...]:
-    """The goals that can be reached, and after them `NIRVANA`."""
+    """Return the goals that can be reached, and after them `NIRVANA`."""
     return *real(goals), NIRVANA
 
 
 def real(goals: Iterable[Goal]) -> tuple[Goal, ...]:
-    """The goals that can be reached."""
+    """Return the goals that can be reached."""
     return tuple(goal for goal in goals if goal != NIRVANA)
 
 
 def best_now(session: Session, goals: Iterable[Goal], above: float = -math.inf) -> Inquiry[Plan | None]:
-    """The plan without actions for a goal that is reached; or else the best action, if it is worth more than `above`.
+    """Return the plan without actions for a goal that is reached, or else the best action worth more than `above`.
 
     The options are tried from the best on, so conditions are asked for only while they could decide for a better one.
     """
@@ -82,27 +82,27 @@ def best_now(session: Session, goals: Iterable[Goal], above: float = -math.inf) 
 
 
 def reached_now(session: Session, goals: Iterable[Goal]) -> Inquiry[Plan | None]:
-    """The plan without actions for the goal of highest value among those that are reached."""
-    for goal in sorted(real(goals), key=lambda goal: -rounded(session.worth(goal))):
+    """Return the plan without actions for the goal of highest value among those that are reached."""
+    for goal in sorted(real(goals), key=lambda goal: -round_amount(session.worth(goal))):
         if (yield from session.holds(goal.conditions)):
-            return session.priced(goal, ())
+            return session.build_plan(goal, ())
     return None
 
 
 def _options(session: Session, goals: tuple[Goal, ...]) -> list[Plan]:
-    """The plans of one action that may work, the best first."""
+    """Return the plans of one action that may work, the best first."""
     actions = [action for action in _specific_first(session.index.actions) if session.may_hold(action.pre)]
     options = [
-        session.priced(goal, (action,))
+        session.build_plan(goal, (action,))
         for action in actions
         for goal in goals
         if (conditions := _conditions_of(action, goal)) is not None and session.may_hold(conditions)
     ]
-    return sorted(options, key=lambda option: -rounded(option.net_value))
+    return sorted(options, key=lambda option: -round_amount(option.net_value))
 
 
 def _conditions_of(action: Action, goal: Goal) -> Mapping[str, bool] | None:
-    """What must hold for the action to run and to reach the goal; None if it cannot reach it."""
+    """Return the conditions under which the action can run and reach the goal; None if it cannot reach the goal."""
     if goal == NIRVANA:
         return action.pre
     effects, conditions = action.effects, dict(action.pre)
@@ -117,4 +117,4 @@ def _specific_first(actions: Iterable[Action]) -> list[Action]:
 
 
 def _before_others(plan: Plan, order: dict[int, int]) -> tuple[bool, float, int]:
-    return bool(plan.actions), -rounded(plan.net_value), order[id(plan.actions[0])] if plan.actions else 0
+    return bool(plan.actions), -round_amount(plan.net_value), order[id(plan.actions[0])] if plan.actions else 0

@@ -23,7 +23,7 @@ Reason: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What came of one action.
+    """Reason why an action is not part of the best plan.
 
     Attributes:
         action: the action asked about
@@ -52,7 +52,7 @@ class Verdict:
             case "in the plan":
                 return "is in the plan"
             case "cannot run":
-                return f"cannot run, as it needs {quoted(self.lacking)}"
+                return f"cannot run, as it needs {join_quoted(self.lacking)}"
             case "does not help":
                 return "does not help: no plan that runs it reaches the goal"
             case "not enough":
@@ -67,7 +67,7 @@ class Verdict:
                 return "would do as well, but fewer steps, more specific actions and those declared first are preferred"
 
 
-def quoted(names: Iterable[str]) -> str:
-    """The names in quotes, as people list them."""
+def join_quoted(names: Iterable[str]) -> str:
+    """Write names in quotes as a list in a sentence."""
     quoted = [repr(name) for name in names]
     return " and ".join(filter(None, [", ".join(quoted[:-1]), quoted[-1]]))

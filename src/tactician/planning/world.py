@@ -1,4 +1,4 @@
-"""What is known about the world: named conditions that are true, false or unknown."""
+"""Known state of the world: named conditions that are true, false or unknown."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class WorldState(Mapping[str, ConditionValue]):
         return name in self._conditions
 
     def items(self) -> ItemsView[str, ConditionValue]:
-        """The names with their values."""
+        """Return the names with their values."""
         return self._conditions.items()
 
     def __eq__(self, other: object) -> bool:
@@ -92,14 +92,14 @@ class WorldState(Mapping[str, ConditionValue]):
         return f"WorldState({self._conditions!r})"
 
     def satisfies(self, conditions: Mapping[str, bool]) -> bool:
-        """Whether every one of these conditions has the value asked for."""
+        """Return True if every one of these conditions has the value asked for."""
         own = self._conditions
         return all(own.get(name) == value for name, value in conditions.items())
 
     def with_(self, conditions: Mapping[str, ConditionValue] | None = None, /, **named: ConditionValue) -> WorldState:
-        """A copy in which these conditions have these values."""
+        """Return a copy in which these conditions have these values."""
         return WorldState({**self._conditions, **(conditions or {}), **named})
 
     def apply(self, action: HasEffects) -> WorldState:
-        """The world after the action has had all its effects."""
+        """Return the world after the action has had all its effects."""
         return self.with_(action.effects)

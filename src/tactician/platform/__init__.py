@@ -1,4 +1,4 @@
-"""What is registered, how it is configured, how a result type finds its agent, and what can be seen of runs."""
+"""Registered agents, their configuration, the choice of an agent by its result type, and views of runs."""
 
 from tactician.errors import Ranked
 from tactician.platform.autonomy import Autonomy

@@ -11,9 +11,9 @@ from tactician.amounts import need_amount
 from tactician.config import load_settings
 from tactician.errors import ConfigurationError, NoAgentFitsError, Ranked
 from tactician.llm import LanguageModel, LlmOptions
-from tactician.platform.assembling import assemble_for, combine_all
+from tactician.platform.composed_agents import assemble_for, combine_all
 from tactician.platform.platform import Platform
-from tactician.platform.ranking import ranked
+from tactician.platform.ranking import rank_candidates
 from tactician.process import ProcessOptions, ProcessStatus
 from tactician.runs import Input, RunContext, Runnable, RunResult, RunStatus, run_blocking
 
@@ -22,7 +22,7 @@ DEFAULT_RETRIES = 2
 
 
 class Autonomy:
-    """Finds out what a request is for, and does it.
+    """Choice of the agent or the goal that a request is for, and its run.
 
     In `"closed"` mode a model chooses among the registered agents, and the best one runs as it is. In `"open"` mode it
     chooses among the goals of all planned agents, and what is done is planned from the actions of all of them. Nothing
@@ -61,15 +61,15 @@ class Autonomy:
     async def run(
         self, request: Input, *, mode: Mode = "closed", options: ProcessOptions | None = None
     ) -> RunResult[object]:
-        """Does what is asked. `delegation_path` of the result says who did it.
+        """Choose an agent or a goal for the request, and run it. `delegation_path` of the result names the agents.
 
-        Where it has to wait, its status is `WAITING`: a process goes on with `platform.respond`, another run with
-        `platform.resume_run`.
+        If the run has to wait, its status is `WAITING`: continue a process with `platform.respond`, and another run
+        with `platform.resume_run`.
 
         Args:
-            request: what is wanted.
-            mode: whether one agent does it, or whatever actions lead to the goal.
-            options: of the process, when it is one.
+            request: the request of the user.
+            mode: `"closed"` to choose one agent, `"open"` to choose a goal and use the actions of all agents.
+            options: options of the process, if one is started.
 
         Raises:
             ConfigurationError: when there is no such mode.
@@ -91,7 +91,7 @@ class Autonomy:
     def run_sync(
         self, request: Input, *, mode: Mode = "closed", options: ProcessOptions | None = None
     ) -> RunResult[object]:
-        """`run`, for programs without an event loop.
+        """Call `run` from a program without an event loop.
 
         Raises:
             RuntimeError: when called inside a running event loop; use `await ... .run(...)` there.
@@ -99,7 +99,7 @@ class Autonomy:
         return run_blocking(self.run(request, mode=mode, options=options))
 
     async def rank(self, request: Input, *, mode: Mode = "closed") -> tuple[Ranked, ...]:
-        """How well each agent, or each goal in `"open"` mode, fits a request; the best first. Nothing is done.
+        """Rank the agents, or in `"open"` mode the goals, by how well they fit a request, the best first.
 
         Raises:
             NoAgentFitsError: when there is none.
@@ -122,7 +122,7 @@ class Autonomy:
         if not candidates:
             what = "agent" if mode == "closed" else "planned agent with a goal"
             raise NoAgentFitsError(f"No {what} is registered on the platform: call platform.register(...) first.", ())
-        return await ranked(request, candidates, self._model, self._retries, context)
+        return await rank_candidates(request, candidates, self._model, self._retries, context)
 
     def _agents(self) -> Mapping[str, str]:
         return {name: agent.description for name, agent in self._platform.agents.items()}

@@ -48,22 +48,22 @@ class RunControl:
     _forker: Forker
 
     async def processes(self) -> list[AgentProcess]:
-        """The processes that run here or wait, and the last 1000 of those that have ended or are stuck; oldest first.
+        """Return the processes that run here or wait, and the last 1000 that have ended or are stuck, oldest first.
 
-        With a store, those that wait are among the last 1000 too (see `waiting`), and one that has gone on elsewhere is
-        given as it is kept there. Others are in the list as long as the program holds them.
+        With a store, those that wait are among the last 1000 too (see `waiting`), and one that was continued elsewhere
+        is returned as it is stored. Others are in the list as long as the program holds them.
 
         Raises:
-            StoredStateError: when what is kept cannot be read.
+            StoredStateError: when a stored process cannot be read.
         """
         return await self._runner.all()
 
     async def process(self, process_id: str) -> AgentProcess:
-        """A process of those that `processes` lists, or one that is kept in the store.
+        """Return a process that `processes` lists, or one that is stored.
 
         Raises:
             RunNotFoundError: when there is none with the id.
-            StoredStateError: when what is kept cannot be read.
+            StoredStateError: when a stored process cannot be read.
         """
         return await self._runner.process(process_id)
 
@@ -123,7 +123,7 @@ class RunControl:
         return await self._runner.respond(run_id, {request_id: response})
 
     def respond_sync(self, run_id: str, request_id: str, response: Response) -> AgentProcess | RunResult[object]:
-        """`respond`, for programs without an event loop."""
+        """Call `respond` from a program without an event loop."""
         return run_blocking(self.respond(run_id, request_id, response))
 
     async def resume(
@@ -144,7 +144,7 @@ class RunControl:
     def resume_sync(
         self, run_id: str, *objects: object, named: Named | None = None
     ) -> AgentProcess | RunResult[object]:
-        """`resume`, for programs without an event loop."""
+        """Call `resume` from a program without an event loop."""
         return run_blocking(self.resume(run_id, *objects, named=named))
 
     async def fork(
@@ -207,7 +207,7 @@ class RunControl:
 
         Raises:
             AgentNotFoundError: when what ran, or what it is made of, is not registered here.
-            StoredStateError: when what is kept cannot be read.
+            StoredStateError: when a stored process cannot be read.
             LeaseLostError: when another worker has claimed it.
         """
         return await self._runner.continue_claimed(record, lease, seconds)
@@ -223,7 +223,7 @@ class RunControl:
 
         Raises:
             AgentNotFoundError: when what ran, or what it is made of, is not registered here.
-            StoredStateError: when what is kept cannot be read.
+            StoredStateError: when a stored process cannot be read.
             LeaseLostError: when another worker has claimed it.
         """
         return await self._runner.step_claimed(record, lease, seconds)

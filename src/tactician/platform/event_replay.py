@@ -1,4 +1,4 @@
-"""What a log of events says of the runs in it."""
+"""Views of runs, rebuilt from a log of their events."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def replay_events(events: Iterable[Event]) -> list[RunTree]:
 
 
 class _Run:
-    """What the events of one run have told so far."""
+    """State of one run according to its events so far."""
 
     def __init__(self, first: Event) -> None:
         self.id, self.parent_id = first.run_id, first.parent_id or ""

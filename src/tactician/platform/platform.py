@@ -99,8 +99,10 @@ class Platform(RunControl):
 
     @staticmethod
     def default() -> Platform:
-        """The platform of this process, with the models of `tactician.toml` and the environment. What is run without
-        a platform has its tool groups."""
+        """Return the platform of this process, with the models of `tactician.toml` and the environment.
+
+        Runs without a platform of their own have its tool groups.
+        """
         return _default()
 
     async def __aenter__(self) -> Self:
@@ -123,12 +125,12 @@ class Platform(RunControl):
 
     @property
     def agents(self) -> Mapping[str, Runnable]:
-        """What is registered, by name; several of the same name by id."""
+        """Registered agents by name; several of the same name by id."""
         return self._registry.agents
 
     @property
     def agents_by_id(self) -> Mapping[str, Runnable]:
-        """What is registered, by id: its own, else its name in snake case."""
+        """Registered agents by id: their own, else the name in snake case."""
         return self._registry.by_id
 
     def find_agent(self, name: str) -> Runnable:
@@ -164,7 +166,7 @@ class Platform(RunControl):
         return self.services.find(ToolGroups)
 
     def goal_tools(self, remote: bool | None = None) -> tuple[Tool, ...]:
-        """The exported goals of the registered planned agents as tools, one for each type that they can start from.
+        """Return the exported goals of the registered planned agents as tools, one for each type of start object.
 
         Args:
             remote: only those exported to other programs, or, when `False`, to other agents; both, when `None`.
@@ -186,7 +188,7 @@ class Platform(RunControl):
         return self._registry.assemble_everything()
 
     def context(self) -> RunContext:
-        """A context for a run on this platform: `await agent.run(..., context=platform.context())`."""
+        """Create a context for a run on this platform: `await agent.run(..., context=platform.context())`."""
         return RunContext.outermost(self.services)
 
     def register(self, *agents: object, replace: bool = False) -> Platform:
@@ -228,7 +230,7 @@ class Platform(RunControl):
     async def start(
         self, agent: object, *objects: object, named: Named | None = None, options: ProcessOptions | None = None
     ) -> AgentProcess:
-        """Runs a process of a planned agent, given itself or by its registered name, as far as it can go.
+        """Run a process of a planned agent, or of the one registered by a name, as far as it can go.
 
         The objects go onto the blackboard first; text becomes a `UserInput`, and so do messages, unless the agent takes
         messages: then text becomes one, if it takes no `UserInput`. Those in `named` go there as they are, under their
@@ -240,7 +242,7 @@ class Platform(RunControl):
             ConfigurationError: when a tool group is missing that an action uses; or when the platform has a store, and
                 the options cannot be kept there. For an object that cannot, this is a `StoredStateError`.
         """
-        return await self._runner.start(self._registry.met(agent), with_named(objects, named), options)
+        return await self._runner.start(self._registry.admit(agent), with_named(objects, named), options)
 
     @overload
     def start_sync(
@@ -253,7 +255,7 @@ class Platform(RunControl):
     def start_sync(
         self, agent: object, *objects: object, named: Named | None = None, options: ProcessOptions | None = None
     ) -> AgentProcess:
-        """`start`, for programs without an event loop; so are the other methods that end in `_sync`.
+        """Call `start` from a program without an event loop, as the other methods that end in `_sync` do.
 
         Raises:
             RuntimeError: when called inside a running event loop; use `await ... .start(...)` there.
@@ -263,7 +265,7 @@ class Platform(RunControl):
     async def spawn(
         self, agent: object, *objects: object, named: Named | None = None, options: ProcessOptions | None = None
     ) -> AgentProcess:
-        """`start`, but returns at once, and the process runs on beside.
+        """Start a process as `start` does, but return at once, while the process runs in the background.
 
         Raises:
             AgentNotFoundError: when no planned agent has the name.
@@ -271,7 +273,7 @@ class Platform(RunControl):
             ConfigurationError: when a tool group is missing that an action uses; or when the platform has a store, and
                 the options cannot be kept there.
         """
-        return await self._runner.spawn(self._registry.met(agent), with_named(objects, named), options)
+        return await self._runner.spawn(self._registry.admit(agent), with_named(objects, named), options)
 
     async def enqueue(self, agent: object, *objects: object, **settings: Unpack[EnqueueOptions]) -> str:
         """Put a run of any registered Runnable into the store for a worker to start, and return its id.
@@ -304,7 +306,7 @@ class Platform(RunControl):
                 types gives another one.
         """
         objects = with_named(objects, named)
-        agents, context = self._registry.yielding(wanted), self.context()
+        agents, context = self._registry.find_producers(wanted), self.context()
         together = self._registry.assemble_towards(wanted)
         is_only = len(agents) + len(together) == 1
         chosen = None if is_only else await find_able((*agents, *together), objects, options, context)
@@ -319,7 +321,7 @@ class Platform(RunControl):
     def invoke_sync(
         self, wanted: type[T], *objects: object, named: Named | None = None, options: ProcessOptions | None = None
     ) -> T:
-        """`invoke`, for programs without an event loop."""
+        """Call `invoke` from a program without an event loop."""
         return run_blocking(self.invoke(wanted, *objects, named=named, options=options))
 
 

@@ -25,11 +25,11 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 def goal_tools(
     agents: Mapping[str, Runnable], home: Callable[[], RunContext], *, remote: bool | None
 ) -> tuple[Tool, ...]:
-    """A tool for each exported goal, and each type of object that it can be reached from.
+    """Create a tool for each exported goal, and each type of object that it can be reached from.
 
     Args:
-        agents: whose goals.
-        home: gives the context with their models and tool groups.
+        agents: agents that have the goals.
+        home: function that returns the context with their models and tool groups.
         remote: only goals that are exported to other programs, or, when `False`, to other agents; both, when `None`.
 
     Raises:
@@ -44,7 +44,7 @@ def goal_tools(
 
 
 def local_goals(tools: Callable[[], tuple[Tool, ...]]) -> ToolGroup:
-    """The tool group of the goals that are exported to the other agents of a platform."""
+    """Create the tool group of the goals that are exported to the other agents of a platform."""
     return ToolGroup(GOALS, tools, description="What the planned agents of this platform can do")
 
 
@@ -74,11 +74,11 @@ class GoalTool(Tool):
         return self._spec
 
     async def call(self, arguments: str, context: RunContext) -> str:
-        """Runs a process towards the goal, as a child of the run that calls it; what the goal gives, as JSON.
+        """Run a process towards the goal, as a child of the run that calls it, and return its result as JSON.
 
         Raises:
-            InvalidArgumentsError: when they are no object to start from.
-            ToolError: when the goal is not reached, with the reason; or when the process waits for somebody, and
+            InvalidArgumentsError: when they are not an object to start from.
+            ToolError: when the goal is not reached, with the reason; or when the process waits for an answer, and
                 there is no run around it that can wait.
         """
         start = self._start.read(arguments)
@@ -127,7 +127,7 @@ def _is_wanted(export: Export, remote: bool | None) -> bool:
 
 
 def _names(offers: Sequence[_Offer]) -> Iterator[str]:
-    """What the tools are called: with the names of the agents before them where two agents have the same."""
+    """Yield the names of the tools, prefixed with the name of the agent where two agents have the same."""
     names = [offer.name for offer in offers]
     times = Counter(names)
     for offer, name in zip(offers, names, strict=True):

@@ -1,4 +1,4 @@
-"""How well each of several things fits a request, in a model's judgement."""
+"""Ranking of candidates by how well they fit a request, in a model's judgement."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ _PROMPT = """How well does each of these fit the request?
 Give each a confidence from 0 (does not fit at all) to 1 (is exactly what is asked for), and say why in a few words."""
 
 
-async def ranked(
+async def rank_candidates(
     request: Input,
     candidates: Mapping[str, str],
     model: str | LlmOptions | LanguageModel | None,
     retries: int,
     context: RunContext,
 ) -> tuple[Ranked, ...]:
-    """All candidates, given with their descriptions, best first; of equals, the one that was given first.
+    """Rank all candidates, which are described by their values, the best first; equal ones stay in their order.
 
-    The model is asked once, and again with the reason when it names something else, or something twice. What it leaves
-    out does not fit.
+    The model is asked once, and again with the reason if it names something else, or something twice. Candidates that
+    it leaves out have a confidence of 0.
 
     Raises:
-        OutputError: when its ranking is not valid after all retries.
-        ModelError: when it cannot be called.
+        OutputError: when the ranking is not valid after all retries.
+        ModelError: when the model cannot be called.
     """
     listed = "\n".join(f"- {name}: {description}" for name, description in candidates.items())
     wanted = _ranking_of(tuple(candidates))
@@ -52,7 +52,7 @@ async def ranked(
 
 @lru_cache(maxsize=32)
 def _ranking_of(names: tuple[str, ...]) -> type[RootModel[list[Ranked]]]:
-    """The type of a ranking of these names."""
+    """Create the type of a ranking of these names."""
     # Names that are known at runtime only make a type for pydantic, and none for mypy.
     known = cast("type[str]", getitem(Literal, names))
     entry = create_model(

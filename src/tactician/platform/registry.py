@@ -1,4 +1,4 @@
-"""What is registered on a platform, by name, and what can be put together of it."""
+"""Registry of the agents of a platform, by name, and of the agents that can be composed of them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,14 @@ from tactician.agents import (
 )
 from tactician.documents import did_you_mean
 from tactician.errors import AgentNotFoundError, DeclarationError
-from tactician.platform.assembling import assemble, assemble_everything, assemble_towards, is_assembled, list_assembled
-from tactician.platform.leading import is_led, led_again, led_names
+from tactician.platform.composed_agents import (
+    assemble,
+    assemble_everything,
+    assemble_towards,
+    is_assembled,
+    list_assembled,
+)
+from tactician.platform.supervised_agents import is_supervised_agent, list_supervised_agents, rebuild_supervised_agent
 from tactician.process import PlannedAgentSpec
 from tactician.runs import Runnable, RunRecord
 from tactician.tools import snake_case
@@ -40,12 +46,12 @@ class Registry:
 
     @property
     def agents(self) -> Mapping[str, Runnable]:
-        """What is registered, by name; several of the same name by id."""
+        """Registered agents by name; several of the same name by id."""
         return self._agents
 
     @property
     def by_id(self) -> Mapping[str, Runnable]:
-        """What is registered, by id."""
+        """Registered agents by id."""
         return self._ids
 
     def register(self, agents: Sequence[object], *, replace: bool = False) -> None:
@@ -90,7 +96,7 @@ class Registry:
         self._assembled = {}
         self._run_names = None
 
-    def found(self, name: str) -> Runnable:
+    def get_agent(self, name: str) -> Runnable:
         """Return the agent of a name or id: registered, assembled of those that are, or internal.
 
         Raises:
@@ -118,10 +124,10 @@ class Registry:
             AgentNotFoundError: when none has the name.
             DeclarationError: when it is not declared correctly.
         """
-        return _as_runnable(self.found(agent) if isinstance(agent, str) else agent)
+        return _as_runnable(self.get_agent(agent) if isinstance(agent, str) else agent)
 
-    def planned(self, agent: object) -> PlannedAgentSpec:
-        """The spec of a planned agent, or of another Runnable that says what it gives; given itself or by its name.
+    def get_spec(self, agent: object) -> PlannedAgentSpec:
+        """Return the spec of a planned agent, or of another Runnable that declares its output, or of the one so named.
 
         Raises:
             AgentNotFoundError: when none has the name.
@@ -136,37 +142,38 @@ class Registry:
             )
         return spec
 
-    def met(self, agent: object) -> PlannedAgentSpec:
-        """`planned`, of one that is about to have a process: though it is not registered, that can go on here."""
-        spec = self.planned(agent)
-        if spec.name not in self._agents and not (is_led(spec.name) or is_assembled(spec.name)):
+    def admit(self, agent: object) -> PlannedAgentSpec:
+        """Return the spec of an agent that is about to run, and remember it, so that its processes can be continued."""
+        spec = self.get_spec(agent)
+        if spec.name not in self._agents and not (is_supervised_agent(spec.name) or is_assembled(spec.name)):
             self._met[spec.name] = spec
             self._run_names = None
         return spec
 
     def of_record(self, record: RunRecord) -> PlannedAgentSpec:
-        """The agent of a process that is kept.
+        """Return the agent of a stored process.
 
         Raises:
-            AgentNotFoundError: when it is not registered here, or what it is made of is not.
-            StoredStateError: when what is kept cannot be read.
+            AgentNotFoundError: when it, or a part of it, is not registered here.
+            StoredStateError: when the stored process cannot be read.
         """
-        if record.name not in self._agents and is_led(record.name):
-            return led_again(record, self._agents)
+        if record.name not in self._agents and is_supervised_agent(record.name):
+            return rebuild_supervised_agent(record, self._agents)
         if record.name not in self._agents and record.name in self._met:
             return self._met[record.name].refresh()
-        return self.planned(record.name)
+        return self.get_spec(record.name)
 
-    def yielding(self, wanted: type) -> list[PlannedAgentSpec]:
-        """The registered agents with those of their goals that give an object of the type: planned ones first, as
-        others do not say what they need.
+    def find_producers(self, wanted: type) -> list[PlannedAgentSpec]:
+        """Return the registered agents with those of their goals that give an object of the type.
+
+        Planned ones come first, as others do not declare what they need.
 
         Raises:
             AgentNotFoundError: when there is none.
         """
         specs = self._specs()
-        if yielding := [aimed for spec in specs if (aimed := spec.towards(wanted)) is not None]:
-            return yielding
+        if producers := [aimed for spec in specs if (aimed := spec.towards(wanted)) is not None]:
+            return producers
         kinds = {kind.__name__ for spec in specs for goal in spec.goals for kind in goal.output_types}
         known = ", ".join(sorted(kinds)) or "nothing"
         raise AgentNotFoundError(
@@ -196,12 +203,12 @@ class Registry:
         """The names of all runs that can be continued here: of what is registered, and what can be made of it."""
         if self._run_names is None:
             named = dict.fromkeys((*self._met, *self._agents, *(spec.name for spec in self._specs())))
-            led = led_names(find_planned_specs(self._agents.values()))
-            self._run_names = (*named, *list_assembled(self._agents), *led, *self._internal)
+            supervised = list_supervised_agents(find_planned_specs(self._agents.values()))
+            self._run_names = (*named, *list_assembled(self._agents), *supervised, *self._internal)
         return self._run_names
 
     def _specs(self) -> list[PlannedAgentSpec]:
-        """The specs of the planned agents, and then those of the others that say what they give."""
+        """Return the specs of the planned agents, and then those of the others that declare their output."""
         asked = [(one, planned_spec(one)) for one in self._agents.values()]
         others = (find_process_spec(one) for one, spec in asked if spec is None)
         return [*(spec for _, spec in asked if spec is not None), *filter(None, others)]

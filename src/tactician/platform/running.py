@@ -131,7 +131,7 @@ class Runner:
         around = self._context() if deadline is None else self._context().with_deadline(deadline.timestamp())
         context, is_process = around.child(runnable.name), planned_spec(runnable) is not None
         if is_process:
-            spec, board = self._registry.met(agent), await self.create_board(self._registry.met(agent), options)
+            spec, board = self._registry.admit(agent), await self.create_board(self._registry.admit(agent), options)
             check_options(options)
             AgentProcess.create(spec, objects, context, options, None, board)
         record = replace(
@@ -241,7 +241,7 @@ class Runner:
         Raises:
             AgentNotFoundError: when it is not registered here, or cannot continue a run.
         """
-        found = self._registry.found(record.name)
+        found = self._registry.get_agent(record.name)
         if not isinstance(found, BaseRunnable):
             raise AgentNotFoundError(f"{record.name!r} ({type(found).__name__}) cannot continue a run.")
         return found

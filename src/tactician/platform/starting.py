@@ -1,4 +1,4 @@
-"""What a goal can be reached from, and how that is written as arguments."""
+"""Types of objects from which a goal can be reached, and their schemas as arguments."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ class Start:
         self.schema: JsonSchema = {**schema, "properties": properties or {}}
 
     def read(self, arguments: str) -> object:
-        """The object.
+        """Parse the arguments, and return the object.
 
         Raises:
-            InvalidArgumentsError: when it is not valid.
+            InvalidArgumentsError: when they are not valid.
         """
         try:
             given = self._adapter.validate_json(arguments or "{}")
@@ -48,7 +48,7 @@ class Start:
 
 
 def types_leading_to(goal: GoalSpec, agent: PlannedAgentSpec) -> Iterator[type]:
-    """The types that no action gives, and of which one object may be enough to reach the goal.
+    """Yield the types that no action gives, and of which one object may be enough to reach the goal.
 
     Conditions that no action brings about are taken to be fulfilled.
     """
@@ -77,7 +77,7 @@ def _needed(conditions: Mapping[str, bool], known: set[str]) -> set[str]:
 
 
 def _rooted(schema: dict[str, object]) -> dict[str, object]:
-    """The schema with its root in its place: that of a type that contains itself is a reference."""
+    """Return the schema with its root inlined: the root of a type that contains itself is a reference."""
     reference, definitions = schema.get("$ref"), schema.get("$defs")
     if not isinstance(reference, str) or not isinstance(definitions, dict):
         return {name: value for name, value in schema.items() if name != "title"}

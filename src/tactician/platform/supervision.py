@@ -10,8 +10,8 @@ from typing_extensions import TypeVar
 from tactician.agents import DEFAULT_SUPERVISOR_ROUNDS, PlannedAgent, raise_unless_completed
 from tactician.errors import ConfigurationError
 from tactician.llm import LanguageModel, LlmOptions
-from tactician.platform.leading import led
 from tactician.platform.platform import Platform
+from tactician.platform.supervised_agents import build_supervised_agent
 from tactician.process import AgentProcess, Named, ProcessFailedError, ProcessOptions
 from tactician.runs import run_blocking
 
@@ -21,15 +21,15 @@ W = TypeVar("W")
 
 @dataclass(frozen=True, slots=True)
 class SupervisorInvocation(Generic[T]):
-    """How a model is to lead actions: `SupervisorInvocation(platform).returning(Meal).within(Stages())`.
+    """Request to a model to supervise actions: `SupervisorInvocation(platform).returning(Meal).within(Stages())`.
 
     Every method but `run`, `run_sync` and `start` returns a changed copy.
 
     Args:
-        platform: with whose models.
-        model: who leads; the default model of the platform, when `None`.
-        max_rounds: how often the model may call tools.
-        options: of the process.
+        platform: platform that has the models.
+        model: the supervising model; the default model of the platform, when `None`.
+        max_rounds: maximum number of rounds in which the model calls tools.
+        options: options of the process.
         wanted: see `returning`.
         scope: see `within`.
     """
@@ -42,19 +42,19 @@ class SupervisorInvocation(Generic[T]):
     scope: tuple[object, ...] = ()
 
     def returning(self, wanted: type[W]) -> SupervisorInvocation[W]:
-        """The type of the object that is the goal."""
+        """Set the type of the object that is the goal."""
         return cast("SupervisorInvocation[W]", replace(self, wanted=wanted))  # type: ignore[arg-type]
 
     def within(self, *instances: object) -> SupervisorInvocation[T]:
-        """More components and planned agents, whose actions may be used."""
+        """Add components and planned agents, whose actions may be used."""
         return replace(self, scope=(*self.scope, *instances))
 
     async def run(self, *objects: object, named: Named | None = None) -> T:
-        """The object that was wanted, from these; text becomes a `UserInput`.
+        """Run a process that starts from these objects, and return its result; text becomes a `UserInput`.
 
         Raises:
-            ConfigurationError: when it is not said what is wanted, or within what.
-            AgentNotFoundError: when no action gives what is wanted.
+            ConfigurationError: when `returning` or `within` was not called.
+            AgentNotFoundError: when no action gives an object of the type.
             DeclarationError: when a component is not declared correctly.
             ProcessFailedError: when the goal is not reached.
         """
@@ -66,7 +66,7 @@ class SupervisorInvocation(Generic[T]):
         raise ProcessFailedError(f"{within} gave a {given} and not what was wanted", process)
 
     def run_sync(self, *objects: object, named: Named | None = None) -> T:
-        """`run`, for programs without an event loop.
+        """Call `run` from a program without an event loop.
 
         Raises:
             RuntimeError: when called inside a running event loop; use `await ... .run(...)` there.
@@ -74,14 +74,14 @@ class SupervisorInvocation(Generic[T]):
         return run_blocking(self.run(*objects, named=named))
 
     async def start(self, *objects: object, named: Named | None = None) -> AgentProcess:
-        """The process, run as far as it can go. Look at its status: it may wait for somebody, or have failed.
+        """Run a process as far as it can go, and return it. Check its status: it may wait for an answer or have failed.
 
-        With a store, it goes on wherever the same components and planned agents are registered.
+        With a store, the process can be continued wherever the same components and planned agents are registered.
 
         Raises:
-            ConfigurationError: when it is not said what is wanted, or within what; or the platform has a store, and the
-                model has no name.
-            AgentNotFoundError: when no action gives what is wanted.
+            ConfigurationError: when `returning` or `within` was not called; or the platform has a store, and the model
+                is an object and not a name.
+            AgentNotFoundError: when no action gives an object of the type.
             DeclarationError: when a component is not declared correctly.
         """
         if self.wanted is None or not self.scope:
@@ -91,5 +91,5 @@ class SupervisorInvocation(Generic[T]):
                 "A process that is kept in a store goes on elsewhere too, and a model object is not there: give the "
                 'name of the model, as in SupervisorInvocation(platform, model="gpt-5.4").'
             )
-        agent = PlannedAgent.of(led(self.scope, self.wanted, self.model, self.max_rounds))
+        agent = PlannedAgent.of(build_supervised_agent(self.scope, self.wanted, self.model, self.max_rounds))
         return await self.platform.start(agent, *objects, named=named, options=self.options)

@@ -25,6 +25,7 @@ from tactician.process.performing import Outcome, create_operation, iterate_erro
 from tactician.process.spec import ActionSpec, PlannedAgentSpec
 from tactician.process.state import ActionRun, ProcessState, ProcessStatus
 from tactician.runs import BudgetError, BudgetMeter, OutputError, RunContext, RunSuspended, Suspended
+from tactician.text import describe_error
 
 
 @dataclass(slots=True)
@@ -175,7 +176,7 @@ class Actor:
             self._state.end(ProcessStatus.TERMINATED, limit)
             return
         notes = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
-        self._state.end(ProcessStatus.FAILED, f"{action.name} raised {type(error).__name__}: {error}{notes}")
+        self._state.end(ProcessStatus.FAILED, f"{action.name} raised {describe_error(error)}{notes}")
 
     def _find_limit(self, error: Exception) -> str | None:
         """Return the limit that an action has met; also one of this process that has ended a process inside."""

@@ -21,6 +21,7 @@ from tactician.process.spec import ActionSpec
 from tactician.process.state import ActionRun, WaitingAction
 from tactician.runs import BudgetError, OutputError, RunContext, RunKilledError, Suspended, find_suspension
 from tactician.stores import escape_invalid
+from tactician.text import describe_error
 
 _FOR_PEOPLE: Final = ("asked", "sent")
 """Beginnings of the keys of checkpoints that have the answers of people, and the messages to them."""
@@ -53,7 +54,7 @@ class Outcome:
     def to_run(self, outputs: tuple[str, ...], error: Exception | None) -> ActionRun:
         """Return the entry of the history, with the names of its results, and the error in the end."""
         error = error or self.replan
-        text = None if error is None else escape_invalid(f"{type(error).__name__}: {error}".removesuffix(": "))
+        text = None if error is None else escape_invalid(describe_error(error))
         tally, children = self.operation.run.tally, self.operation.children
         return ActionRun(self.action.name, self.started_at, self.seconds, tally, outputs, text, self.attempts, children)
 
@@ -130,7 +131,7 @@ def to_failure(error: BaseException) -> Exception:
         return error
     if isinstance(error, CancelledError | KeyboardInterrupt | GeneratorExit):
         raise error
-    failure = PermanentError(f"{type(error).__name__}: {error}")
+    failure = PermanentError(describe_error(error))
     failure.__cause__ = error
     return failure
 

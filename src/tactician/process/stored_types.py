@@ -13,6 +13,7 @@ from pydantic import JsonValue
 from typing_extensions import TypedDict
 
 from tactician.errors import DeclarationError, StoredStateError
+from tactician.text import describe_error
 
 
 def type_name(kind: type) -> str:
@@ -201,7 +202,7 @@ def _apply_upgrade(step: Upgrade, value: Saved, number: int, what: str) -> Saved
     try:
         return step(value)
     except Exception as error:  # the code of users, and what they did not expect
-        reason = f"{type(error).__name__}: {error}"
+        reason = describe_error(error)
         raise StoredStateError(f"{what} could not be upgraded from version {number}: {reason}") from error
 
 

@@ -1,4 +1,4 @@
-"""What is common to everything that runs: the contract, its context, its result, its budget, and the durable run."""
+"""Parts that all runs share: the contract, the context, the result, the budget, and the durable run."""
 
 from tactician.runs.answers import StoredAnswer, check_response, restore_response, save_response
 from tactician.runs.budget import Budget, BudgetMeter, Spent, restore_budget, save_budget

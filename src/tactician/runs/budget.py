@@ -1,4 +1,4 @@
-"""How much a run may use, and what it has used of that."""
+"""Budget of a run, and its usage so far."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ class Budget:
             if (value := getattr(self, limit.name)) is not None:
                 need_amount(f"Budget.{limit.name}", value, whole=limit.name in _COUNTED)
 
-    def exceeded(self, tally: UsageTally, *, turns: int = 0, seconds: float = 0.0, actions: int = 0) -> str | None:
-        """Which limit is reached, in words; `None` when there is room."""
+    def find_limit(self, tally: UsageTally, *, turns: int = 0, seconds: float = 0.0, actions: int = 0) -> str | None:
+        """Return a description of the limit that is reached; `None` when there is room."""
         if self.actions is not None and actions >= self.actions:
             return f"the budget of {self.actions} actions is used up"
         if self.turns is not None and turns >= self.turns:
@@ -81,10 +81,10 @@ NOTHING_SPENT: Final = Spent(usage=[], turns=0, seconds=0.0, actions=0)
 
 
 class BudgetMeter:
-    """What a run with a budget has used. The runs inside it share it, and each may have a tighter one of its own.
+    """Usage of a run with a budget. The runs inside it share the budget, and each may have a tighter one of its own.
 
     Args:
-        tally: what the run uses; its runs inside add to it.
+        tally: tokens that the run uses; its runs inside add to them.
         outer: the meter of the run around it.
     """
 
@@ -108,12 +108,12 @@ class BudgetMeter:
 
     @property
     def seconds(self) -> float:
-        """How long it has run."""
+        """Seconds since the run began."""
         return self._clock.monotonic() - self._began
 
     @property
     def actions_left(self) -> int | None:
-        """How many more actions a process may run, here and further out; `None` when there is no limit."""
+        """Number of actions that a process may still run, here and further out; `None` when there is no limit."""
         own = None if self.budget.actions is None else max(0, self.budget.actions - self._begun)
         outer = None if self._outer is None else self._outer.actions_left
         return outer if own is None else own if outer is None else min(own, outer)
@@ -124,7 +124,7 @@ class BudgetMeter:
 
     @property
     def spent(self) -> Spent:
-        """What was used so far."""
+        """Usage so far."""
         usage = list(self.tally.by_model.values())
         return Spent(usage=usage, turns=self.turns, seconds=self.seconds, actions=self.actions)
 
@@ -138,31 +138,31 @@ class BudgetMeter:
         """Continue after a pause that does not count, from the seconds that were used before."""
         self._began = self._clock.monotonic() - seconds
 
-    def exceeded(self, *, acting: bool = False) -> str | None:
-        """Which limit is reached, here or further out, in words; `None` when there is room.
+    def find_limit(self, *, acting: bool = False) -> str | None:
+        """Return a description of the limit that is reached, here or further out; `None` when there is room.
 
         Args:
-            acting: whether an action is about to be run, and how many have begun counts too.
+            acting: True if an action is about to be run: then the number of actions that have begun counts too.
         """
         actions = self._begun if acting else 0
-        reason = self.budget.exceeded(self.tally, turns=self.turns, seconds=self.seconds, actions=actions)
-        return reason if reason is not None or self._outer is None else self._outer.exceeded(acting=acting)
+        reason = self.budget.find_limit(self.tally, turns=self.turns, seconds=self.seconds, actions=actions)
+        return reason if reason is not None or self._outer is None else self._outer.find_limit(acting=acting)
 
     def count_turn(self) -> None:
-        """Counts one call of a model."""
+        """Count one call of a model."""
         self.turns += 1
         if self._outer is not None:
             self._outer.count_turn()
 
     def count_action(self) -> None:
-        """Counts one action of a process that has ended."""
+        """Count one action of a process that has ended."""
         self.actions += 1
         if self._outer is not None:
             self._outer.count_action()
 
     @contextmanager
     def acting(self, actions: int) -> Iterator[None]:
-        """Counts actions of a process as long as they run: those inside them have so much less."""
+        """Count actions of a process while they run: the actions inside them have so much less."""
         self.count_running(actions)
         try:
             yield

@@ -151,12 +151,12 @@ class RunContext:
 
     @property
     def is_observed(self) -> bool:
-        """Whether anybody listens. Nobody needs to build an event otherwise."""
+        """True if there are listeners; otherwise no event needs to be built."""
         return self.services.bus.is_observed
 
     @property
     def emitter(self) -> EventEmitter:
-        """What emits events of this run where there is no context, as in a request to a model."""
+        """Emitter of events of this run for code without a context, such as a request to a model."""
         return EventEmitter(self.services.bus, self.run_id, self.path, self.services.clock, self.parent_id)
 
     def emit(self, kind: Callable[P, Event], /, *args: P.args, **fields: P.kwargs) -> None:
@@ -302,7 +302,7 @@ class RunContext:
             return None
         if (missed := self.find_missed_deadline()) is not None or self.meter is None:
             return missed
-        return self.meter.exceeded(acting=acting)
+        return self.meter.find_limit(acting=acting)
 
     def find_missed_deadline(self) -> str | None:
         """Return that the deadline of the run has passed, in words; `None` while it has not."""
@@ -356,8 +356,7 @@ class RunContext:
         return self._copy(services=services.with_bus(self.bus), own_model=None, pins=NO_OPTIONS)
 
     def with_trace(self, trace: TraceMetadata) -> RunContext:
-        """Return the same context for what belongs to this trace. What it belongs to already stays, where the trace
-        says nothing."""
+        """Return the same context with this trace; fields that the trace leaves open keep their values."""
         return self._copy(trace=trace if self.trace is None else trace.with_defaults(self.trace))
 
     def with_listeners(self, *listeners: EventListener | None, streaming: bool | None = None) -> RunContext:

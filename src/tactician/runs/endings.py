@@ -13,6 +13,7 @@ from tactician.runs.output import format_output, record_output
 from tactician.runs.result import RunResult
 from tactician.runs.status import RunStatus
 from tactician.runs.suspension import PendingRequest, Suspended, list_prompts
+from tactician.text import describe_error
 
 T = TypeVar("T")
 
@@ -53,7 +54,7 @@ async def terminate_run(run: DurableRun, context: RunContext, limit: str) -> Bud
 
 async def fail_run(run: DurableRun, error: Exception, pending: tuple[PendingRequest, ...]) -> None:
     """Save that a run has failed, or that it waits again for what it waited for before."""
-    failure = f"{type(error).__name__}: {error}"
+    failure = describe_error(error)
     if not isinstance(error, StoredStateError):  # what cannot be saved is left out
         await run.save_all("failed", detail=failure)
     if pending:

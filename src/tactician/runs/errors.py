@@ -40,7 +40,7 @@ class BudgetError(RunError):
 
 
 class HandoffError(RunError):
-    """What the agent gave to which the work was handed is not of the type that the handoff promises."""
+    """The agent that took over gave an output that is not of the type the handoff promises."""
 
 
 class RoutingError(RunError):

@@ -234,10 +234,9 @@ async def _run_in_memory(
 async def _work(
     run: DurableRun, input: Input, child: RunContext, work: Work[T], pending: tuple[PendingRequest, ...]
 ) -> RunResult[T]:
-    """Do the work of a run whose lease is held, and save how it ends.
+    """Do the work of a run whose lease is held, and save the outcome.
 
-    Args:
-        pending: what the run waits for again if the work fails.
+    If the work fails, the run waits for the `pending` requests again.
     """
     try:
         with child.enter():

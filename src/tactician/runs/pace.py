@@ -1,4 +1,4 @@
-"""How fast something may be done that others limit."""
+"""Pace of requests to a service that limits their rate."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from tactician.clock import Clock
 
 
 class Pace:
-    """Gives turns that begin no sooner than some seconds after one another, whoever takes them.
+    """Sequence of turns, shared by all callers, that begin at least some seconds after one another.
 
     Args:
-        seconds: from the beginning of one turn to that of the next.
-        clock: the time.
+        seconds: least time from the beginning of one turn to that of the next.
+        clock: clock to measure and wait by.
     """
 
     __slots__ = ("_clock", "_next", "_seconds")
@@ -21,7 +21,7 @@ class Pace:
         self._next = clock.monotonic()
 
     async def turn(self) -> None:
-        """Waits until it is the caller's turn."""
+        """Wait until it is the caller's turn."""
         now = self._clock.monotonic()
         begins = max(now, self._next)
         self._next = begins + self._seconds

@@ -10,6 +10,7 @@ from pydantic_core import PydanticSerializationError, to_json, to_jsonable_pytho
 from tactician.errors import StoredStateError
 from tactician.runs.differences import ValueDifference, locate_part
 from tactician.runs.structures import MISSING, find_structure
+from tactician.text import describe_error
 
 _MAX_TEXT: Final = 80
 _KEYS: Final = "The keys of a JSON object are text: use text as keys, or a list of pairs."
@@ -52,7 +53,7 @@ def refuse_difference(value: object, difference: ValueDifference) -> StoredState
 def describe_invalid(error: Exception) -> str:
     """Return what is invalid, and where: the innermost problem of a validation, without the input: it may be secret."""
     if not isinstance(error, ValidationError):
-        return f"{type(error).__name__}: {error}"
+        return describe_error(error)
     problems = error.errors(include_url=False, include_input=False, include_context=False)
     innermost = max(problems, key=lambda problem: len(problem["loc"]))
     return ": ".join(filter(None, (".".join(map(str, innermost["loc"])), innermost["msg"])))

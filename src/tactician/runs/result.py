@@ -1,4 +1,4 @@
-"""What a run gives."""
+"""Result of a run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic_core import to_json
 from typing_extensions import TypeVar
 
 from tactician.diagrams import render_card
-from tactician.llm import AssistantMessage, Message, ToolResult, Usage, UsageTally
+from tactician.llm import AssistantMessage, Message, Usage, UsageTally
 from tactician.runs.status import RunStatus
 from tactician.runs.suspension import PendingRequest
 
@@ -76,4 +76,4 @@ def _write(output: object) -> str:
 def _say(message: Message) -> str:
     if isinstance(message, AssistantMessage):
         return "\n".join(filter(None, (message.text, *(f"{one.name}({one.arguments})" for one in message.tool_calls))))
-    return message.content if isinstance(message, ToolResult) else message.text
+    return message.text

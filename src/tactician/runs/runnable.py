@@ -30,20 +30,20 @@ class Runnable(Protocol):
 
     @property
     def description(self) -> str:
-        """What it is for, in words that a person or a model can choose by."""
+        """Purpose of the Runnable, by which a person or a model can choose."""
         ...
 
     async def run(self, input: Input, *, context: RunContext | None = None) -> RunResult[object]:
-        """Does the work.
+        """Do the work.
 
         Raises:
-            RunError: when it fails; the error carries what was done so far.
+            RunError: when the work fails; the error carries the usage and the messages so far.
         """
         ...
 
 
 def messages_of(input: Input) -> list[Message]:
-    """The input as messages; an object that is neither text nor message becomes JSON in a user message."""
+    """Convert the input to messages; an object that is neither text nor message becomes JSON in a user message."""
     if isinstance(input, str):
         return [UserMessage(input)]
     if is_message(input):
@@ -55,7 +55,7 @@ def messages_of(input: Input) -> list[Message]:
 
 
 def is_conversation(value: Input) -> TypeGuard[Sequence[Message]]:
-    """Whether the input is a sequence of messages."""
+    """Return whether the input is a sequence of messages."""
     return isinstance(value, list | tuple) and bool(value) and all(map(is_message, value))
 
 
@@ -67,10 +67,10 @@ def is_message(value: object) -> TypeGuard[Message]:
 async def stream_events(
     run: Callable[[RunContext], Awaitable[RunResult[object]]], context: RunContext
 ) -> AsyncGenerator[Event]:
-    """The events of a run as they happen; the last is `RunCompleted`. Leaving early cancels the run.
+    """Yield the events of a run as they happen; the last is `RunCompleted`. Leaving early cancels the run.
 
     Raises:
-        RunError: what the run raises, after the events that came before it.
+        RunError: the error of the run, after the events that came before it.
     """
     events: asyncio.Queue[Event | None] = asyncio.Queue()
     heard = context.with_listeners(events.put_nowait, streaming=True)

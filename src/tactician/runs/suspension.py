@@ -72,12 +72,12 @@ class Approval:
 
 
 def approve(arguments: Mapping[str, object] | None = None) -> Approval:
-    """Lets a tool be called, with the model's arguments or these. To `confirm` it is a yes."""
+    """Approve a tool call, with the model's arguments or these. For `confirm` it means yes."""
     return Approval(True, arguments=arguments)
 
 
 def reject(reason: str = "") -> Approval:
-    """Does not let a tool be called, and tells the model why. To `confirm` it is a no, to `ask_human` no answer."""
+    """Reject a tool call, with a reason for the model. For `confirm` it means no, for `ask_human` no answer."""
     return Approval(False, reason)
 
 
@@ -92,8 +92,10 @@ class ReportedError(Exception):
 
 
 class Suspended(BaseException):
-    """Ends a run that has to wait, on its way out to the outermost run, which saves it. Code of users never sees it:
-    like a cancellation, it is not an `Exception`."""
+    """Suspension of a run that has to wait, raised up to the outermost run, which saves it.
+
+    Like a cancellation, it is not an `Exception`, so that code of users does not catch it.
+    """
 
     def __init__(self, *pending: PendingRequest) -> None:
         super().__init__(", ".join(request.id for request in pending))
@@ -101,7 +103,7 @@ class Suspended(BaseException):
 
 
 def find_suspension(error: BaseException) -> Suspended | None:
-    """The pause that an error is: itself, or a group of nothing but pauses, which is one for all that they wait for."""
+    """Return an error as a suspension if it is one, or a group of nothing but suspensions, which are then merged."""
     if isinstance(error, Suspended):
         return error
     if not isinstance(error, BaseExceptionGroup):

@@ -33,7 +33,7 @@ def build(document: DataDocument, names: AgentFileNames) -> Agent[object]:
 
 
 class _Builder:
-    """Builds one agent, and collects what is wrong with it."""
+    """Builder of one agent, which collects the problems of its file."""
 
     def __init__(self, names: AgentFileNames, problems: Problems) -> None:
         self._names = names
@@ -56,7 +56,7 @@ class _Builder:
         return DeclaredTool(entry.name, entry.description, schema, execute=execute, traits=traits)
 
     def _executor(self, entry: FunctionEntry, path: DataPath) -> tuple[ToolExecutor | None, JsonSchema | None]:
-        """Who executes the function when the caller does not, and the schema of the arguments that he takes."""
+        """Return the executor of the function, unless the caller executes it, and the schema of its arguments."""
         if entry.executor_class is not None:
             return self._named((*path, "executorClass"), self._names.executor, entry.executor_class), None
         if entry.method_class is None or entry.method_name is None:

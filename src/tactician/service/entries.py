@@ -39,7 +39,7 @@ class FunctionEntry(_Entry):
 
 
 class RetryEntry(_Entry):
-    """How often what fails is tried again. How often a model is called is for the router to say, for all agents."""
+    """Retries of failed steps. The router limits the calls of a model, for all agents."""
 
     network_retries: Count | None = None
     max_token_retries: Count | None = None

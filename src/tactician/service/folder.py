@@ -14,10 +14,12 @@ from tactician.service.names import AgentFileNames
 
 
 def load_agents(folder: Path, names: AgentFileNames, taken: Mapping[str, object]) -> dict[str, Agent[object]]:
-    """The agents that the `*.json` files of a folder describe, by their ids.
+    """Load the agents that the `*.json` files of a folder describe, by their ids.
 
     Args:
-        taken: the ids that agents have already.
+        folder: folder of the files.
+        names: classes and functions that the files may name.
+        taken: agents whose ids are in use already.
 
     Raises:
         AgentFileError: with every mistake in all files, or when there is no such folder.

@@ -1,4 +1,4 @@
-"""What the names in agent files stand for. A name that nobody registered or allowed stands for nothing."""
+"""Classes and functions that agent files may name: those that are registered or in allowed packages."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class AgentFileNames(Names):
         self._modules = tuple(import_module(package) for package in packages)
 
     def find(self, name: str) -> object:
-        """The class or the function of that name.
+        """Return the class or the function of that name.
 
         Raises:
             NameProblem: when there is none.
@@ -45,13 +45,13 @@ class AgentFileNames(Names):
         return super().find(name)
 
     def list_known(self) -> Iterator[str]:
-        """The names that stand for something: simple ones."""
+        """Yield the simple names that can be used."""
         yield from self._registered
         for module in self._modules:
             yield from (name for name in vars(module) if not name.startswith("_"))
 
     def kind(self, name: str) -> type[object]:
-        """The type of that name, of which there can be objects in JSON.
+        """Return the type of that name, which must have a JSON form.
 
         Raises:
             NameProblem: when there is none.
@@ -66,10 +66,10 @@ class AgentFileNames(Names):
         return found
 
     def schema(self, name: str) -> JsonSchema:
-        """The JSON schema of the type of that name.
+        """Return the JSON schema of the type of that name.
 
         Raises:
-            NameProblem: when there is none, or it is not an object.
+            NameProblem: when there is no such type, or its schema is not that of an object.
         """
         wanted = self.kind(name)
         plain, spec = TypeAdapter(wanted).json_schema(), output_type(wanted).spec
@@ -79,7 +79,9 @@ class AgentFileNames(Names):
         return spec.schema
 
     def executor(self, name: str) -> ToolExecutor:
-        """What executes tools: a function of a `ToolCall`, or a class that is callable or has a method `execute`.
+        """Return the tool executor of that name.
+
+        An executor is a function of a `ToolCall`, or a class whose objects are callable or have a method `execute`.
 
         Raises:
             NameProblem: when there is none.
@@ -92,7 +94,7 @@ class AgentFileNames(Names):
         return cast("ToolExecutor", executor)
 
     def method(self, owner: str, name: str) -> Callable[..., object]:
-        """A public method of a class, or a function of that name, bound to a new object of the class.
+        """Return a public method of a class, or a function of that name, bound to a new object of the class.
 
         Raises:
             NameProblem: when there is none.

@@ -72,7 +72,8 @@ class AgentService(MediaService):
         """Register Runnables and instances of `@planned_agent` classes, by their `id`, else their name in snake case.
 
         Args:
-            replace: whether an agent takes the place of one with its id. What that one has begun it finishes.
+            *agents: agents to register.
+            replace: True to replace an agent of the same id, which still finishes the runs that it has begun.
 
         Returns:
             The service.
@@ -148,7 +149,7 @@ class AgentService(MediaService):
         return await self._request(agent_id, message, options, self.context())
 
     def request_agent_sync(self, agent_id: str, message: Input, **options: Unpack[AgentOptions]) -> RunResult[object]:
-        """`request_agent`, for programs without an event loop.
+        """Call `request_agent` from a program without an event loop.
 
         Raises:
             RuntimeError: when called inside a running event loop.
@@ -192,7 +193,7 @@ class AgentService(MediaService):
     def request_model_sync(
         self, model: str, message: Input, *, output_type: type[T] | None = None, **options: Unpack[ModelOptions]
     ) -> RunResult[T]:
-        """`request_model`, for programs without an event loop.
+        """Call `request_model` from a program without an event loop.
 
         Raises:
             RuntimeError: when called inside a running event loop.
@@ -234,8 +235,10 @@ class AgentService(MediaService):
             return conversation.copy()
 
     async def delete_conversation(self, conversation_id: str) -> None:
-        """Delete a conversation, if there is one. A run that is going on in it is not disturbed; one that waits is
-        killed."""
+        """Delete a conversation, if there is one.
+
+        An active run in the conversation is not disturbed; one that waits is killed.
+        """
         part = None
         with suppress(ConversationNotFoundError, StoredStateError):
             part = (await self.conversation(conversation_id)).part

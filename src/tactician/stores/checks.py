@@ -93,7 +93,7 @@ def translate_json_errors(subject: str) -> Iterator[None]:
 
 
 def escape_invalid(text: str) -> str:
-    """Return the text; one that not every store can keep with escapes, as in `\\ud83d`, for what is invalid in it."""
+    r"""Return the text, with characters that not every store can keep replaced by escapes such as `\ud83d`."""
     if _find_invalid(text) < 0:
         return text
     return text.encode(errors="backslashreplace").decode().replace("\0", r"\x00")

@@ -68,6 +68,7 @@ class DocumentStore(Protocol):
         """Delete the oldest closed documents that were last saved so many seconds ago or earlier, with their steps.
 
         Args:
+            collection: collection of the documents.
             seconds: age of the last save.
             statuses: statuses that the documents may have; any by default.
             limit: number of documents to delete at most.
@@ -92,6 +93,8 @@ class DocumentStore(Protocol):
         """Return the steps of a document in order.
 
         Args:
+            collection: collection of the document.
+            id: id of the document.
             after: number of the step before the first one; from the beginning by default.
             until: number of the last one; to the end by default.
         """
@@ -130,6 +133,7 @@ class DocumentStore(Protocol):
         Of those that are due, the first is the one with the highest priority that has been due for longest.
 
         Args:
+            collection: collection of the document.
             owner: name of the claimer.
             seconds: duration of the lease.
             id: id of the document; any document that is due, by default.

@@ -98,7 +98,8 @@ def create_tables(connection: Connection, *begin: str) -> None:
     """Create the tables of a new database, or check that the tables are those of this version.
 
     Args:
-        begin: statements that begin a transaction and keep others from doing the same meanwhile.
+        connection: connection to the database.
+        *begin: statements that begin a transaction and keep others from doing the same meanwhile.
 
     Raises:
         ConfigurationError: when the tables have another version.

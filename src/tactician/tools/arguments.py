@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 from pydantic import JsonValue
 from pydantic_core import from_json, to_json
 
-_FENCE = re.compile(r"^\s*```[\w-]*\s*\n(.*?)\n?\s*```\s*$", re.DOTALL)
+from tactician.text import strip_code_fence
+
+_LONGEST = 1_000_000
 
 
 def repair_arguments(arguments: str) -> str | None:
@@ -16,7 +16,9 @@ def repair_arguments(arguments: str) -> str | None:
     Code fences are removed, JSON inside a string is unpacked, and mistakes such as a trailing comma, single quotes or a
     missing brace are repaired. Arguments that break off inside a value are not, since their end is unknown.
     """
-    text = fenced[1] if (fenced := _FENCE.match(arguments)) is not None else arguments
+    if len(arguments) > _LONGEST:
+        return None
+    text = arguments if (fenced := strip_code_fence(arguments)) is None else fenced
     try:
         value: JsonValue = from_json(text)
     except ValueError:
@@ -33,7 +35,10 @@ def _repair_text(text: str) -> JsonValue:
         return None
     from json_repair import repair_json
 
-    repaired: JsonValue = from_json(repair_json(text))
+    try:
+        repaired: JsonValue = from_json(repair_json(text))
+    except (ValueError, RecursionError):
+        return None
     return repaired
 
 

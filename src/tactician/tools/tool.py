@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 from abc import ABC, abstractmethod
 
-from pydantic_core import to_json
+from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
 
 from tactician.llm import ToolSpec
 from tactician.runs import RunContext
+from tactician.text import replace_surrogates
 from tactician.tools.traits import NO_TRAITS, ToolTraits
 
 
@@ -45,8 +47,13 @@ class Tool(ABC):
 def as_text(value: object) -> str:
     """Return a tool's result as text for the model: text unchanged, other values as JSON."""
     if isinstance(value, str):
-        return value
-    return "done" if value is None else to_json(value, fallback=str).decode()
+        return replace_surrogates(value)
+    if value is None:
+        return "done"
+    try:
+        return to_json(value, fallback=str).decode()
+    except PydanticSerializationError:  # a lone surrogate, perhaps
+        return json.dumps(to_jsonable_python(value, fallback=str))
 
 
 def snake_case(name: str, prefix: str = "") -> str:

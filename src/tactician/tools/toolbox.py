@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
@@ -10,11 +11,13 @@ from tactician.documents import did_you_mean
 from tactician.errors import ConfigurationError, DeclarationError, InvalidArgumentsError, ToolError
 from tactician.llm import ToolCall, ToolResult, ToolSpec
 from tactician.runs import RunContext
+from tactician.text import describe_error, replace_surrogates
 from tactician.tools.arguments import repair_arguments
 from tactician.tools.function import FunctionTool, tool
 from tactician.tools.tool import Tool
 
 ToolLike: TypeAlias = Tool | Callable[..., object]
+_LONG_ARGUMENTS = 10_000
 _logger = logging.getLogger(__name__)
 
 
@@ -95,10 +98,15 @@ class Toolbox:
         except ConfigurationError:
             raise
         except ToolError as error:
-            return ToolResult(call.id, call.name, str(error), is_error=True)
+            return ToolResult(call.id, call.name, replace_surrogates(str(error)), is_error=True)
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            return ToolResult(call.id, call.name, describe_error(error), is_error=True)  # the tool raised it itself
         except Exception as error:
             _logger.debug("tool %s failed", call.name, exc_info=True)
-            return ToolResult(call.id, call.name, f"{type(error).__name__}: {error}", is_error=True)
+            return ToolResult(call.id, call.name, describe_error(error), is_error=True)
 
 
 async def _call_with_repair(found: Tool, arguments: str, context: RunContext) -> str:
@@ -106,6 +114,9 @@ async def _call_with_repair(found: Tool, arguments: str, context: RunContext) ->
     try:
         return await found.call(arguments, context)
     except InvalidArgumentsError:
-        if (repaired := repair_arguments(arguments)) is None:
+        # A long text takes seconds, in which nothing else would run in the event loop.
+        is_long = len(arguments) > _LONG_ARGUMENTS
+        repaired = await asyncio.to_thread(repair_arguments, arguments) if is_long else repair_arguments(arguments)
+        if repaired is None:
             raise
         return await found.call(repaired, context)

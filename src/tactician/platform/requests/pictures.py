@@ -21,10 +21,10 @@ _KINDS = (
 
 
 def read_picture(picture: Picture) -> Image:
-    """The picture as an image. What kind it is follows from how its bytes begin.
+    """Convert a picture to an image, whose type follows from its first bytes.
 
     Raises:
-        ValueError: when a text is neither a URL nor base64, or the bytes are no PNG, JPEG, GIF or WebP.
+        ValueError: when a text is neither a URL nor base64, or the bytes are not a PNG, JPEG, GIF or WebP.
     """
     if isinstance(picture, Image):
         return picture
@@ -39,10 +39,10 @@ def read_picture(picture: Picture) -> Image:
 
 
 def with_pictures(messages: Sequence[Message], pictures: Iterable[Picture]) -> tuple[Message, ...]:
-    """The messages, with the pictures in the last one of the user; without one, they are one.
+    """Return the messages, with the pictures in the last user message, or in a new one if there is none.
 
     Raises:
-        ValueError: when a picture is none.
+        ValueError: when a picture is not valid.
     """
     images = tuple(map(read_picture, pictures))
     if not images:

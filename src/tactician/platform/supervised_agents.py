@@ -1,4 +1,4 @@
-"""Agents whose actions a model leads towards an object: made for one process, and made again where it goes on."""
+"""Agents in which a model supervises actions: built for one process, and rebuilt where the process is continued."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _PREFIX: Final = "led towards "
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How such an agent is made again of what is registered.
+    """Stored description of a supervised agent, from which it is rebuilt out of the registered agents.
 
     Attributes:
-        within: the names of the components and agents whose actions are led.
-        wanted: the name of the type of the object.
-        model: who leads; the default model of the platform, when `None`.
-        max_rounds: how often the model may call tools.
+        within: names of the components and agents whose actions are supervised.
+        wanted: name of the type of the object.
+        model: the supervising model; the default model of the platform, when `None`.
+        max_rounds: maximum number of rounds in which the model calls tools.
     """
 
     within: tuple[str, ...]
@@ -36,10 +36,10 @@ class Recipe:
     max_rounds: int
 
 
-def led(
+def build_supervised_agent(
     scope: Sequence[object], wanted: type, model: str | LlmOptions | LanguageModel | None, max_rounds: int
 ) -> PlannedAgentSpec:
-    """The actions of components and planned agents as one agent, led by a model towards an object of the type.
+    """Combine the actions of components and planned agents in one agent, in which a model works towards an object.
 
     Raises:
         AgentNotFoundError: when no action gives one.
@@ -52,22 +52,22 @@ def led(
     return supervise(spec, model=model, max_rounds=max_rounds)
 
 
-def is_led(name: str) -> bool:
-    """Whether a name is that of an agent that a model leads."""
+def is_supervised_agent(name: str) -> bool:
+    """Return True if a name is that of a supervised agent."""
     return name.startswith(_PREFIX)
 
 
-def led_names(agents: Iterable[PlannedAgentSpec]) -> Iterator[str]:
-    """The names of all such agents that can be made of these."""
+def list_supervised_agents(agents: Iterable[PlannedAgentSpec]) -> Iterator[str]:
+    """Return the names of all supervised agents that can be built of these agents."""
     return iter(dict.fromkeys(map(_name, _given(agents).values())))
 
 
-def led_again(record: RunRecord, agents: Mapping[str, Runnable]) -> PlannedAgentSpec:
-    """The agent of a process that is kept, made again of those that are registered.
+def rebuild_supervised_agent(record: RunRecord, agents: Mapping[str, Runnable]) -> PlannedAgentSpec:
+    """Rebuild the agent of a stored process from the registered agents.
 
     Raises:
-        AgentNotFoundError: when not all that it is made of is there.
-        StoredStateError: when what is kept cannot be read.
+        AgentNotFoundError: when not all of its parts are registered.
+        StoredStateError: when the stored description cannot be read.
     """
     recipe = _recipe_of(record)
     known = {name: agents[name] for name in recipe.within if name in agents}
@@ -80,7 +80,7 @@ def led_again(record: RunRecord, agents: Mapping[str, Runnable]) -> PlannedAgent
         )
     if wanted is None:
         raise AgentNotFoundError(f"No action of {' and '.join(parts)} gives a {recipe.wanted}.")
-    return led([part.instance for part in parts.values()], wanted, recipe.model, recipe.max_rounds)
+    return build_supervised_agent([part.instance for part in parts.values()], wanted, recipe.model, recipe.max_rounds)
 
 
 def _aimed(scope: Sequence[object], wanted: type) -> PlannedAgentSpec:
@@ -94,7 +94,7 @@ def _aimed(scope: Sequence[object], wanted: type) -> PlannedAgentSpec:
 
 
 def _with_goals(spec: PlannedAgentSpec, wanted: type) -> PlannedAgentSpec | None:
-    """The same agent, whose goals are its actions that give what is wanted, though none is declared to be one."""
+    """Return the agent with each action that gives an object of the type as a goal; `None` when there is none."""
     goals = tuple(
         GoalSpec(
             Goal(action.name, {action.condition_ran: True}),
@@ -117,7 +117,7 @@ def _registered_name(instance: object) -> str:
 
 
 def _given(agents: Iterable[PlannedAgentSpec]) -> dict[str, type]:
-    """The types of all objects that their actions may give, by name, with the bases of these types."""
+    """Return the types of all objects that the actions may give, by name, with the bases of these types."""
     outputs = (kind for agent in agents for action in agent.actions for kind in action.output_types)
     return {type_name(base): base for kind in outputs for base in kind.__mro__}
 
