@@ -57,7 +57,7 @@ class UnreadableError(Exception):
         (ValueError("wrong"), "ValueError: wrong"),
         (KeyError(), "KeyError"),
         (UnreadableError(), "UnreadableError: (its message cannot be read: RuntimeError)"),
-        (ValueError("\ud800"), "ValueError: \ufffd"),
+        (ValueError("\ud800"), "ValueError: \\ud800"),
     ],
 )
 def test_every_error_has_a_description(error: Exception, text: str) -> None:

@@ -42,11 +42,15 @@ def escape_controls(text: str) -> str:
 
 
 def describe_error(error: BaseException) -> str:
-    """Return the type and the message of an error, in at most 10,000 characters, also when `str(error)` raises."""
+    """Return the type and the message of an error, in at most 10,000 characters, also when `str(error)` raises.
+
+    Lone surrogates are escaped.
+    """
     try:
         message = str(error)
     except Exception as raised:
         message = f"(its message cannot be read: {type(raised).__name__})"
     name = type(error).__name__
     text = f"{name}: {message}" if message else name
-    return replace_surrogates(text if len(text) <= _LONGEST_ERROR else f"{text[:_LONGEST_ERROR]}…")
+    shown = text if len(text) <= _LONGEST_ERROR else f"{text[:_LONGEST_ERROR]}…"
+    return shown.encode("utf-8", "backslashreplace").decode()

@@ -21,7 +21,7 @@ from tactician import (
 from tactician.errors import DeclarationError, StoredStateError
 from tactician.process import AgentProcess, formerly, upgrades
 from tactician.runs import RunRecord, RunStatus, RunStore
-from tactician.stores import MemoryStore, StoredDocument
+from tactician.stores import MemoryStore, StoredDocument, get_text
 from tactician.testing import ScriptedModel
 from tests.support.stored import Change, JsonStore, change_data, load_data, load_record, respond
 
@@ -102,8 +102,9 @@ def saved_object(data: dict[str, Any], name: str) -> dict[str, Any]:
 async def save_with_format(store: JsonStore, process_id: str, version: int) -> None:
     """Change the version that the state of a process says it is in."""
     record = await load_record(store, process_id)
-    assert isinstance(record.body, str)
-    await RunStore(store).save(replace(record, body=json.dumps(json.loads(record.body) | {"format": version})))
+    assert record.body is not None
+    body = json.dumps(json.loads(get_text(record.body)) | {"format": version})
+    await RunStore(store).save(replace(record, body=body))
 
 
 class TestFormats:

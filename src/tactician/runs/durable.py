@@ -18,7 +18,7 @@ from tactician.runs.result import RunResult
 from tactician.runs.spending import take_spent
 from tactician.runs.status import RunStatus
 from tactician.runs.steps import NO_LOG, LogSize, RunStart, RunStep, Snapshot, shorten
-from tactician.runs.store import RunHeader, RunRecord, RunStore
+from tactician.runs.store import RunHeader, RunRecord, RunStore, measure_body
 from tactician.runs.suspension import PendingRequest
 from tactician.stores import AT_ONCE, LEASE_HEARTBEAT, Body, DocumentStore, HeldLease, Lease, escape_invalid
 
@@ -300,7 +300,7 @@ class DurableRun:
             state = await self._runs.load_state(record, at=self._steps)
             tree = state.tree.to_saved()
             body = self._runs.encode(Snapshot(step=self._steps, start=state.start, spent=state.spent, tree=tree))
-            self._log_size, self._snapshot_size = 0, len(body) if isinstance(body, str) else 0
+            self._log_size, self._snapshot_size = 0, measure_body(body)
             await self._write_record(replace(self.record, body=body))
 
     async def _write_record(self, record: RunRecord) -> None:

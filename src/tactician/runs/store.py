@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sized
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Final
@@ -175,7 +175,9 @@ class RunStore:
             snapshot = None  # the steps alone have it too
         after = 0 if snapshot is None else snapshot.step
         stored = await self._documents.load_steps(_COLLECTION, record.run_id, after=after, until=at)
-        size = LogSize(0 if snapshot is None else _measure(record.body), sum(_measure(step.body) for step in stored))
+        size = LogSize(
+            0 if snapshot is None else measure_body(record.body), sum(measure_body(step.body) for step in stored)
+        )
         return fold(record.name, snapshot, map(read_step, stored), size)
 
     async def load_steps(self, run_id: str, *, after: int = 0, until: int | None = None) -> list[RunStep]:
@@ -235,7 +237,7 @@ class RunStore:
             await self._documents.append(lease, StoredStep(number, body))
         except DocumentConflictError as error:
             raise _conflict(lease.id) from error
-        return _measure(body)
+        return measure_body(body)
 
     def encode(self, snapshot: Snapshot) -> Body:
         """Return a snapshot as the store keeps it: as it is, or as text.
@@ -328,9 +330,9 @@ def default_store() -> MemoryStore:
     return MemoryStore()
 
 
-def _measure(body: Body | None) -> int:
+def measure_body(body: Body | None) -> int:
     """Return the size of a body, where the store keeps text."""
-    return len(body) if isinstance(body, str) else 0
+    return len(body) if isinstance(body, Sized) else 0
 
 
 def _document(record: RunRecord) -> StoredDocument:

@@ -20,13 +20,18 @@ class PackedText:
     Args:
         data: the compressed text.
         sample: text that the compressor knew before.
+        length: length of the text, which `len` returns.
     """
 
-    __slots__ = ("_data", "_sample")
+    __slots__ = ("_data", "_length", "_sample")
 
-    def __init__(self, data: bytes, sample: bytes) -> None:
+    def __init__(self, data: bytes, sample: bytes, length: int) -> None:
         self._data = data
         self._sample = sample
+        self._length = length
+
+    def __len__(self) -> int:
+        return self._length
 
     def to_json(self) -> str:
         """Return the text."""
@@ -63,4 +68,4 @@ def _compress(text: str, sample: bytes) -> Body:
     if len(text) < _SHORTEST:
         return text
     compressor = zlib.compressobj(level=1, wbits=_RAW_DEFLATE, zdict=sample)
-    return PackedText(compressor.compress(text.encode()) + compressor.flush(), sample)
+    return PackedText(compressor.compress(text.encode()) + compressor.flush(), sample, len(text))
