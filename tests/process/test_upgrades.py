@@ -21,7 +21,7 @@ from tactician import (
 from tactician.errors import DeclarationError, StoredStateError
 from tactician.process import AgentProcess, formerly, upgrades
 from tactician.runs import RunRecord, RunStatus, RunStore
-from tactician.stores import MemoryStore, StoredDocument, get_text
+from tactician.stores import MemoryStore, StoredDocument
 from tactician.testing import ScriptedModel
 from tests.support.stored import Change, JsonStore, change_data, load_data, load_record, respond
 
@@ -103,7 +103,9 @@ async def save_with_format(store: JsonStore, process_id: str, version: int) -> N
     """Change the version that the state of a process says it is in."""
     record = await load_record(store, process_id)
     assert record.body is not None
-    body = json.dumps(json.loads(get_text(record.body)) | {"format": version})
+    body = json.dumps(
+        json.loads(record.body if isinstance(record.body, str) else record.body.to_json()) | {"format": version}
+    )
     await RunStore(store).save(replace(record, body=body))
 
 
