@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
+from math import isfinite
 from time import time
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit
@@ -41,6 +42,7 @@ _BY_STATUS: dict[int, type[ModelError]] = {
     529: RateLimitError,
 }
 _SHORTEST_KEY = 8
+_LONGEST_RETRY_AFTER = 3600.0
 # These headers are public; any other may carry a key, because custom providers choose the name.
 _PUBLIC_HEADERS = frozenset({"content-type", "accept", "user-agent", "anthropic-version", "anthropic-beta"})
 _SECRET_PARAMETER = re.compile(r"key|token|secret|sig|code|auth|password", re.IGNORECASE)
@@ -207,17 +209,18 @@ def _explanation(content: bytes) -> tuple[str, str]:
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds of a `Retry-After` header, an hour at most; `None` without one that can be read."""
     value = headers.get("Retry-After")
     if value is None:
         return None
     try:
-        return max(0.0, float(value))
+        seconds = float(value)
     except ValueError:
-        pass
-    try:
-        return max(0.0, parsedate_to_datetime(value).timestamp() - time())
-    except ValueError:
-        return None
+        try:
+            seconds = parsedate_to_datetime(value).timestamp() - time()
+        except (ValueError, OverflowError):
+            return None
+    return min(max(0.0, seconds), _LONGEST_RETRY_AFTER) if isfinite(seconds) else None
 
 
 def _excerpt(content: bytes) -> str:
