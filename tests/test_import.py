@@ -64,7 +64,10 @@ assert platform.start_sync("Comedian", "frogs").result == Joke("ha")
 
 def test_a_planned_agent_with_a_model_in_the_process_runs_without_an_http_client() -> None:
     loaded = loaded_by(PLANNED)
-    assert not loaded.intersection({*HEAVY, "sqlite3"} - {"asyncio", "pydantic"})
+    refused = {*HEAVY, "sqlite3"} - {"asyncio", "pydantic"}
+    if "coverage" in loaded:  # it keeps its data there
+        refused.discard("sqlite3")
+    assert not loaded.intersection(refused)
 
 
 def test_runs_are_listed_without_what_runs_them(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ class Ledger:
 
     def read(self) -> list[Entry]:
         """Return all lines."""
-        return _parse(self._path.read_text())
+        return _parse(self._path.read_text().rpartition("\n")[0])  # the last line may be in the middle of being written
 
     def follow(self) -> LedgerReader:
         """Return a reader of what is written from now on."""

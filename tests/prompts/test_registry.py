@@ -113,9 +113,9 @@ def test_the_file_is_read_when_a_name_is_not_registered(says: Callable[[str], No
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("[prompts.a]\n", r'prompts\.a: .*say `folder = "\.\.\."`, or `kind = "langfuse"` and no folder'),
-        ('[prompts.a]\nkind = "folder"\n', r"prompts\.a: .*say `folder"),
-        ('[prompts.a]\nkind = "langfuse"\nfolder = "b"\n', r"prompts\.a: .*and no folder"),
+        ("[prompts.a]\n", r'prompts\.a: .*set `folder = "\.\.\."`, or `kind = "langfuse"` without a folder'),
+        ('[prompts.a]\nkind = "folder"\n', r"prompts\.a: .*set `folder"),
+        ('[prompts.a]\nkind = "langfuse"\nfolder = "b"\n', r"prompts\.a: .*without a folder"),
         ('[prompts.a]\nkind = "git"\n', r"prompts\.a\.kind: Input should be 'folder' or 'langfuse'"),
         ('[prompts.a]\nfolder = ""\n', r"prompts\.a\.folder"),
         ('[prompts.a]\nkind = "langfuse"\nsecret_key = "x"\n', r"prompts\.a\.secret_key: there is no such field"),
