@@ -46,6 +46,11 @@ def test_nothing_commands_the_terminal(text: str) -> None:
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", shown)
 
 
+def test_what_joins_emoji_and_words_stays() -> None:
+    for text in ("\U0001f469\u200d\U0001f4bb", "\u0646\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", "a\tb\n"):
+        assert escape_controls(text) == text
+
+
 class UnreadableError(Exception):
     def __str__(self) -> str:
         raise RuntimeError("nobody reads this")

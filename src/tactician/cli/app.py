@@ -8,8 +8,8 @@ import typer
 from rich.markup import escape
 
 from tactician.cli.console import err
-from tactician.cli.formatting import escape_controls
 from tactician.errors import TacticianError
+from tactician.text import escape_controls
 
 _INTERRUPTED = 130
 

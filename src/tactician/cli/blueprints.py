@@ -29,13 +29,14 @@ from tactician.blueprint import (
 )
 from tactician.cli.asker import Asker
 from tactician.cli.console import Debug, ModelName, NoInput, PersonalityName, Prompts, Responses, err, out
-from tactician.cli.formatting import escape_controls, format_on_one_line, shorten
+from tactician.cli.formatting import format_on_one_line, shorten
 from tactician.cli.outcomes import WAITING, Outcome, answer_requests, print_outcome, print_pending, start_run
 from tactician.cli.personalities import find_personality
 from tactician.cli.progress import ProgressView
 from tactician.cli.run_command import create_asker, create_platform, open_catalog
 from tactician.errors import BlueprintError, ConfigurationError, Problem
 from tactician.names import read_allowed_packages
+from tactician.text import escape_controls
 
 blueprints = typer.Typer(name="blueprint", help="Agents and constellations in JSON and YAML.", no_args_is_help=True)
 

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from datetime import datetime
 
 from tactician.llm import UsageTally
-
-_UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-
-
-def escape_controls(text: str) -> str:
-    """Return untrusted text with control characters escaped, so that it cannot command the terminal."""
-    return _UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+from tactician.text import escape_controls
 
 
 def format_on_one_line(text: str) -> str:

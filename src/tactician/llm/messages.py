@@ -122,8 +122,6 @@ class ProviderItem:
     """Part of an answer that only its own wire format understands, and may need again unchanged.
 
     For example, encrypted thinking, or the actions of a tool that the provider ran. `data` is its JSON text.
-
-    Encrypted thinking, and what a tool did that the provider ran itself. `data` is its JSON text.
     """
 
     format: str

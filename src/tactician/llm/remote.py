@@ -59,7 +59,7 @@ class RemoteModel:
         self.endpoint = endpoint
         self.name = f"{endpoint.name}:{model}"
         self.features = endpoint.features
-        self.find_price = endpoint.find_price(model)
+        self.price = endpoint.find_price(model)
         self._headers = {"Content-Type": "application/json", **endpoint.headers}
 
     def __repr__(self) -> str:
@@ -150,5 +150,5 @@ class RemoteModel:
         return continue_paused(request, response) if continue_paused is not None else None
 
     def _signed(self, response: ModelResponse, restore: RestoreResponse | None) -> ModelResponse:
-        told = response if restore is None else restore(response)
-        return told.attribute_to(self.name, self.find_price)
+        restored = response if restore is None else restore(response)
+        return restored.attribute_to(self.name, self.price)

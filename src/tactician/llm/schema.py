@@ -21,9 +21,6 @@ def close_schema(schema: JsonSchema) -> dict[str, object]:
 
     `oneOf` and keywords beside a `$ref` become `anyOf`, because strict output knows neither. Free-form objects stay
     open.
-
-    That is what strict structured output asks for, and what keeps a small model from leaving fields out.
-    It knows no `oneOf` and nothing beside a `$ref`: `anyOf` says the same. Free-form objects (maps) stay open.
     """
     return {name: _close_value(name, value) for name, value in _close_object(schema).items()}
 

@@ -33,7 +33,7 @@ class ProcessSaver:
 
     @property
     def killed(self) -> str | None:
-        """Why the process was killed in its store; `None` when it was not."""
+        """The reason for which the process was killed in its store; `None` when it was not."""
         return None if self._run is None else self._run.killed
 
     def hold_lease(self) -> AbstractAsyncContextManager[None]:

@@ -131,7 +131,7 @@ class RunContext:
 
     @property
     def models(self) -> ModelSource:
-        """Where models come from."""
+        """Source of models."""
         return self.services.models
 
     @property
@@ -146,7 +146,7 @@ class RunContext:
 
     @property
     def bus(self) -> EventBus:
-        """Where events go."""
+        """Bus of the events."""
         return self.services.bus
 
     @property

@@ -105,10 +105,8 @@ class ChatCalls:
 class RoutedModel:
     """One chat model of a router, which an agent gets that asks for the model's name.
 
-    Its features are those that all deployments of the model share. `models` are the models behind it, one for each
-
-    Its features are those that all deployments of the model have, whoever answers. `models` are what stands behind it,
-    one at each instance.
+    Its features are those that all deployments of the model share. `models` are the models behind it, one at each
+    instance.
     """
 
     __slots__ = ("_calls", "features", "models", "name")

@@ -36,8 +36,6 @@ class RequestRetried(Event):
     """Event before a request is sent again, to `next_instance`, `delay` seconds after attempt number `attempt`.
 
     That attempt failed at `instance`; `error` is the kind of failure, for example `"rate_limit"`.
-
-    That attempt failed at `instance`; `error` is what kind of failure it was, for example `"rate_limit"`.
     """
 
     model: str

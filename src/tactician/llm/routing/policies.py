@@ -51,8 +51,6 @@ class RoundRobin:
     """Policy that gives each deployment its turn. One that is not ready gets its turn as soon as it is.
 
     That keeps the spread even under limits. The turns owed are limited, or an instance that was away for an hour would
-
-    That keeps the spread even under limits. Only so many turns are owed, or an instance that was away for an hour would
     be given all calls when it comes back.
     """
 
