@@ -103,6 +103,7 @@ class PlannedAgentSpec:
         prices: the costs and values that change.
         types: the types of objects that may be on the blackboard, by the names `module.qualname`.
         generics: the arguments of its generic classes, as in `Box[Story]`.
+        objects: the conditions that say that an object is there.
         bindings: the names by which its methods and expressions take objects.
         states: the types in which it plans with what they declare, and not with all of its actions.
         stuck_handler: called when the process is stuck.
@@ -125,6 +126,7 @@ class PlannedAgentSpec:
     prices: Mapping[str, Price] = field(default_factory=dict)
     types: Mapping[str, type] = field(default_factory=dict)
     generics: Mapping[type, object] = field(default_factory=dict)
+    objects: frozenset[str] = frozenset()
     bindings: frozenset[str] = frozenset()
     states: tuple[type, ...] = ()
     stuck_handler: StuckHandler | None = None
