@@ -52,6 +52,7 @@ from tactician.process.saved_parts import check_options
 from tactician.process.spec import (
     ActionSpec,
     Look,
+    Negation,
     Observe,
     Perform,
     PlannedAgentSpec,
@@ -98,6 +99,7 @@ __all__ = [
     "GoalSpec",
     "Export",
     "Look",
+    "Negation",
     "Observe",
     "Perform",
     "Price",

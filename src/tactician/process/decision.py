@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from math import isfinite
@@ -10,15 +11,16 @@ from typing import Final, NamedTuple
 from typing_extensions import override
 
 from tactician.errors import ConfigurationError
-from tactician.planning import Action, ConditionValue, Plan, PlanningBudget, WorldState
+from tactician.planning import UNKNOWN, Action, ConditionValue, Plan, PlanningBudget, WorldState
 from tactician.process.blackboard import Blackboard, get_state_declaration
 from tactician.process.deliberation import PlanningTurns
 from tactician.process.operation import OperationContext
-from tactician.process.spec import Observe, PlannedAgentSpec
+from tactician.process.spec import Negation, Observe, PlannedAgentSpec
 from tactician.process.state import ProcessState
-from tactician.runs import Suspended, find_suspension
+from tactician.runs import OutputError, Suspended, find_suspension
 
 _MOST_REPLANS: Final = 5
+_logger = logging.getLogger(__name__)
 
 
 class Decision(NamedTuple):
@@ -71,6 +73,7 @@ async def _best(
 ) -> tuple[Plan | None, WorldState]:
     """Find the best plan of these actions, and the world with what was found out for it."""
     agent, turns = task.agent, PlanningTurns.current()
+    known: dict[str, bool | None] = {}
     goals = tuple(goal.plan for goal in agent.goals)
     consultation = await turns.run(
         lambda: agent.planner.consult(
@@ -78,15 +81,16 @@ async def _best(
         )
     )
     while (question := await turns.advance(consultation)) is not None:
-        observe = agent.conditions.get(question)
-        consultation.answer(None if observe is None else await _evaluate(question, observe, context))
+        consultation.answer(await _find_out(question, agent, context, known))
     return consultation.plan, consultation.world
 
 
 async def observe(agent: PlannedAgentSpec, context: OperationContext) -> WorldState:
     """Evaluate every condition."""
-    found = {name: await _evaluate(name, look, context) for name, look in agent.conditions.items()}
-    return await _add_prices(WorldState({**_look(agent, context), **found}), agent, context)
+    known: dict[str, bool | None] = {}
+    found = {name: await _find_out(name, agent, context, known) for name in agent.conditions}
+    seen = {name: UNKNOWN if holds is None else holds for name, holds in found.items()}
+    return await _add_prices(WorldState({**_look(agent, context), **seen}), agent, context)
 
 
 def _look(agent: PlannedAgentSpec, context: OperationContext) -> dict[str, ConditionValue]:
@@ -94,11 +98,31 @@ def _look(agent: PlannedAgentSpec, context: OperationContext) -> dict[str, Condi
     return {name: look(blackboard) for name, look in agent.observations.items()}
 
 
-async def _evaluate(name: str, look: Observe, context: OperationContext) -> bool:
+async def _find_out(
+    name: str, agent: PlannedAgentSpec, context: OperationContext, known: dict[str, bool | None]
+) -> bool | None:
+    """Evaluate a condition, or that of which it is the negation, unless it is known; `None` when it is unknown."""
+    observe = agent.conditions.get(name)
+    if observe is None:
+        return None
+    is_negated = isinstance(observe, Negation)
+    base, look = (observe.condition, observe.observe) if isinstance(observe, Negation) else (name, observe)
+    if base not in known:
+        known[base] = await _evaluate(base, look, context)
+    holds = known[base]
+    return holds if holds is None or not is_negated else not holds
+
+
+async def _evaluate(name: str, look: Observe, context: OperationContext) -> bool | None:
+    """Evaluate a condition; `None` when a model gave no valid answer, so that it is unknown."""
     own = context.at(name)
-    with _finding_out(f"the condition {name!r}", own):
-        holds = look(own)
-        return holds if isinstance(holds, bool) else bool(await holds)
+    try:
+        with _finding_out(f"the condition {name!r}", own):
+            holds = look(own)
+            return holds if isinstance(holds, bool) else bool(await holds)
+    except OutputError as error:
+        _logger.warning("%s: the condition %r is unknown: %s", context.process.name, name, error)
+        return None
 
 
 @contextmanager

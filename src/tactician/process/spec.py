@@ -29,6 +29,7 @@ Look: TypeAlias = Callable[[Blackboard], bool]
 Observe: TypeAlias = Callable[[OperationContext], bool | Awaitable[bool]]
 """Evaluates a condition."""
 
+
 Perform: TypeAlias = Callable[[OperationContext], Awaitable[object]]
 """Runs an action, and returns its output."""
 
@@ -40,6 +41,27 @@ Refresh: TypeAlias = "Callable[[PlannedAgentSpec], PlannedAgentSpec]"
 
 StuckHandler: TypeAlias = Callable[[ProcessHandle], Awaitable[bool]]
 """Adds what is missing to a process that is stuck, and returns whether it is worth planning again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Negation:
+    """Condition that holds where another one does not.
+
+    Attributes:
+        condition: name of the other one.
+        observe: evaluates the other one.
+    """
+
+    condition: str
+    observe: Observe
+
+    def __call__(self, context: OperationContext) -> bool | Awaitable[bool]:
+        """Evaluate the condition."""
+        holds = self.observe(context)
+        return not holds if isinstance(holds, bool) else self._negate(holds)
+
+    async def _negate(self, holds: Awaitable[bool]) -> bool:
+        return not await holds
 
 
 @dataclass(frozen=True, slots=True)
