@@ -180,10 +180,10 @@ def measure_distances(masks: Masks, weights: Sequence[int], facts: Sequence[int]
         is_changing = False
         for state in states:
             for action, need in enumerate(masks.needs):
-                if not need & ~state and (way := weights[action] + distances[masks.after(state, action)]):
-                    if way < distances[state]:
-                        distances[state] = way
-                        is_changing = True
+                way = weights[action] + distances[masks.after(state, action)]
+                if not need & ~state and way < distances[state]:
+                    distances[state] = way
+                    is_changing = True
     return distances
 
 
