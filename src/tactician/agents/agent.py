@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from copy import copy
 from functools import cached_property, partial
 from typing import Self, cast
@@ -203,7 +203,7 @@ class Agent(BaseRunnable[T_co]):
             RunError: when there is no answer; the error has the messages so far.
             ModelError: when the model cannot be called.
         """
-        work = partial(self._run, conversation=conversation)
+        work = self._work if conversation is None else partial(self._work, conversation=conversation)
         return await start_run(self.name, input, self._with_trace(context), budget, work, input_types=READS_MESSAGES)
 
     async def resume(
@@ -228,33 +228,36 @@ class Agent(BaseRunnable[T_co]):
             RunConflictError: when another caller continues it.
             RunError: when it fails. The run then still waits, and keeps its progress.
         """
-        work, traced = partial(self._run, conversation=conversation), self._with_trace(context)
+        work, traced = partial(self._work, conversation=conversation), self._with_trace(context)
         return await resume_run(self.name, run_id, responses, traced, work, input_types=READS_MESSAGES)
 
-    async def _work(self, input: Input, context: RunContext) -> RunResult[T_co]:
-        return await self._run(input, context, None)
+    @override
+    def _work(
+        self, input: Input, context: RunContext, conversation: Conversation | None = None
+    ) -> Coroutine[object, object, RunResult[T_co]]:
+        spec = self.spec
+        if spec.tool_groups or not isinstance(spec.instructions, str):
+            return self._load_and_work(input, context, conversation)
+        return self._start_loop(context, self._current_tools, spec.prompt).run(messages_of(input), conversation)
 
-    async def _run(self, input: Input, context: RunContext, conversation: Conversation | None) -> RunResult[T_co]:
-        tools: ToolboxSource = self._current_tools
+    async def _load_and_work(
+        self, input: Input, context: RunContext, conversation: Conversation | None
+    ) -> RunResult[T_co]:
+        """Load the tools of groups and the instructions from elsewhere, and do the work with them."""
+        tools, instructions, source = self._current_tools, self.spec.prompt, self.spec.source
         if self.spec.tool_groups:
             tools = await with_groups(tools, self.spec.tool_groups, context)
-        source, instructions = self.spec.source, self.spec.prompt
         if source is not None and source.text is None:
             instructions = await source.resolve()
+        return await self._start_loop(context, tools, instructions).run(messages_of(input), conversation)
+
+    def _start_loop(self, context: RunContext, tools: ToolboxSource, instructions: str) -> TurnLoop[T_co]:
+        spec = self.spec
+        model, options = context.find_model(spec.model)
         if self._invocations:
             instructions = describe_workers(instructions, self._invocations)
-        return await self._loop(context, tools, instructions).run(messages_of(input), conversation)
-
-    def _loop(self, context: RunContext, tools: ToolboxSource, instructions: str) -> TurnLoop[T_co]:
-        model, options = context.find_model(self.model)
         return TurnLoop(
-            model,
-            self._output,
-            context,
-            instructions=instructions,
-            tools=tools,
-            options=options,
-            policy=self.spec,
+            model, self._output, context, instructions=instructions, tools=tools, options=options, policy=spec
         )
 
     @cached_property
