@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 
 import pytest
@@ -21,6 +22,17 @@ from tactician import (
 )
 from tactician.agents import PlannedAgent
 from tactician.errors import ModelServerError, PermanentError, Replan, TransientError
+from tactician.llm import (
+    Delta,
+    Deployment,
+    Features,
+    ModelRequest,
+    ModelResponse,
+    ModelRetryPolicy,
+    ModelRouter,
+    RetryRule,
+    UserMessage,
+)
 from tactician.process import ActionRetryPolicy, AgentProcess, OperationContext, ProcessHandle
 from tactician.testing import FakeClock, ScriptedModel
 from tests.support.stored import JsonStore, resume
@@ -46,6 +58,23 @@ class Flaky:
         return Result("done")
 
 
+class DownModel:
+    """A model that never answers."""
+
+    name = "down"
+    features = Features()
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    async def generate(self, request: ModelRequest) -> ModelResponse:
+        self.calls += 1
+        raise ModelServerError("down", status=503)
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Delta | ModelResponse]:
+        yield await self.generate(request)
+
+
 async def run(agent: object, options: ProcessOptions | None = None) -> tuple[AgentProcess, FakeClock]:
     clock = FakeClock()
     context = RunContext.over(ScriptedModel(), clock=clock)
@@ -69,6 +98,31 @@ class TestRetries:
 
         assert len(agent.keys) == 3
         assert set(agent.keys) == {f"{process.id}/work/1"}
+
+    async def test_what_a_router_has_retried_is_not_retried_by_the_action(self) -> None:
+        @planned_agent(description="asks a model")
+        class Asking:
+            @achieves_goal("done")
+            @action
+            async def work(self, topic: UserInput, context: OperationContext) -> Result:
+                return Result(await context.ai.generate_text("hello"))
+
+        clock, model = FakeClock(), DownModel()
+        retries = ModelRetryPolicy(server=RetryRule(attempts=2, base=0.0))
+        router = ModelRouter([Deployment("down", "m", model)], retries=retries, clock=clock)
+        process = PlannedAgent(Asking()).create_process("x", context=RunContext.over(router, clock=clock))
+        await process.run()
+
+        assert isinstance(process.error, ModelServerError)
+        assert (model.calls, process.history[0].attempts, clock.slept) == (2, 1, [])
+
+    async def test_what_a_router_does_not_retry_is_retried_by_the_action(self) -> None:
+        router = ModelRouter([Deployment("down", "m", DownModel())], retries=ModelRetryPolicy.with_attempts(1))
+        with pytest.raises(ModelServerError) as raised:
+            await router.generate(ModelRequest((UserMessage("hello"),)))
+        process, _ = await run(Flaky(raised.value))
+
+        assert process.history[0].attempts == 2
 
     @pytest.mark.parametrize("error", [ValueError("a bug"), PermanentError("no"), KeyError("x")])
     async def test_mistakes_and_permanent_failures_are_not(self, error: Exception) -> None:

@@ -99,20 +99,20 @@ async def _ask_aloud(
 async def _stream_response(
     model: LanguageModel, request: ModelRequest, context: RunContext, partial: Callable[[str], object] | None
 ) -> ModelResponse:
-    emitter = context.emitter
+    emitter, level = context.emitter, context.answer_level
     response, text, shown = ModelResponse(AssistantMessage()), "", None
     items = model.stream(request)
     try:
         async for item in items:
             if isinstance(item, TextDelta):
-                emitter.emit(TextReceived, text=item.text)
+                emitter.emit(TextReceived, text=item.text, answer_level=level)
                 if partial is not None:
                     text += item.text
                     if (value := partial(text)) is not None and value != shown:
                         shown = value
-                        emitter.emit(PartialReceived, value=value)
+                        emitter.emit(PartialReceived, value=value, answer_level=level)
             elif isinstance(item, ThinkingDelta):
-                emitter.emit(ThinkingReceived, text=item.text)
+                emitter.emit(ThinkingReceived, text=item.text, answer_level=level)
             elif isinstance(item, ModelResponse):
                 response = item
     finally:

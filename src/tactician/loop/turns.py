@@ -291,7 +291,7 @@ class TurnLoop(Generic[T]):
         for call, result, tool in sorted(ends, key=_get_precedence):
             if isinstance(tool, Handoff):
                 messages = self._state.conversation.messages
-                delegated = await hand_over(tool, call, self._name, messages, self._inside)
+                delegated = await hand_over(tool, call, self._name, messages, self._with_own_model)
                 return cast("RunResult[T]", delegated)  # it is of the type that the handoff promises
             if isinstance(tool, TaskOver):
                 return await self._create_acceptance().accept_text(call.arguments)
@@ -302,6 +302,10 @@ class TurnLoop(Generic[T]):
     @cached_property
     def _inside(self) -> RunContext:
         """The context for work on behalf of the model: tools, guardrails, summaries."""
+        return self._with_own_model.as_internal()
+
+    @cached_property
+    def _with_own_model(self) -> RunContext:
         return self._context.with_model(self._model, self._options)
 
     def _create_runner(self) -> ToolRunner:

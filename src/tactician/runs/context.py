@@ -48,6 +48,8 @@ class RunContext:
         path: the names of the runs that led here, outermost first.
         process_id: the id of the process that the run is part of, if any.
         streaming: whether answers are streamed to the listeners as they come.
+        answer_level: index in the path of the outermost run whose answer the text of this run is part of: see
+            `as_internal`.
         tally: what this run and its children used.
         meter: what of the budget is used; `None` without a budget.
         deadline: when the run has to end, waiting included, in seconds since the epoch; see `with_deadline`.
@@ -69,6 +71,7 @@ class RunContext:
     path: tuple[str, ...] = ()
     process_id: str | None = None
     streaming: bool = False
+    answer_level: int = 0
     tally: UsageTally = field(default_factory=UsageTally)
     meter: BudgetMeter | None = None
     deadline: float | None = None
@@ -365,6 +368,11 @@ class RunContext:
     def with_trace(self, trace: TraceMetadata) -> RunContext:
         """Return the same context with this trace; fields that the trace leaves open keep their values."""
         return self._copy(trace=trace if self.trace is None else trace.with_defaults(self.trace))
+
+    def as_internal(self) -> RunContext:
+        """Return the same context for nested runs whose text is not part of the answer of this run."""
+        level = len(self.path)
+        return self if self.answer_level == level else self._copy(answer_level=level)
 
     def with_listeners(self, *listeners: EventListener | None, streaming: bool | None = None) -> RunContext:
         """Return the same context with more listeners.
