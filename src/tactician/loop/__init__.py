@@ -1,11 +1,13 @@
 """The turn loop: conversations with a model and tools."""
 
+from tactician.loop.answer_text import read_answer_text
 from tactician.loop.autonomy import TASK_OVER, Autonomous
 from tactician.loop.endings import Answer
 from tactician.loop.events import (
     HandedOff,
     OutputRejected,
     PartialReceived,
+    PieceReceived,
     TextReceived,
     ThinkingReceived,
     ToolCalled,
@@ -44,6 +46,7 @@ __all__ = [
     "Answer",
     "TurnStarted",
     "TurnCompleted",
+    "PieceReceived",
     "TextReceived",
     "ThinkingReceived",
     "PartialReceived",
@@ -51,4 +54,5 @@ __all__ = [
     "ToolCalled",
     "ToolReturned",
     "HandedOff",
+    "read_answer_text",
 ]
