@@ -181,7 +181,7 @@ async def test_vectors_and_pictures_have_no_keys_in_their_errors(server: ChatSer
             with pytest.raises(ModelError) as raised:
                 await call()
             assert KEY not in shown(raised.value)
-    assert QUERY not in shown(raised.value)
+            assert call is not calls[-1] or QUERY not in shown(raised.value)
 
 
 def refusals() -> tuple[Reply, ...]:
