@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -155,7 +154,7 @@ def diff(
 
 def _import_modules(modules: Sequence[str] | None, allow: Sequence[str] | None) -> None:
     """Import modules, also from the working directory, once the user allows code."""
-    if modules or allow or read_allowed_packages(os.environ):
+    if modules or allow or read_allowed_packages():
         sys.path.insert(0, str(Path.cwd()))
     for name in modules or ():
         try:
