@@ -7,7 +7,7 @@ import pytest
 from tactician import Agent, RunContext, tool
 from tactician.llm import ToolResult
 from tactician.testing import ScriptedModel, ToolCall
-from tactician.tools import Tool, ToolGroup, require_declared_tools
+from tactician.tools import FunctionTool, ToolGroup, require_declared_tools
 
 
 class Shop:
@@ -61,7 +61,7 @@ async def test_they_are_tools_of_an_object(name: str) -> None:
 async def test_they_are_tools_of_the_class_and_can_be_called(name: str) -> None:
     member = getattr(Branch, name)
 
-    assert isinstance(member, Tool)
+    assert isinstance(member, FunctionTool)
     assert member(order=4) == getattr(Branch(), name)(4) == ("static 4" if "static" in name else "branch 4")
     assert await member.call('{"order": 5}', RunContext.over(ScriptedModel())) in ("static 5", "branch 5")
 

@@ -43,6 +43,11 @@ class _Compiled:
         self.spec = ToolSpec(name, description or docs.summary or name.replace("_", " "), _remove_titles(schema))
 
 
+def _get_function(declared: object) -> Callable[..., object]:
+    """Return the function of a class method, or the function itself."""
+    return cast(Callable[..., object], declared.__func__ if isinstance(declared, classmethod) else declared)
+
+
 def _is_receiver(parameter: str, hints: Mapping[str, object]) -> bool:
     """Return whether the first parameter is the object or the class of a method."""
     return parameter == "self" or (parameter == "cls" and get_origin(hints.get(parameter, type[object])) is type)
@@ -232,7 +237,7 @@ def tool(
 
     def make(wrapped: Callable[P, R]) -> FunctionTool[P, R]:
         label = name or str(getattr(wrapped, "__name__", type(wrapped).__name__))
-        plain = wrapped.__func__ if isinstance(wrapped, classmethod) else wrapped
+        plain = _get_function(wrapped)
         compiled = _Compiled(plain, label, description, resolve_hints(plain, namespace))
         return FunctionTool(wrapped, compiled, blocking=blocking, traits=traits)
 
