@@ -347,10 +347,12 @@ def test_a_broken_configuration_file_is_named(tmp_path: Path) -> None:
 
 
 def test_a_blueprint_is_a_file_with_an_agent(tmp_path: Path) -> None:
-    (tmp_path / "helper.yaml").write_text("type: agent\nname: Helper\ninstructions: Help.\n", encoding="utf-8")
+    (tmp_path / "helper.yaml").write_text("type: agent\nname: Helper\nmodel: local\ninstructions: Help.\nmaxTurns: 3\n")
     assert "Helper" in tactician("agents", "helper.yaml", cwd=tmp_path).out
+    (tmp_path / "helper.toml").touch()
     wrong = tactician("run", "helper.toml", "x", cwd=tmp_path)
     assert wrong.code == 2
+    assert "helper.toml is neither a Python file nor a blueprint in .json, .yaml or .yml" in wrong.err
 
 
 def test_plan_needs_a_planned_agent(tmp_path: Path) -> None:
