@@ -336,6 +336,24 @@ def test_debug_shows_the_traceback(tmp_path: Path) -> None:
     assert "there is no such file" in done.err
 
 
+def test_the_traceback_of_an_action_is_without_the_frames_of_the_command_line(tmp_path: Path) -> None:
+    file = tmp_path / "shop.py"
+    file.write_text(
+        "from tactician import UserInput, achieves_goal, action, planned_agent\n"
+        "@planned_agent(description='d')\nclass Shop:\n"
+        "    @achieves_goal('g')\n    @action\n    def sell(self, user_input: UserInput) -> str:\n"
+        "        return 1 / 0\n",
+        encoding="utf-8",
+    )
+    done = tactician("run", "--debug", str(file), "hi")
+
+    assert done.code == 2
+    assert "return 1 / 0" in done.err
+    assert f"sell raised ZeroDivisionError: division by zero ({file}:7)" in done.err
+    assert all(name not in done.err for name in ("/cli/", "typer", "runpy", "__main__"))
+    assert f"({file}:7)" in tactician("run", str(file), "hi").err
+
+
 def test_a_broken_configuration_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "tactician.toml").write_text("[models]\ndefalt = 'x'\n", encoding="utf-8")
     done = tactician("models", cwd=tmp_path)

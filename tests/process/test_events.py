@@ -22,6 +22,7 @@ from tactician.loop import TurnCompleted, TurnStarted
 from tactician.process import ActionCompleted, ActionStarted, AgentProcess, PlanMade, ProcessEnded, ProcessStarted
 from tactician.testing import ScriptedModel
 from tests.agents.running import started
+from tests.support.failures import without_lines
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ async def test_a_failure_is_told_by_the_action_and_by_the_process() -> None:
     assert isinstance(completed, ActionCompleted)
     assert completed.error == "ValueError: not that"
     assert isinstance(ended, ProcessEnded)
-    assert (ended.status, ended.failure) == (ProcessStatus.FAILED, "publish raised ValueError: not that")
+    assert (ended.status, without_lines(ended.failure)) == (ProcessStatus.FAILED, "publish raised ValueError: not that")
 
 
 async def test_a_process_without_a_plan_tells_only_that() -> None:

@@ -66,7 +66,7 @@ from tactician.llm.provider_access import ProviderAccess
 from tactician.llm.providers import PROVIDERS, Provider
 from tactician.llm.pydantic_ai_adapter import PydanticAiModel
 from tactician.llm.remote import Endpoint, RemoteModel
-from tactician.llm.request_adapter import adapt_request
+from tactician.llm.request_adapter import RestoreResponse, adapt_request
 from tactician.llm.responder import RespondedModel, Responder, RetrySettings
 from tactician.llm.routing import (
     CircuitBreakerPolicy,
@@ -178,6 +178,7 @@ __all__ = [
     "ModelProfile",
     "ModelProfiles",
     "format_with_reasoning",
+    "RestoreResponse",
     "adapt_request",
     "close_schema",
     "is_strict",

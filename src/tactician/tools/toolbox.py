@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
 from tactician.documents import did_you_mean
-from tactician.errors import ConfigurationError, DeclarationError, InvalidArgumentsError, ToolError
+from tactician.errors import ConfigurationError, DeclarationError, InvalidArgumentsError, Replan, ToolError
 from tactician.llm import ToolCall, ToolResult, ToolSpec
 from tactician.runs import RunContext
 from tactician.text import describe_error, replace_surrogates
@@ -86,6 +86,7 @@ class Toolbox:
 
         Raises:
             ConfigurationError: when the program is set up wrongly, which no model can mend.
+            Replan: when the tool raises it, for the action around the run.
         """
         found = self._tools.get(call.name)
         if found is None:
@@ -95,7 +96,7 @@ class Toolbox:
         try:
             with context.enter():
                 return ToolResult(call.id, call.name, await _call_with_repair(found, call.arguments, context))
-        except ConfigurationError:
+        except (ConfigurationError, Replan):
             raise
         except ToolError as error:
             return ToolResult(call.id, call.name, replace_surrogates(str(error)), is_error=True)
