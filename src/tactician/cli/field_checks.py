@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import date, datetime, time, timedelta
 from typing import Annotated, Final
 from uuid import UUID
@@ -30,6 +30,7 @@ _LIMITS: Final = {
     "pattern": "pattern",
 }
 """Limits of a JSON Schema, by the names that pydantic gives them."""
+_limit: Callable[..., object] = Field  # whose arguments data names here
 
 
 def check_value(value: object, schema: Mapping[str, object]) -> None:
@@ -45,7 +46,7 @@ def check_value(value: object, schema: Mapping[str, object]) -> None:
         return
     limits = {name: schema[key] for key, name in _LIMITS.items() if key in schema}
     try:
-        adapter: TypeAdapter[object] = TypeAdapter(Annotated[kind, Field(**limits)] if limits else kind)
+        adapter: TypeAdapter[object] = TypeAdapter(Annotated[kind, _limit(**limits)] if limits else kind)
     except (SchemaError, TypeError, ValueError):
         return
     try:
