@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, time, timedelta
-from typing import Annotated, Final
+from typing import Annotated, Final, cast
 from uuid import UUID
 
 from pydantic import AnyUrl, Field, TypeAdapter, ValidationError
@@ -46,7 +46,8 @@ def check_value(value: object, schema: Mapping[str, object]) -> None:
         return
     limits = {name: schema[key] for key, name in _LIMITS.items() if key in schema}
     try:
-        adapter: TypeAdapter[object] = TypeAdapter(Annotated[kind, _limit(**limits)] if limits else kind)
+        limited = Annotated[kind, _limit(**limits)] if limits else kind
+        adapter: TypeAdapter[object] = TypeAdapter(cast("type[object]", limited))
     except (SchemaError, TypeError, ValueError):
         return
     try:
