@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
 from collections.abc import Iterable, Sequence
@@ -68,7 +67,7 @@ class BlueprintAccess:
         Raises:
             ConfigurationError: when one cannot be imported.
         """
-        if self.modules or self.allow or read_allowed_packages(os.environ):
+        if self.modules or self.allow or read_allowed_packages():
             sys.path.insert(0, str(Path.cwd()))
         for name in self.modules:
             try:

@@ -21,6 +21,7 @@ from tactician.llm.embeddings import (
     Vector,
 )
 from tactician.llm.endpoint_resolver import MODEL_VARIABLE, ModelEntry
+from tactician.llm.http import read_body
 from tactician.llm.http import session as http_session
 from tactician.llm.images import GeneratedImages, ImageModel, ImageOptions, RemoteImageModel
 from tactician.llm.instance import Instance
@@ -175,6 +176,7 @@ __all__ = [
     "PROVIDERS",
     "Instance",
     "parse_instances",
+    "read_body",
     "ModelProfile",
     "ModelProfiles",
     "format_with_reasoning",
