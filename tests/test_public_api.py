@@ -65,7 +65,7 @@ PUBLIC = {
         create_model_agent create_request read_picture replay_events
     """,
     "tactician.prompts": """
-        CurrentDate FolderPrompts InstructionFile InstructionSource LangfusePrompts LlmReference Persona Place
+        CurrentDate FolderPrompts InstructionFile InstructionSource KnowledgeCutoff LangfusePrompts LlmReference Persona Place
         PromptContributor PromptProvider PromptProviders ProvidedInstructions Reference ReferenceKind RoleGoalBackstory
         Templates check_contributor find_variables load_default_templates load_references prompt_providers
         render_template render_variables
