@@ -6,44 +6,22 @@ import asyncio
 import gc
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
-from random import Random
 from time import thread_time
 
 import pytest
 from aiohttp import ClientSession, web
 
-from tactician import Platform, ProcessOptions, ProcessStatus, UserInput, achieves_goal, action, planned_agent
+from tactician import Platform, ProcessOptions, ProcessStatus
 from tactician.events import Event
 from tactician.planning import Plan, PlanningBudget
 from tactician.process import PlanMade, ProcessHandle
 from tactician.testing import ScriptedModel
+from tests.process.hard_agents import build_gatherer
 
 LATE = 0.05
 AGENTS = 100
 ATTEMPTS = 3
 HARD = PlanningBudget(time=None, expansions=45)
-
-
-def build_agent(sources: int = 200, wanted: int = 16) -> object:
-    """Build an agent with a cover to plan: sources of different price that give several of the wanted facts each."""
-    draw, facts = Random(7), [f"fact_{n}" for n in range(wanted)]
-    methods: dict[str, object] = {}
-    for n in range(sources):
-
-        @action(post=draw.sample(facts, draw.randint(2, 5)), cost=draw.randint(10, 30) / 30)
-        async def source(self: object, topic: UserInput) -> None:
-            await asyncio.sleep(0)
-
-        source.__name__ = f"source_{n}"
-        methods[source.__name__] = source
-
-    @achieves_goal("All facts are there")
-    @action(pre=facts)
-    def finish(self: object, topic: UserInput) -> str:
-        return "done"
-
-    built: object = planned_agent(description="Gathers facts")(type("Gatherer", (), {**methods, "finish": finish}))()
-    return built
 
 
 def end_after_one_action(process: ProcessHandle) -> str | None:
@@ -119,7 +97,7 @@ def old_garbage_apart() -> Iterator[None]:
 
 async def run_agents(count: int) -> tuple[Watch, list[Plan]]:
     """Run so many agents at once, which start one after the other, and watch the event loop meanwhile."""
-    platform, agent, watch, plans = Platform(ScriptedModel()), build_agent(), Watch(), list[Plan]()
+    platform, agent, watch, plans = Platform(ScriptedModel()), build_gatherer(), Watch(), list[Plan]()
 
     def note(event: Event) -> None:
         if isinstance(event, PlanMade):
