@@ -9,8 +9,10 @@ from tactician.loop.events import (
     TextReceived,
     ThinkingReceived,
     ToolCalled,
+    ToolInterrupted,
     ToolReturned,
     TurnCompleted,
+    TurnFailed,
     TurnStarted,
 )
 from tactician.loop.guards import NO_GUARDS, Guards
@@ -44,11 +46,13 @@ __all__ = [
     "Answer",
     "TurnStarted",
     "TurnCompleted",
+    "TurnFailed",
     "TextReceived",
     "ThinkingReceived",
     "PartialReceived",
     "OutputRejected",
     "ToolCalled",
     "ToolReturned",
+    "ToolInterrupted",
     "HandedOff",
 ]

@@ -30,7 +30,17 @@ from tactician.process import (
     read_origin,
     with_named,
 )
-from tactician.runs import Budget, Input, InputTypes, RunContext, RunResult, Suspended, is_conversation, start_run
+from tactician.runs import (
+    PROCESS_KIND,
+    Budget,
+    Input,
+    InputTypes,
+    RunContext,
+    RunResult,
+    Suspended,
+    is_conversation,
+    start_run,
+)
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True, default=object)
@@ -197,7 +207,7 @@ class PlannedAgent(BaseRunnable[T_co]):
             return await _finish(made.pop() if made else self._restore(child, options))
 
         traced = self._with_trace(context)
-        return await start_run(self.name, None, traced, budget, work, kind="process", prepare=prepare)
+        return await start_run(self.name, None, traced, budget, work, kind=PROCESS_KIND, prepare=prepare)
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[T_co]:
         return await _finish(self._restore(context, None))
