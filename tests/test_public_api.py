@@ -22,7 +22,7 @@ PUBLIC = {
         LEADER HandoffDefinition HierarchicalAgents ParallelAgents Planned PlannedAgent Planner TypedRunnable
         RouterAgent RouteChosen RunnableTool SupervisorAgent Synthesis ModelWithTemperature achieves_goal
         action as_runnable by_name combine_specs component build_component_agent condition cost
-        is_component is_planned is_planned_class list_input_objects planned_agent planned_spec
+        is_component is_planned is_planned_class list_input_objects planned_agent planned_spec run_in_conversation
         find_planned_specs find_process_spec
         raise_unless_completed resolve runnable state supervise
     """,
@@ -67,8 +67,8 @@ PUBLIC = {
     "tactician.prompts": """
         CurrentDate FolderPrompts InstructionFile InstructionSource LangfusePrompts LlmReference Persona Place
         PromptContributor PromptProvider PromptProviders ProvidedInstructions Reference ReferenceKind RoleGoalBackstory
-        Templates find_variables load_default_templates load_references prompt_providers render_template
-        render_variables
+        Templates check_contributor find_variables load_default_templates load_references prompt_providers
+        render_template render_variables
     """,
     "tactician.service": "AgentOptions AgentService ModelOptions Picture",
     "tactician.stores": """

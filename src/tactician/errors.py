@@ -99,6 +99,7 @@ class ModelError(TacticianError):
         model: the model that was called.
         status: the HTTP status, if there was one.
         retry_after: seconds to wait, if the provider sent them.
+        is_exhausted: whether a router has used up its attempts, so that an action does not make them anew.
     """
 
     def __init__(
@@ -108,6 +109,7 @@ class ModelError(TacticianError):
         self.model = model
         self.status = status
         self.retry_after = retry_after
+        self.is_exhausted = False
 
 
 class ModelRequestError(ModelError):
@@ -312,7 +314,7 @@ class Rejected(PermanentError):  # noqa: N818 - it says what the answer is
     """
 
     def __init__(self, prompt: str, reason: str = "") -> None:
-        super().__init__(f"{prompt!r} was rejected" + (f": {reason}" if reason else ""))
+        super().__init__(f"{prompt!r} was rejected" + (f" ({reason})" if reason else ""))
         self.prompt = prompt
         self.reason = reason
 

@@ -71,7 +71,7 @@ class TestTheDefault:
     EVERYTHING: ClassVar = {
         "TACTICIAN_MODEL": "role:writer",
         "LLM_INSTANCES": INSTANCES,
-        "OPENAI_BASE_URL": "http://user:pw@localhost:8000/v1?token=t",
+        "OPENAI_API_KEY": "sk-o",
         "ANTHROPIC_API_KEY": "sk-a",
         "MISTRAL_API_KEY": "sk-m",
     }
@@ -79,7 +79,7 @@ class TestTheDefault:
         ("TACTICIAN_MODEL", "role:writer", "TACTICIAN_MODEL is set"),
         ("", "house-model", "tactician.toml says so"),
         ("LLM_INSTANCES", "gpt-5.4", "LLM_INSTANCES lists it"),
-        ("OPENAI_BASE_URL", "openai:gpt-5.4", "OPENAI_BASE_URL is set to http://localhost:8000/v1"),
+        ("OPENAI_API_KEY", "openai:gpt-5.4", "OPENAI_API_KEY is set"),
         ("ANTHROPIC_API_KEY", "anthropic:claude-sonnet-5", "ANTHROPIC_API_KEY is set"),
         ("MISTRAL_API_KEY", "mistral:mistral-large-latest", "MISTRAL_API_KEY is set"),
         ("", "local", "the extra `local` is installed"),
@@ -94,6 +94,34 @@ class TestTheDefault:
             assert catalog(environment, settings).default == (name, reason)
             environment.pop(variable, None)
             settings = settings if variable else ModelSettings()
+
+    def test_a_server_of_ones_own_has_no_model_that_nobody_named(self) -> None:
+        environment = {"OPENAI_BASE_URL": "http://user:pw@localhost:8000/v1?token=t", "ANTHROPIC_API_KEY": "sk-a"}
+        source = catalog(environment)
+
+        with pytest.raises(
+            ConfigurationError,
+            match=r"OPENAI_BASE_URL is set to http://localhost:8000/v1, .*Name one in TACTICIAN_MODEL, or as `default`",
+        ):
+            _ = source.default
+        with pytest.raises(ConfigurationError, match="TACTICIAN_EMBEDDING, or as `default_embedding`"):
+            source.embedding_model()
+        assert "openai" not in [entry.provider for entry in source.list_entries()]
+        assert catalog({**environment, "TACTICIAN_MODEL": "qwen3"}).default[0] == "qwen3"
+
+    @pytest.mark.parametrize("url", ["https://eu.api.openai.com", "https://api.openai.com/v1"])
+    def test_openai_at_another_address_of_its_own_has_its_default_model(self, url: str) -> None:
+        assert catalog({"OPENAI_BASE_URL": url}).default == ("openai:gpt-5.4", f"OPENAI_BASE_URL is set to {url}")
+
+    @pytest.mark.parametrize(
+        "url", ["localhost:8000/v1", "vllm", "ftp://x/v1", "http://", "https://a]b", "http://x:99999999"]
+    )
+    @pytest.mark.parametrize("variable", ["OPENAI_BASE_URL", "OLLAMA_BASE_URL", "AZURE_OPENAI_BASE_URL"])
+    def test_an_address_that_is_none_is_an_error_at_once(self, variable: str, url: str) -> None:
+        with pytest.raises(ConfigurationError) as raised:
+            catalog({variable: url})
+
+        assert str(raised.value) == f'{variable} is not a URL; it begins with "https://" or "http://" and a host'
 
     def test_openai_comes_before_the_other_keys(self) -> None:
         assert catalog(dict(reversed(KEYS.items()))).default == ("openai:gpt-5.4", "OPENAI_API_KEY is set")

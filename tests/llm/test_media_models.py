@@ -110,7 +110,7 @@ class TestTheDefault:
 
     def test_is_at_the_address_of_ones_own_server(self) -> None:
         source = catalog({"OPENAI_BASE_URL": "http://localhost:8000/v1"})
-        embedder, painter = source.embedding_model(), source.image_model()
+        embedder, painter = source.embedding_model("text-embedding-3-small"), source.image_model("dall-e-3")
 
         assert served_by(source.embedding_model("house-vectors")) == ["openai:house-vectors"]
         assert endpoint_of(embedder).url == "http://localhost:8000/v1/embeddings"
@@ -211,7 +211,7 @@ class TestNames:
 class TestCalls:
     async def test_an_embedding_costs_what_the_list_says(self, server: ChatServer) -> None:
         server.will(BUSY, VECTOR)
-        found = await catalog({"OPENAI_BASE_URL": server.url}).embedding_model().embed(["a"])
+        found = await catalog({"OPENAI_BASE_URL": server.url}).embedding_model("text-embedding-3-small").embed(["a"])
 
         assert found.vectors == ((1.0, 2.0),)
         assert (found.usage.model, found.usage.cost) == ("openai:text-embedding-3-small", 0.02)
@@ -263,7 +263,7 @@ class TestCalls:
         server.will(fails(400, "bad"))
 
         with pytest.raises(ModelRequestError, match="bad"):
-            await catalog({"OPENAI_BASE_URL": server.url}).embedding_model().embed(["a"])
+            await catalog({"OPENAI_BASE_URL": server.url}).embedding_model("text-embedding-3-small").embed(["a"])
         assert len(server.received) == 1
 
 

@@ -31,6 +31,7 @@ from tactician.process import (
 )
 from tactician.testing import ScriptedModel
 from tests.agents.running import started
+from tests.support.failures import without_lines
 
 
 @dataclass(frozen=True)
@@ -125,7 +126,7 @@ async def test_a_failure_is_told_by_the_action_and_by_the_process() -> None:
     assert isinstance(completed, ActionCompleted)
     assert completed.error == "ValueError: not that"
     assert isinstance(ended, ProcessEnded)
-    assert (ended.status, ended.failure) == (ProcessStatus.FAILED, "publish raised ValueError: not that")
+    assert (ended.status, without_lines(ended.failure)) == (ProcessStatus.FAILED, "publish raised ValueError: not that")
 
 
 async def test_a_process_without_a_plan_tells_only_that() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 
 import pytest
@@ -21,8 +22,20 @@ from tactician import (
 )
 from tactician.agents import PlannedAgent
 from tactician.errors import ModelServerError, PermanentError, Replan, TransientError
+from tactician.llm import (
+    Delta,
+    Deployment,
+    Features,
+    ModelRequest,
+    ModelResponse,
+    ModelRetryPolicy,
+    ModelRouter,
+    RetryRule,
+    UserMessage,
+)
 from tactician.process import ActionRetryPolicy, AgentProcess, OperationContext, ProcessHandle
 from tactician.testing import FakeClock, ScriptedModel
+from tests.support.failures import without_lines
 from tests.support.stored import JsonStore, resume
 
 
@@ -44,6 +57,23 @@ class Flaky:
         if self.errors:
             raise self.errors.pop(0)
         return Result("done")
+
+
+class DownModel:
+    """A model that never answers."""
+
+    name = "down"
+    features = Features()
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    async def generate(self, request: ModelRequest) -> ModelResponse:
+        self.calls += 1
+        raise ModelServerError("down", status=503)
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Delta | ModelResponse]:
+        yield await self.generate(request)
 
 
 async def run(agent: object, options: ProcessOptions | None = None) -> tuple[AgentProcess, FakeClock]:
@@ -70,6 +100,31 @@ class TestRetries:
         assert len(agent.keys) == 3
         assert set(agent.keys) == {f"{process.id}/work/1"}
 
+    async def test_what_a_router_has_retried_is_not_retried_by_the_action(self) -> None:
+        @planned_agent(description="asks a model")
+        class Asking:
+            @achieves_goal("done")
+            @action
+            async def work(self, topic: UserInput, context: OperationContext) -> Result:
+                return Result(await context.ai.generate_text("hello"))
+
+        clock, model = FakeClock(), DownModel()
+        retries = ModelRetryPolicy(server=RetryRule(attempts=2, base=0.0))
+        router = ModelRouter([Deployment("down", "m", model)], retries=retries, clock=clock)
+        process = PlannedAgent(Asking()).create_process("x", context=RunContext.over(router, clock=clock))
+        await process.run()
+
+        assert isinstance(process.error, ModelServerError)
+        assert (model.calls, process.history[0].attempts, clock.slept) == (2, 1, [])
+
+    async def test_what_a_router_does_not_retry_is_retried_by_the_action(self) -> None:
+        router = ModelRouter([Deployment("down", "m", DownModel())], retries=ModelRetryPolicy.with_attempts(1))
+        with pytest.raises(ModelServerError) as raised:
+            await router.generate(ModelRequest((UserMessage("hello"),)))
+        process, _ = await run(Flaky(raised.value))
+
+        assert process.history[0].attempts == 2
+
     @pytest.mark.parametrize("error", [ValueError("a bug"), PermanentError("no"), KeyError("x")])
     async def test_mistakes_and_permanent_failures_are_not(self, error: Exception) -> None:
         process, clock = await run(Flaky(error))
@@ -82,7 +137,7 @@ class TestRetries:
         process, clock = await run(Flaky(*[TransientError("busy")] * 5))
 
         assert process.status is ProcessStatus.FAILED
-        assert process.failure == "work raised TransientError: busy (after 3 attempts)"
+        assert without_lines(process.failure) == "work raised TransientError: busy (after 3 attempts)"
         assert clock.slept == [1.0, 2.0]
 
     async def test_pauses_grow_up_to_the_longest(self) -> None:
@@ -334,7 +389,10 @@ class TestEndingFromOutside:
             raise ValueError("boo")
 
         process, _ = await run(Flaky(), ProcessOptions(terminate_when=broken))
-        assert (process.status, process.failure) == (ProcessStatus.FAILED, "terminate_when raised ValueError: boo")
+        assert (process.status, without_lines(process.failure)) == (
+            ProcessStatus.FAILED,
+            "terminate_when raised ValueError: boo",
+        )
 
         @planned_agent(description="cannot be helped")
         class Helpless(Closed):
@@ -342,7 +400,10 @@ class TestEndingFromOutside:
                 raise ValueError("bah")
 
         process, _ = await run(Helpless(1000))
-        assert (process.status, process.failure) == (ProcessStatus.FAILED, "handle_stuck raised ValueError: bah")
+        assert (process.status, without_lines(process.failure)) == (
+            ProcessStatus.FAILED,
+            "handle_stuck raised ValueError: bah",
+        )
 
     async def test_delays_between_actions(self) -> None:
         process, clock = await run(Chain(), ProcessOptions(delay=2.5))
@@ -403,7 +464,7 @@ class TestConcurrency:
         process, _ = await run(agent, ProcessOptions(max_parallel=4))
 
         assert process.status is ProcessStatus.FAILED
-        assert process.failure == "two raised ValueError: no"
+        assert without_lines(process.failure) == "two raised ValueError: no"
         assert process.last(One) is not None
         assert process.last(Three) is not None
 

@@ -14,6 +14,7 @@ from tactician.agents.constellations import (
     SupervisorAgent,
     Synthesis,
 )
+from tactician.agents.conversations import run_in_conversation
 from tactician.agents.definition import DEFINITIONS, AgentDefinition, HandoffDefinition
 from tactician.agents.function import FunctionRunnable, runnable
 from tactician.agents.planned import (
@@ -83,6 +84,7 @@ __all__ = [
     "BaseRunnable",
     "FunctionRunnable",
     "RunnableTool",
+    "run_in_conversation",
     "TypedRunnable",
     "BlueprintLike",
     "BLUEPRINTS",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from copy import copy
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Self, cast
 
 from typing_extensions import TypeVar, Unpack, override
@@ -18,16 +18,12 @@ from tactician.llm import NO_OPTIONS, LlmOptions, ModelLike
 from tactician.loop import Handoff, OutputType, TurnLoop, output_type
 from tactician.runs import (
     READS_MESSAGES,
-    Budget,
     Input,
     InputTypes,
-    Response,
     RunContext,
     Runnable,
     RunResult,
     messages_of,
-    resume_run,
-    start_run,
 )
 from tactician.tools import RunnableTool, Tool, Toolbox, ToolLike, snake_case
 
@@ -180,81 +176,43 @@ class Agent(BaseRunnable[T_co]):
     def input_types(self) -> InputTypes:
         return READS_MESSAGES
 
-    async def run(
-        self,
-        input: Input,
-        *,
-        context: RunContext | None = None,
-        budget: Budget | None = None,
-        conversation: Conversation | None = None,
+    @override
+    def _work(self, input: Input, context: RunContext) -> Coroutine[object, object, RunResult[T_co]]:
+        return self._run(input, context, None)
+
+    @override
+    def _work_in(
+        self, conversation: Conversation, input: Input, context: RunContext
+    ) -> Coroutine[object, object, RunResult[T_co]]:
+        return self._run(input, context, conversation)
+
+    def _run(
+        self, input: Input, context: RunContext, conversation: Conversation | None
+    ) -> Coroutine[object, object, RunResult[T_co]]:
+        spec = self.spec
+        if spec.tool_groups or not isinstance(spec.instructions, str):
+            return self._load_and_run(input, context, conversation)
+        return self._start_loop(context, self._current_tools, spec.prompt).run(messages_of(input), conversation)
+
+    async def _load_and_run(
+        self, input: Input, context: RunContext, conversation: Conversation | None
     ) -> RunResult[T_co]:
-        """Work on the input until the model gives an answer.
-
-        Args:
-            input: a string, a message, a conversation or any object that has a JSON form.
-            context: the context; by default that of the running code, and outside of runs the default services.
-            budget: the budget of the run and of all nested runs; no limit by default.
-            conversation: the conversation so far. It gets all new messages, and can always be continued.
-
-        Returns:
-            The result. Its status is `WAITING` when the run needs an approval or the caller first: see `resume`.
-
-        Raises:
-            RunError: when there is no answer; the error has the messages so far.
-            ModelError: when the model cannot be called.
-        """
-        work = partial(self._run, conversation=conversation)
-        return await start_run(self.name, input, self._with_trace(context), budget, work, input_types=READS_MESSAGES)
-
-    async def resume(
-        self,
-        run_id: str,
-        responses: Mapping[str, Response],
-        *,
-        context: RunContext | None = None,
-        conversation: Conversation | None = None,
-    ) -> RunResult[T_co]:
-        """Continue a waiting run, in this process or in another one.
-
-        Args:
-            run_id: the `run_id` of the result of the waiting run.
-            responses: the responses, by the ids of pending requests: `approve()`, `reject("why")`, or what a tool
-                returned. Other requests stay pending.
-            context: the context; it needs the store of the waiting run.
-            conversation: the conversation of the run, if it had one, as the run left it.
-
-        Raises:
-            RunNotFoundError: when no waiting run of this name has the id, or one of the requests is not pending.
-            RunConflictError: when another caller continues it.
-            RunError: when it fails. The run then still waits, and keeps its progress.
-        """
-        work, traced = partial(self._run, conversation=conversation), self._with_trace(context)
-        return await resume_run(self.name, run_id, responses, traced, work, input_types=READS_MESSAGES)
-
-    async def _work(self, input: Input, context: RunContext) -> RunResult[T_co]:
-        return await self._run(input, context, None)
-
-    async def _run(self, input: Input, context: RunContext, conversation: Conversation | None) -> RunResult[T_co]:
+        """Load the tools of groups and the instructions from elsewhere, and work with them."""
         tools: ToolboxSource = self._current_tools
+        instructions, source = self.spec.prompt, self.spec.source
         if self.spec.tool_groups:
             tools = await with_groups(tools, self.spec.tool_groups, context)
-        source, instructions = self.spec.source, self.spec.prompt
         if source is not None and source.text is None:
             instructions = await source.resolve()
+        return await self._start_loop(context, tools, instructions).run(messages_of(input), conversation)
+
+    def _start_loop(self, context: RunContext, tools: ToolboxSource, instructions: str) -> TurnLoop[T_co]:
+        spec = self.spec
+        model, options = context.find_model(spec.model)
         if self._invocations:
             instructions = describe_workers(instructions, self._invocations)
-        return await self._loop(context, tools, instructions).run(messages_of(input), conversation)
-
-    def _loop(self, context: RunContext, tools: ToolboxSource, instructions: str) -> TurnLoop[T_co]:
-        model, options = context.find_model(self.model)
         return TurnLoop(
-            model,
-            self._output,
-            context,
-            instructions=instructions,
-            tools=tools,
-            options=options,
-            policy=self.spec,
+            model, self._output, context, instructions=instructions, tools=tools, options=options, policy=spec
         )
 
     @cached_property

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Final, Generic, Protocol, cast
 
 from typing_extensions import TypeVar, override
 
 from tactician.agents.composition import Member, draw_composition
+from tactician.agents.conversations import run_in_conversation
+from tactician.conversation import Conversation
 from tactician.diagrams import Diagram, render_mimebundle, to_mermaid
 from tactician.errors import Problem
 from tactician.events import Event
 from tactician.late_binding import Port
 from tactician.llm import TraceMetadata
-from tactician.loop import InvalidOutput, output_type
+from tactician.loop import InvalidOutput, output_type, read_answer_text
 from tactician.process import PlannedAgentSpec, renew_processes
 from tactician.runs import (
     DEFAULT_LEASE,
@@ -64,8 +67,17 @@ class BaseRunnable(ABC, Generic[T_co]):
     async def _work(self, input: Input, context: RunContext) -> RunResult[T_co]:
         """Do the work in the context of this run."""
 
+    async def _work_in(self, conversation: Conversation, input: Input, context: RunContext) -> RunResult[T_co]:
+        """Do the work in a conversation, which gets what is said."""
+        return await run_in_conversation(self._work, conversation, input, context)
+
     async def run(
-        self, input: Input, *, context: RunContext | None = None, budget: Budget | None = None
+        self,
+        input: Input,
+        *,
+        context: RunContext | None = None,
+        budget: Budget | None = None,
+        conversation: Conversation | None = None,
     ) -> RunResult[T_co]:
         """Do the work.
 
@@ -73,6 +85,8 @@ class BaseRunnable(ABC, Generic[T_co]):
             input: a string, a message, a conversation or any object that has a JSON form.
             context: the context; by default that of the running code, and outside of runs the default services.
             budget: the budget of the run and of all nested runs; no limit by default.
+            conversation: the conversation so far. It gets the input and the answer; from an agent, all messages between
+                them too. It can always be continued. It is not stored with the run: for that, see `AgentService`.
 
         Returns:
             The result. Its status is `WAITING` when the run needs an approval or the caller first: see `resume`.
@@ -83,11 +97,21 @@ class BaseRunnable(ABC, Generic[T_co]):
             StoredStateError: when the run is saved, and its input would not be read back equal: see `input_types`.
         """
         return await start_run(
-            self.name, input, self._with_trace(context), budget, self._work, input_types=self.input_types
+            self.name,
+            input,
+            self._with_trace(context),
+            budget,
+            self._choose_work(conversation),
+            input_types=self.input_types,
         )
 
     async def resume(
-        self, run_id: str, responses: Mapping[str, Response], *, context: RunContext | None = None
+        self,
+        run_id: str,
+        responses: Mapping[str, Response],
+        *,
+        context: RunContext | None = None,
+        conversation: Conversation | None = None,
     ) -> RunResult[T_co]:
         """Continue a waiting run, in this process or in another one.
 
@@ -96,14 +120,15 @@ class BaseRunnable(ABC, Generic[T_co]):
             responses: the responses, by the ids of pending requests: `approve()`, `reject("why")`, or what a tool
                 returned. Other requests stay pending.
             context: the context; it needs the store of the waiting run.
+            conversation: the conversation of the run, if it had one, as the run left it.
 
         Raises:
             RunNotFoundError: when no waiting run of this name has the id, or one of the requests is not pending.
             RunConflictError: when another caller continues it.
             RunError: when it fails. The run then still waits, and keeps its progress.
         """
-        traced = self._with_trace(context)
-        return await resume_run(self.name, run_id, responses, traced, self._work, input_types=self.input_types)
+        work, traced = self._choose_work(conversation), self._with_trace(context)
+        return await resume_run(self.name, run_id, responses, traced, work, input_types=self.input_types)
 
     async def continue_claimed(
         self, record: RunRecord, lease: Lease, *, context: RunContext, seconds: float = DEFAULT_LEASE
@@ -151,23 +176,49 @@ class BaseRunnable(ABC, Generic[T_co]):
         """Return the context, with the trace of this Runnable."""
         return context if self.trace is None else (context or RunContext.current()).with_trace(self.trace)
 
-    def run_sync(self, input: Input) -> RunResult[T_co]:
+    def _choose_work(
+        self, conversation: Conversation | None
+    ) -> Callable[[Input, RunContext], Awaitable[RunResult[T_co]]]:
+        return self._work if conversation is None else partial(self._work_in, conversation)
+
+    def run_sync(self, input: Input, *, conversation: Conversation | None = None) -> RunResult[T_co]:
         """Run from a program without an event loop; see `run`.
 
         Raises:
             RuntimeError: when called inside a running event loop; use `await ... .run(...)` there.
         """
-        return run_blocking(self.run(input))
+        return run_blocking(self.run(input, conversation=conversation))
 
     def stream(
-        self, input: Input, *, context: RunContext | None = None, budget: Budget | None = None
+        self,
+        input: Input,
+        *,
+        context: RunContext | None = None,
+        budget: Budget | None = None,
+        conversation: Conversation | None = None,
     ) -> AsyncGenerator[Event]:
-        """Stream the events of a run, with the answer in pieces; the last event is `RunCompleted`."""
+        """Stream the events of a run, with the answer in pieces; the last event is `RunCompleted`.
+
+        Pieces of what others say on the way to the answer are there too: these are `is_internal`. See `run`.
+        """
 
         async def run(heard: RunContext) -> RunResult[object]:
-            return await self.run(input, context=heard, budget=budget)
+            return await self.run(input, context=heard, budget=budget, conversation=conversation)
 
         return stream_events(run, context or RunContext.current())
+
+    def stream_text(
+        self,
+        input: Input,
+        *,
+        context: RunContext | None = None,
+        budget: Budget | None = None,
+        conversation: Conversation | None = None,
+    ) -> AsyncGenerator[str]:
+        """Stream the text of the answer; see `run` and `read_answer_text`."""
+        outer = context or RunContext.current()
+        events = self.stream(input, context=outer, budget=budget, conversation=conversation)
+        return read_answer_text(events, len(outer.path))
 
     def as_tool(self, name: str | None = None, description: str | None = None) -> Tool:
         """Return a tool with one argument, `request`, that runs this Runnable."""
@@ -246,7 +297,21 @@ class TypedRunnable(BaseRunnable[T], Generic[T]):
         return find_input_types(self.inner)
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[T]:
-        result = await self.inner.run(input, context=context)
+        return self._validate(await self.inner.run(input, context=self._enclose(context)), context)
+
+    @override
+    async def _work_in(self, conversation: Conversation, input: Input, context: RunContext) -> RunResult[T]:
+        if not isinstance(self.inner, BaseRunnable):
+            return await super()._work_in(conversation, input, context)
+        inner: BaseRunnable[object] = self.inner
+        inside = self._enclose(context)
+        return self._validate(await inner.run(input, context=inside, conversation=conversation), context)
+
+    def _enclose(self, context: RunContext) -> RunContext:
+        """Return the context of the inner run, whose text is the answer only where no object is made of it."""
+        return context if self.output_type is str else context.as_internal()
+
+    def _validate(self, result: RunResult[object], context: RunContext) -> RunResult[T]:
         try:
             output = self._wanted.accept(result.output)
             return cast("RunResult[T]", replace(result, output=output))  # mypy takes replace to keep the type

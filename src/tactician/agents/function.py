@@ -54,7 +54,8 @@ class FunctionRunnable(BaseRunnable[T_co]):
             output = cast("T_co", kept.value)
         else:
             await context.begin_step()
-            output = await self.__wrapped__(*self._build_arguments(input, context))
+            with context.as_internal().enter() as inside:
+                output = await self.__wrapped__(*self._build_arguments(input, inside))
             await save_output(context, output, wanted)
         return RunResult(output, tally=context.tally, run_id=context.run_id)
 

@@ -51,19 +51,26 @@ class Attempts:
         assert context.checkpoint is not None
         self.last_error: Exception | None = None
         self._context = context
+        self._inside = context.as_internal()
         self._checkpoint = context.checkpoint
         known = self._checkpoint.data.get("failed")
         self._reasons = {key: str(reason) for key, reason in known.items()} if isinstance(known, dict) else {}
 
-    async def run(self, key: str, runnable: Runnable, input: Input) -> RunResult[object]:
+    async def run(self, key: str, runnable: Runnable, input: Input, *, answers: bool = False) -> RunResult[object]:
         """Return the result of a nested run; for a failed run, one with the status `FAILED` and the error as output.
+
+        Args:
+            key: the key of the run.
+            runnable: the Runnable.
+            input: its input.
+            answers: True when its answer is expected to be that of the parent.
 
         Raises:
             BudgetError: when the budget of the run around it is used up.
         """
         if key not in self._reasons:
             try:
-                return await runnable.run(input, context=self._context.at(key))
+                return await runnable.run(input, context=(self._context if answers else self._inside).at(key))
             except Exception as error:
                 if isinstance(error, BudgetError) and self._budget_is_used_up():
                     raise

@@ -28,7 +28,7 @@ from tactician.llm import (
     as_model_source,
 )
 from tactician.loop import DEFAULT_POLICY, OutputType, TurnLoop, TurnPolicy, output_type
-from tactician.prompts import LlmReference, PromptContributor, render_template
+from tactician.prompts import LlmReference, PromptContributor, check_contributor, render_template
 from tactician.runs import (
     Input,
     OutputError,
@@ -109,8 +109,12 @@ class Ai:
         return replace(self, _system=(*self._system, prompt))
 
     def with_tools(self, *tools: ToolLike) -> Self:
-        """Add tools, or plain typed functions, for the model."""
-        return replace(self, _tools=(*self._tools, *tools))
+        """Add tools, or plain typed functions, for the model.
+
+        Raises:
+            DeclarationError: when one is neither.
+        """
+        return replace(self, _tools=(*self._tools, *map(as_tool, tools)))
 
     def with_tool_object(self, owner: object) -> Self:
         """Add the methods of an object that are declared with `@tool`."""
@@ -133,7 +137,13 @@ class Ai:
         return self.with_prompt_contributors(contributor)
 
     def with_prompt_contributors(self, *contributors: PromptContributor) -> Self:
-        """Add the instructions of several objects, in order."""
+        """Add the instructions of several objects, in order.
+
+        Raises:
+            DeclarationError: when one is not a prompt contributor.
+        """
+        for one in contributors:
+            check_contributor(one)
         return replace(self, _contributors=(*self._contributors, *contributors))
 
     def with_reference(self, reference: LlmReference) -> Self:

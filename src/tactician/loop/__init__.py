@@ -1,11 +1,13 @@
 """The turn loop: conversations with a model and tools."""
 
+from tactician.loop.answer_text import read_answer_text
 from tactician.loop.autonomy import TASK_OVER, Autonomous
 from tactician.loop.endings import Answer
 from tactician.loop.events import (
     HandedOff,
     OutputRejected,
     PartialReceived,
+    PieceReceived,
     TextReceived,
     ThinkingReceived,
     ToolCalled,
@@ -47,6 +49,7 @@ __all__ = [
     "TurnStarted",
     "TurnCompleted",
     "TurnFailed",
+    "PieceReceived",
     "TextReceived",
     "ThinkingReceived",
     "PartialReceived",
@@ -55,4 +58,5 @@ __all__ = [
     "ToolReturned",
     "ToolInterrupted",
     "HandedOff",
+    "read_answer_text",
 ]

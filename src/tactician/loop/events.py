@@ -24,14 +24,31 @@ class TurnStarted(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TextReceived(Event):
+class PieceReceived(Event):
+    """Base class of the events of a piece of an answer (streaming runs only).
+
+    Attributes:
+        answer_level: index in `path` of the outermost run whose answer the piece is part of: 0 for an answer to the
+            caller, more for the text of classifiers, workers, managers, actions and guardrails.
+    """
+
+    answer_level: int = 0
+
+    @property
+    def is_internal(self) -> bool:
+        """True for a piece of something that is not the answer of the outermost run."""
+        return self.answer_level > 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextReceived(PieceReceived):
     """Event of more characters of an answer (streaming runs only)."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ThinkingReceived(Event):
+class ThinkingReceived(PieceReceived):
     """Event of more characters of thinking (streaming runs only)."""
 
     text: str
@@ -86,7 +103,7 @@ class OutputRejected(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PartialReceived(Event):
+class PartialReceived(PieceReceived):
     """Event of a partial structured answer (streaming runs only).
 
     Attributes:

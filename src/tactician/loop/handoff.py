@@ -151,7 +151,8 @@ async def hand_over(
     """
     target, message = handoff.target, handoff.read_message(call)
     context.emit(HandedOff, target=target.name, message=message)
-    result = await target.run(handoff.build_conversation(source, messages, message), context=context)
+    inside = context if handoff.propagated_output_type in (None, str) else context.as_internal()
+    result = await target.run(handoff.build_conversation(source, messages, message), context=inside)
     return replace(
         result,
         output=handoff.accept_output(result),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import replace
 from time import perf_counter
 
@@ -13,6 +13,7 @@ from tactician.llm import (
     LanguageModel,
     ModelRequest,
     ModelResponse,
+    RestoreResponse,
     TextDelta,
     ThinkingDelta,
     ToolCall,
@@ -30,10 +31,10 @@ from tactician.runs import RunContext
 from tactician.text import describe_error
 
 
-async def ask(
+def ask(
     model: LanguageModel, request: ModelRequest, context: RunContext, turn: int, partial: Callable[[str], object]
-) -> ModelResponse:
-    """Return the model's answer, and count its usage.
+) -> Awaitable[ModelResponse]:
+    """Ask the model, and return its response when that is awaited; see `receive`.
 
     Args:
         model: the model.
@@ -46,16 +47,24 @@ async def ask(
         ModelError: when the model cannot be called.
     """
     fitted, restore = adapt_request(request, model.features)
-    if not context.is_observed:
-        response = await model.generate(fitted)
-    else:
+    if context.is_observed:
         streams = context.streaming and restore is None
-        response = await _ask_aloud(model, request, fitted, context, turn, partial if streams else None)
+        asked = _ask_aloud(model, request, fitted, context, turn, partial if streams else None)
+    else:
+        asked = model.generate(fitted)
+    return asked if restore is None else _restore(asked, restore)
+
+
+def receive(response: ModelResponse, model: LanguageModel, context: RunContext) -> AssistantMessage:
+    """Return the message of a response, with distinct ids of its calls, and count its usage."""
     context.tally.add(response.usage.attribute_to(model.name))
-    if restore is not None:
-        response = restore(response)
-    calls = response.message.tool_calls
-    return response if not calls or _are_distinct(calls) else _renumber_calls(response)
+    message = response.message
+    calls = message.tool_calls
+    return message if not calls or _are_distinct(calls) else _renumber_calls(message)
+
+
+async def _restore(asked: Awaitable[ModelResponse], restore: RestoreResponse) -> ModelResponse:
+    return restore(await asked)
 
 
 def _are_distinct(calls: Sequence[ToolCall]) -> bool:
@@ -63,17 +72,17 @@ def _are_distinct(calls: Sequence[ToolCall]) -> bool:
     return len(ids) == len(calls) and "" not in ids
 
 
-def _renumber_calls(response: ModelResponse) -> ModelResponse:
-    """Return the response with an id of its own for each call that has none, or that of another call."""
+def _renumber_calls(message: AssistantMessage) -> AssistantMessage:
+    """Return the message with an id of its own for each call that has none, or that of another call."""
     taken: set[str] = {""}
     parts: list[AssistantPart] = []
-    for part in response.message.parts:
+    for part in message.parts:
         if isinstance(part, ToolCall):
             if part.id in taken:
                 part = replace(part, id=f"call_{new_id()}")
             taken.add(part.id)
         parts.append(part)
-    return replace(response, message=AssistantMessage(tuple(parts)))
+    return AssistantMessage(tuple(parts))
 
 
 async def _ask_aloud(
@@ -103,20 +112,20 @@ async def _ask_aloud(
 async def _stream_response(
     model: LanguageModel, request: ModelRequest, context: RunContext, partial: Callable[[str], object] | None
 ) -> ModelResponse:
-    emitter = context.emitter
+    emitter, level = context.emitter, context.answer_level
     response, text, shown = ModelResponse(AssistantMessage()), "", None
     items = model.stream(request)
     try:
         async for item in items:
             if isinstance(item, TextDelta):
-                emitter.emit(TextReceived, text=item.text)
+                emitter.emit(TextReceived, text=item.text, answer_level=level)
                 if partial is not None:
                     text += item.text
                     if (value := partial(text)) is not None and value != shown:
                         shown = value
-                        emitter.emit(PartialReceived, value=value)
+                        emitter.emit(PartialReceived, value=value, answer_level=level)
             elif isinstance(item, ThinkingDelta):
-                emitter.emit(ThinkingReceived, text=item.text)
+                emitter.emit(ThinkingReceived, text=item.text, answer_level=level)
             elif isinstance(item, ModelResponse):
                 response = item
     finally:

@@ -11,6 +11,7 @@ from tactician.planning.greedy import GreedySearch, guess_by_relaxed_plan, guess
 from tactician.planning.masks import Masks
 from tactician.planning.numbering import find_best_numbering
 from tactician.planning.search import STEP_BITS, Search
+from tactician.planning.symmetry import find_symmetries
 
 _PROBE: Final = 4000
 """After so many states, times actions, a problem counts as hard."""
@@ -78,8 +79,7 @@ class AnytimeSearch:
         if search.best is None and not self._is_done():
             yield from self._find_any()
         if not self._is_done():
-            self._begin_anew()
-            yield
+            yield from self._begin_anew()
             yield from self._improve()
         if self._limit is None:
             yield from self._tidy()
@@ -90,13 +90,16 @@ class AnytimeSearch:
     def _is_done(self) -> bool:
         return self._limit is not None or self._search.is_cheapest or self._search.is_exhausted
 
-    def _begin_anew(self) -> None:
-        """Search among the facts in a better order: few states are lost."""
+    def _begin_anew(self) -> Generator[None, None, None]:
+        """Search among the facts in a better order, and for one of several symmetric states: few states are lost."""
         best, bound = self._search.best, self._search.bound
         self._masks, self._start = find_best_numbering(self._masks, self._weights, self._start)
-        self._search = Search(self._masks, self._weights, self._start, bound)
+        yield
+        symmetries = yield from find_symmetries(self._masks, self._weights)
+        self._search = Search(self._masks, self._weights, self._start, bound, symmetries)
         if best is not None:
             self._search.offer(best)
+        yield
 
     def _probe(self) -> Generator[None, None, None]:
         states = _PROBE // (1 + len(self._weights))

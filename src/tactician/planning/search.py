@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 from tactician.planning.landmarks import Estimate, LandmarkFinder
 from tactician.planning.masks import Masks
 from tactician.planning.stubborn import StubbornSets
+from tactician.planning.symmetry import Symmetries
 
 STEP_BITS: Final = 20
 """A weight is a cost in its higher bits, and a step: plans of a million steps are out of reach."""
@@ -29,10 +30,11 @@ class _Nodes:
     parent. Flags are `_FORCED` if its parent has no other child, `_ESTIMATED` and `_EXPANDED`.
     """
 
-    __slots__ = ("bounds", "flags", "landmarks", "parents", "states", "steps", "weights")
+    __slots__ = ("bounds", "flags", "keys", "landmarks", "parents", "states", "steps", "weights")
 
     def __init__(self) -> None:
         self.states: list[int] = []
+        self.keys: list[int] = []
         self.weights: list[int] = []
         self.bounds: list[int] = []
         self.steps: list[int] = []
@@ -41,10 +43,19 @@ class _Nodes:
         self.flags = bytearray()
 
     def add(
-        self, state: int, weight: int, bound: int, step: int, parent: int, landmarks: tuple[int, ...], flags: int
+        self,
+        state: int,
+        key: int,
+        weight: int,
+        bound: int,
+        step: int,
+        parent: int,
+        landmarks: tuple[int, ...],
+        flags: int,
     ) -> int:
         """Add a node, and return its number."""
         self.states.append(state)
+        self.keys.append(key)
         self.weights.append(weight)
         self.bounds.append(bound)
         self.steps.append(step)
@@ -82,7 +93,14 @@ class Search:
         weight: what it weighs
     """
 
-    def __init__(self, masks: Masks, weights: Sequence[int], start: int, least: int = 0) -> None:
+    def __init__(
+        self,
+        masks: Masks,
+        weights: Sequence[int],
+        start: int,
+        least: int = 0,
+        symmetries: Symmetries | None = None,
+    ) -> None:
         """Prepare to search among these actions; `least` is what a plan is known to cost at least."""
         self.best: list[int] | None = None
         self.weight: int | None = None
@@ -96,9 +114,11 @@ class Search:
         self._nodes = _Nodes()
         self._landmarks = 0
         self._recent: tuple[int, Estimate] | None = None
-        self._lightest = {start: 0}
+        self._symmetries = symmetries
+        key = start if symmetries is None else symmetries.find_representative(start)
+        self._lightest = {key: 0}
         self._least = least
-        self._nearest = self._nodes.add(start, 0, 0, -1, -1, (), 0)
+        self._nearest = self._nodes.add(start, key, 0, 0, -1, -1, (), 0)
         self._push(self._nearest)
 
     @property
@@ -170,7 +190,7 @@ class Search:
     def _is_stale(self, node: int) -> bool:
         nodes = self._nodes
         weight = nodes.weights[node]
-        if nodes.flags[node] & _EXPANDED or weight > self._lightest[nodes.states[node]]:
+        if nodes.flags[node] & _EXPANDED or weight > self._lightest[nodes.keys[node]]:
             return True
         return self.weight is not None and weight + nodes.bounds[node] >= self.weight
 
@@ -212,6 +232,7 @@ class Search:
 
     def _expand(self, node: int) -> None:
         masks, weights, nodes, lightest = self._masks, self._weights, self._nodes, self._lightest
+        symmetries = self._symmetries
         state, so_far, bound = nodes.states[node], nodes.weights[node], nodes.bounds[node]
         estimate = self._recall(node)
         nodes.flags[node] |= _EXPANDED
@@ -222,13 +243,14 @@ class Search:
         steps = [step for step in runnable if masks.adds[step] & ~state]
         for step in steps:
             weight, after = so_far + weights[step], masks.after(state, step)
-            if weight < lightest.get(after, weight + 1):
+            key = after if symmetries is None else symmetries.find_representative(after)
+            if weight < lightest.get(key, weight + 1):
                 # The child no longer owes what landmarks had accounted for of the step's weight.
                 unpaid = estimate.residual[step]
                 left = max(estimate.bound + unpaid, bound) - weights[step] if masks.goal & ~after else 0
                 if self.weight is None or weight + left < self.weight:
                     flags = _FORCED if len(steps) == 1 and not unpaid else 0
-                    self._add(nodes.add(after, weight, max(0, left), step, node, estimate.landmarks, flags))
+                    self._add(nodes.add(after, key, weight, max(0, left), step, node, estimate.landmarks, flags))
 
     def _recall(self, node: int) -> Estimate:
         """Return the estimate of a node, computed again from its landmarks if need be: to keep it would take memory."""
@@ -238,7 +260,7 @@ class Search:
 
     def _add(self, node: int) -> None:
         nodes = self._nodes
-        self._lightest[nodes.states[node]] = nodes.weights[node]
+        self._lightest[nodes.keys[node]] = nodes.weights[node]
         if self._masks.goal & ~nodes.states[node]:
             self._push(node)
         elif self.weight is None or nodes.weights[node] < self.weight:

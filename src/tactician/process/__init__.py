@@ -17,7 +17,7 @@ from tactician.process.blackboard import (
     preserves_blackboard,
     with_named,
 )
-from tactician.process.decision import find_rejection, lookup_price
+from tactician.process.decision import lookup_price
 from tactician.process.deliberation import PlanningSettings
 from tactician.process.diagram import draw_agent
 from tactician.process.errors import ProcessError, ProcessFailedError, ProcessStuckError, ProcessWaitingError
@@ -56,6 +56,7 @@ from tactician.process.saved_parts import check_options
 from tactician.process.spec import (
     ActionSpec,
     Look,
+    Negation,
     Observe,
     Perform,
     PlannedAgentSpec,
@@ -67,6 +68,7 @@ from tactician.process.spec import (
 from tactician.process.state import ActionRun, ChildRun, ProcessStatus
 from tactician.process.stored_objects import decode_object, encode_object
 from tactician.process.stored_types import SavedObject, formerly, stored_names, type_name, upgrades
+from tactician.process.stuck import find_rejection
 
 __all__ = [
     "AgentProcess",
@@ -101,6 +103,7 @@ __all__ = [
     "GoalSpec",
     "Export",
     "Look",
+    "Negation",
     "Observe",
     "Perform",
     "Price",

@@ -19,13 +19,13 @@ from tactician.process.blackboard import (
 )
 from tactician.process.errors import ProcessError
 from tactician.process.events import ActionCompleted, ActionResumed, ActionStarted, ActionSuspended
+from tactician.process.failures import describe_failure
 from tactician.process.handle import ProcessHandle
 from tactician.process.options import ProcessOptions
 from tactician.process.performing import Outcome, create_operation, iterate_errors, perform
 from tactician.process.spec import ActionSpec, PlannedAgentSpec
 from tactician.process.state import ActionRun, ProcessState, ProcessStatus
 from tactician.runs import BudgetError, BudgetMeter, OutputError, RunContext, RunSuspended, Suspended
-from tactician.text import describe_error
 
 
 @dataclass(slots=True)
@@ -179,8 +179,7 @@ class Actor:
         if (limit := self._find_limit(error)) is not None:
             self._state.end(ProcessStatus.TERMINATED, limit)
             return
-        notes = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
-        self._state.end(ProcessStatus.FAILED, f"{action.name} raised {describe_error(error)}{notes}")
+        self._state.end(ProcessStatus.FAILED, f"{action.name} raised {describe_failure(error)}")
 
     def _find_limit(self, error: Exception) -> str | None:
         """Return the limit that an action has met; also one of this process that has ended a process inside."""

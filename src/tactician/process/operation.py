@@ -218,7 +218,7 @@ def create_process_context(context: RunContext, options: ProcessOptions, meter: 
     log = None if options.verbosity is None else create_log_sink(options.verbosity)
     pace = Pace(options.tool_delay, context.clock) if options.tool_delay else context.pace
     return replace(
-        context,
+        context.as_internal(),
         meter=meter,
         services=context.services.with_bus(context.bus.create_child(options.on_event, log)),
         pace=pace,

@@ -11,6 +11,7 @@ from tactician.amounts import need_amount
 from tactician.errors import (
     ConfigurationError,
     ModelConnectionError,
+    ModelError,
     ModelServerError,
     ModelTimeoutError,
     PermanentError,
@@ -31,7 +32,7 @@ class ActionRetryPolicy:
     """Number of attempts of an action, and the pauses between them.
 
     Retried are a `TransientError`, failures of models and connections that pass, and the exceptions named here. A
-    `PermanentError` is never retried, nor are mistakes in the code of an action.
+    `PermanentError` is never retried, nor are mistakes in the code of an action, nor what a router has retried already.
 
     Attributes:
         attempts: number of attempts in all.
@@ -71,6 +72,8 @@ class ActionRetryPolicy:
             return False
         if isinstance(error, BaseExceptionGroup) and all(map(self._passes, error.exceptions)):
             return True
+        if isinstance(error, ModelError) and error.is_exhausted:
+            return isinstance(error, self.on)
         return isinstance(error, (*_PASSING, *self.on))
 
 

@@ -14,7 +14,7 @@ from tactician.errors import (
     StoreError,
 )
 from tactician.runs.budget import Budget
-from tactician.runs.context import MISSED_DEADLINE, RunContext
+from tactician.runs.context import MISSED_DEADLINE, EnteredRun, RunContext
 from tactician.runs.creation import OWNER, create_durable_run
 from tactician.runs.durable import DEFAULT_LEASE, DurableRun
 from tactician.runs.endings import complete_run, create_resting_result, fail_run, suspend_run, terminate_run
@@ -64,7 +64,7 @@ def start_run(
     Raises:
         StoredStateError: when the run is saved, and its input would not be read back equal.
     """
-    outer = context or RunContext.current()
+    outer = context or RunContext.around()
     is_durable = outer.checkpoint is None and outer.services.is_durable
     child = outer.child(name, (budget or Budget()) if is_durable else budget)
     if prepare is not None and not (child.checkpoint and child.checkpoint.data):
@@ -239,7 +239,7 @@ async def _run_in_memory(
     input: Input, child: RunContext, work: Work[T], kind: str, input_types: InputTypes
 ) -> RunResult[T]:
     try:
-        with child.enter():
+        with EnteredRun(child):
             return await work(input, child)
     except BaseException as error:
         if (suspended := find_suspension(error)) is None:

@@ -34,9 +34,14 @@ class ToolCall:
     def __repr__(self) -> str:
         return f"ToolCall({self.name!r}, {self.arguments!r})"
 
+    def to_call(self, id: str) -> CalledTool:
+        """Return the call as a model makes it."""
+        return CalledTool(id, self.name, _json(self.arguments))
 
-Step: TypeAlias = str | ToolCall | Sequence[ToolCall] | ModelResponse | Exception | object
-"""Text, a tool call or several at once, a whole response, an error to raise, or an object that becomes JSON."""
+
+Step: TypeAlias = str | ToolCall | Sequence[str | ToolCall] | ModelResponse | Exception | object
+"""Text, a tool call or several at once, also with text before them, a whole response, an error to raise, or an object
+that becomes JSON."""
 
 
 class ScriptError(AssertionError):
@@ -157,20 +162,23 @@ class ScriptedModel:
         if isinstance(step, ModelResponse):
             return step
         usage = Usage(input_tokens=10, output_tokens=5, requests=1, model=self.name)
-        if (calls := _tool_calls(step)) is not None:
-            numbered = enumerate(calls, start=1)
-            parts = (CalledTool(f"call_{len(self.calls)}_{n}", c.name, _json(c.arguments)) for n, c in numbered)
+        if (said := _read_tool_calls(step)) is not None:
+            parts = (
+                Text(one) if isinstance(one, str) else one.to_call(f"call_{len(self.calls)}_{number}")
+                for number, one in enumerate(said, start=1)
+            )
             return ModelResponse(AssistantMessage(tuple(parts)), usage, "tool_calls", self.name)
         text = step if isinstance(step, str) else _json(step)
         return ModelResponse(AssistantMessage((Text(text),)), usage, "stop", self.name)
 
 
-def _tool_calls(step: Step) -> Sequence[ToolCall] | None:
+def _read_tool_calls(step: Step) -> Sequence[str | ToolCall] | None:
+    """Return the tool calls of a step, with the texts around them; `None` for a step without any."""
     if isinstance(step, ToolCall):
         return (step,)
-    if isinstance(step, list | tuple) and step and all(isinstance(one, ToolCall) for one in step):
-        return step
-    return None
+    if not isinstance(step, list | tuple) or not all(isinstance(one, str | ToolCall) for one in step):
+        return None
+    return step if any(isinstance(one, ToolCall) for one in step) else None
 
 
 def _json(value: object) -> str:

@@ -4,7 +4,13 @@ import asyncio
 
 import pytest
 
-from tactician.errors import ModelRequestError, ModelServerError, ModelTimeoutError, RateLimitError
+from tactician.errors import (
+    ModelConnectionError,
+    ModelRequestError,
+    ModelServerError,
+    ModelTimeoutError,
+    RateLimitError,
+)
 from tactician.llm import ModelRequest
 from tactician.llm.routing import NO_RETRY, CircuitBreakerPolicy, Deployment, ModelRetryPolicy, ModelRouter, RetryRule
 from tests.llm.routing.support import FakeClock, FakeModel, ask, deployed, settled, together, virtual
@@ -224,3 +230,55 @@ async def test_a_trial_with_a_retry_after_keeps_the_circuit_open_until_then(cloc
         await router.generate(ask())
     await router.generate(ask())
     assert a.starts == [1000.0, 1010.0, 1060.0]
+
+
+GONE = ModelConnectionError("refused")
+
+
+@virtual
+async def test_a_deployment_that_cannot_be_reached_is_known_within_seconds_however_often_it_is_called(
+    clock: FakeClock,
+) -> None:
+    router = ModelRouter(deployed(a=FakeModel(clock, *[GONE] * 100)), clock=clock, random=lambda: 1.0)
+    for _ in range(10):
+        started = clock.monotonic()
+        with pytest.raises(ModelConnectionError):
+            await router.generate(ask())
+        assert clock.monotonic() - started <= 6.0
+
+
+@virtual
+async def test_an_open_circuit_of_a_deployment_that_cannot_be_reached_says_when_it_is_tried_next(
+    clock: FakeClock,
+) -> None:
+    circuit_breaker = CircuitBreakerPolicy(failure_threshold=1, cooldown=60.0)
+    a = FakeModel(clock, GONE)
+    router = ModelRouter(deployed(a=a), clock=clock, circuit_breaker=circuit_breaker)
+    for expected in ("refused", "a:m: cannot be reached; .* the next attempt is in 60 s"):
+        with pytest.raises(ModelConnectionError, match=expected):
+            await router.generate(ask())
+    await asyncio.sleep(57.0)
+    await router.generate(ask())
+    assert a.starts == [1000.0, 1060.0]
+
+
+@virtual
+async def test_calls_that_wait_for_a_place_end_when_the_deployment_cannot_be_reached_any_more(clock: FakeClock) -> None:
+    circuit_breaker = CircuitBreakerPolicy(failure_threshold=1, cooldown=60.0)
+    a = FakeModel(clock, GONE, seconds=1.0)
+    router = ModelRouter(
+        [Deployment("a", "m", a, max_concurrency=1)], clock=clock, circuit_breaker=circuit_breaker, max_concurrency=1
+    )
+    results = await together(router.generate(ask()) for _ in range(20))
+    assert [type(result) for result in results] == [ModelConnectionError] * 20
+    assert clock.monotonic() == 1001.0
+
+
+@virtual
+async def test_a_deployment_that_cannot_be_reached_has_a_fallback(clock: FakeClock) -> None:
+    circuit_breaker = CircuitBreakerPolicy(failure_threshold=1, cooldown=60.0)
+    deployments = [*deployed(a=FakeModel(clock, GONE, GONE)), *deployed("other", b=FakeModel(clock))]
+    router = ModelRouter(deployments, clock=clock, circuit_breaker=circuit_breaker, fallbacks={"m": ("other",)})
+    for _ in range(3):
+        assert (await router.generate(ask())).usage.model == "b:other"
+    assert clock.monotonic() == 1000.0

@@ -132,9 +132,15 @@ class Discussion:
         peers = list(enumerate(self._network.peers, start=1))
         groups = [peers] if self._network.concurrent else [[peer] for peer in peers]
         for group in groups:
-            speeches = (self._attempts.run(f"{number}.{n}", peer, self._build_view(peer, number)) for n, peer in group)
+            speeches = (self._let_speak(number, n, peer) for n, peer in group)
             for (_, peer), result in zip(group, await gather_or_suspend(*speeches), strict=True):
                 self._add(peer, result)
+
+    async def _let_speak(self, number: int, place: int, peer: Runnable) -> RunResult[object]:
+        network = self._network
+        is_last = network.synthesizer is None and (number, place) == (network.max_rounds, len(network.peers))
+        view = self._build_view(peer, number)
+        return await self._attempts.run(f"{number}.{place}", peer, view, answers=is_last)
 
     def find_last_answer(self) -> RunResult[object]:
         """Return the last contribution that did not fail.

@@ -51,7 +51,11 @@ class ParallelAgents(BaseRunnable[object]):
         return find_input_types(*self.members)
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[object]:
-        runs = (member.run(input, context=context.at(key)) for key, member in _number_members(self.members))
+        places = [context, *[context.as_internal()] * (len(self.members) - 1)]
+        runs = (
+            member.run(input, context=place.at(key))
+            for place, (key, member) in zip(places, _number_members(self.members), strict=True)
+        )
         primary, *others = await gather_or_suspend(*runs)
         return as_own_result(primary, context, others)
 

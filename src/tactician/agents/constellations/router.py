@@ -96,7 +96,7 @@ class RouterAgent(BaseRunnable[object]):
         """Return the number of the chosen route; 0 for none or an invalid answer."""
         prompt = _PROMPT.format(routes=self._format_routes(), message=self._build_message(input, context))
         try:
-            return (await self.classifier.run(prompt, context=context)).output
+            return (await self.classifier.run(prompt, context=context.as_internal())).output
         except OutputError:
             return 0
 

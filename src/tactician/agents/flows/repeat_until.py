@@ -56,16 +56,16 @@ class RepeatUntil(BaseRunnable[T], Generic[T]):
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[T]:
         attempts: list[RunResult[T]] = []
-        given = simplify_input(input)
+        given, inside = simplify_input(input), context.as_internal()
         for _ in range(self.max_iterations):
             last = attempts[-1].output if attempts else None
             earlier = [attempt.output for attempt in attempts]
             attempt = await self._step.run(
-                StepInput((given, last, earlier), describe_attempt(given, last)), context=context
+                StepInput((given, last, earlier), describe_attempt(given, last)), context=inside
             )
             attempts.append(attempt)
             asked = StepInput((attempt.output, given), attempt.output)
-            if (await self._until.run(asked, context=context)).output:
+            if (await self._until.run(asked, context=inside)).output:
                 return as_own_result(attempt, context, attempts)
         failed = replace(create_failed_result(input, context), related=tuple(attempts))
         raise RepeatLimitError(
@@ -199,9 +199,9 @@ class RepeatUntilAcceptable(BaseRunnable[Scored[T]], Generic[T]):
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[Scored[T]]:
         attempts: list[RunResult[Scored[T]]] = []
-        given = simplify_input(input)
+        given, inside = simplify_input(input), context.as_internal()
         for _ in range(self.max_iterations):
-            attempts.append(await self._attempt(given, attempts[-1].output if attempts else None, context))
+            attempts.append(await self._attempt(given, attempts[-1].output if attempts else None, inside))
             if attempts[-1].output.acceptable:
                 break
         best = max(attempts, key=lambda attempt: attempt.output.score)

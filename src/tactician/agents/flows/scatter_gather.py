@@ -85,7 +85,7 @@ class ScatterGather(BaseRunnable[T], Generic[T]):
         async def run(key: str, generator: Step[object]) -> RunResult[object]:
             if self.tolerate:
                 return await attempts.run(key, generator, given)
-            return await generator.run(given, context=context.at(key))
+            return await generator.run(given, context=context.as_internal().at(key))
 
         runs = (run(f"{number}", generator) for number, generator in enumerate(self.generators, start=1))
         results = await gather_or_suspend(*runs, max_concurrency=self._max_concurrency)

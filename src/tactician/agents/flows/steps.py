@@ -123,8 +123,9 @@ class FunctionStep(BaseRunnable[T], Generic[T]):
             output = cast("T", kept.value)
         else:
             await context.begin_step()
-            with allow_questions(context):
-                output = self._validate_output(await self._call(input, context), context)
+            inside = context.as_internal()
+            with allow_questions(inside):
+                output = self._validate_output(await self._call(input, inside), context)
             await save_output(context, output, self._wanted)
         return RunResult(output, tally=context.tally, run_id=context.run_id)
 

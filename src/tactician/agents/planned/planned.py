@@ -13,6 +13,7 @@ from tactician.agents.planned.declarations import Planner
 from tactician.agents.planned.methods import Source
 from tactician.agents.planned.planned_agent import DECLARED, AgentDeclaration, PlannedAgent
 from tactician.agents.planned.signatures import Provide
+from tactician.conversation import Conversation
 from tactician.diagrams import Diagram
 from tactician.errors import DeclarationError
 from tactician.events import Event
@@ -44,29 +45,53 @@ class Planned(Generic[T_co]):
         named: Named | None = None,
         context: RunContext | None = None,
         budget: Budget | None = None,
+        conversation: Conversation | None = None,
         options: ProcessOptions | None = None,
     ) -> RunResult[T_co]:
         """Run a process with the input, and return the output of its goal: see `PlannedAgent.run`."""
         agent: PlannedAgent[T_co] = PlannedAgent(self)
-        return await agent.run(input, named=named, context=context, budget=budget, options=options)
+        return await agent.run(
+            input, named=named, context=context, budget=budget, conversation=conversation, options=options
+        )
 
-    def run_sync(self, input: Input) -> RunResult[T_co]:
+    def run_sync(self, input: Input, *, conversation: Conversation | None = None) -> RunResult[T_co]:
         """Do the same as `run`, in a program without an event loop."""
         agent: PlannedAgent[T_co] = PlannedAgent(self)
-        return agent.run_sync(input)
+        return agent.run_sync(input, conversation=conversation)
 
     def stream(
-        self, input: Input, *, context: RunContext | None = None, budget: Budget | None = None
+        self,
+        input: Input,
+        *,
+        context: RunContext | None = None,
+        budget: Budget | None = None,
+        conversation: Conversation | None = None,
     ) -> AsyncGenerator[Event]:
         """Return the events of a run as they happen; the last one is `RunCompleted`."""
-        return PlannedAgent(self).stream(input, context=context, budget=budget)
+        return PlannedAgent(self).stream(input, context=context, budget=budget, conversation=conversation)
+
+    def stream_text(
+        self,
+        input: Input,
+        *,
+        context: RunContext | None = None,
+        budget: Budget | None = None,
+        conversation: Conversation | None = None,
+    ) -> AsyncGenerator[str]:
+        """Return the text of the answer, which comes when the goal is reached."""
+        return PlannedAgent(self).stream_text(input, context=context, budget=budget, conversation=conversation)
 
     async def resume(
-        self, run_id: str, responses: Mapping[str, Response], *, context: RunContext | None = None
+        self,
+        run_id: str,
+        responses: Mapping[str, Response],
+        *,
+        context: RunContext | None = None,
+        conversation: Conversation | None = None,
     ) -> RunResult[T_co]:
         """Resume a run that waits, in this process or another one."""
         agent: PlannedAgent[T_co] = PlannedAgent(self)
-        return await agent.resume(run_id, responses, context=context)
+        return await agent.resume(run_id, responses, context=context, conversation=conversation)
 
     async def list_pending(self, run_id: str, *, context: RunContext | None = None) -> tuple[PendingRequest, ...]:
         """Return the requests that a run waits for."""
@@ -148,6 +173,9 @@ def planned_agent(
     namespace = find_caller_namespace(1)
 
     def mark(owner: C) -> C:
+        if not isinstance(owner, type):
+            problem = f"it was given {owner!r}; write @planned_agent, or @planned_agent(description=...), above a class"
+            raise DeclarationError("@planned_agent", [problem])
         label = name or owner.__name__
         purpose = description or _read_purpose(owner)
         members = {"name": label, "description": purpose, **_METHODS}

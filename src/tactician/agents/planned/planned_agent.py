@@ -9,9 +9,11 @@ from typing import Final, cast
 from typing_extensions import TypeVar, override
 
 from tactician.agents.base import BaseRunnable
+from tactician.agents.conversations import join_input, run_in_conversation
 from tactician.agents.planned.compilation import compile_classes
 from tactician.agents.planned.declarations import Planner
 from tactician.agents.planned.methods import Source
+from tactician.conversation import Conversation
 from tactician.diagrams import Diagram
 from tactician.errors import DeclarationError
 from tactician.planning import PlanningBudget
@@ -39,6 +41,7 @@ from tactician.runs import (
     RunResult,
     Suspended,
     is_conversation,
+    messages_of,
     start_run,
 )
 
@@ -183,11 +186,13 @@ class PlannedAgent(BaseRunnable[T_co]):
         named: Named | None = None,
         context: RunContext | None = None,
         budget: Budget | None = None,
+        conversation: Conversation | None = None,
         options: ProcessOptions | None = None,
     ) -> RunResult[T_co]:
         """Run a process with the input, and return the output of its goal.
 
-        A tuple as input stands for several objects; named objects are bound by their names.
+        A tuple as input stands for several objects; named objects are bound by their names. With a conversation, the
+        input is its last message, and the process begins with all messages.
 
         The result's status is `WAITING` when an action asks somebody: see `resume`.
 
@@ -198,7 +203,8 @@ class PlannedAgent(BaseRunnable[T_co]):
         made: list[AgentProcess[T_co]] = []
 
         def prepare(child: RunContext) -> None:
-            objects = with_named(list_input_objects(input), named)
+            given = input if conversation is None else join_input(conversation, input, child)
+            objects = with_named(list_input_objects(given), named)
             if child.is_durable:
                 check_options(options)
             made.append(AgentProcess.create(self.spec, objects, child, options))
@@ -206,8 +212,13 @@ class PlannedAgent(BaseRunnable[T_co]):
         async def work(_: Input, child: RunContext) -> RunResult[T_co]:
             return await _finish(made.pop() if made else self._restore(child, options))
 
+        async def work_in(said: Input, child: RunContext) -> RunResult[T_co]:
+            assert conversation is not None
+            return await run_in_conversation(work, conversation, said, child)
+
         traced = self._with_trace(context)
-        return await start_run(self.name, None, traced, budget, work, kind=PROCESS_KIND, prepare=prepare)
+        said, working = (None, work) if conversation is None else (messages_of(input), work_in)
+        return await start_run(self.name, said, traced, budget, working, kind=PROCESS_KIND, prepare=prepare)
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[T_co]:
         return await _finish(self._restore(context, None))

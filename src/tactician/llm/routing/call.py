@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from math import inf
 from typing import Generic, TypeAlias, TypeVar
 
-from tactician.errors import ModelError, ModelTimeoutError
+from tactician.errors import ModelConnectionError, ModelError, ModelTimeoutError
 from tactician.events import EventEmitter
 from tactician.llm.routing.attempt import Attempt
 from tactician.llm.routing.call_settings import CallSettings
@@ -139,7 +139,12 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
             return self._imperfect[-1]
         if self._failures:
             failure.add_note(format_attempts(self._failures))
+        failure.is_exhausted = self._is_exhausted(failure)
         raise failure
+
+    def _is_exhausted(self, error: ModelError) -> bool:
+        """Return whether the router retries such an error, so that nobody else has to."""
+        return self._settings.retries.select_rule(classify_failure(error), error.status).attempts > 1
 
     def expire(self) -> None:
         """Cancel the call, because its deadline has passed."""
@@ -192,7 +197,7 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
                 self._session,
                 self._tokens,
                 is_retry=self._attempts > 0,
-                can_leave=self._has_healthy_fallback,
+                can_leave=self._can_leave,
             )
             now = self._settings.clock.monotonic()
             if place is not None:
@@ -242,6 +247,8 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
         pause = 0.0 if error is not None and error.retry_after else rule.draw_delay(self._attempts, settings.random)
         if now + pause >= self.ends_at or self._outlasts_deadline(self._stage.states):
             return False
+        if all(state.is_unreachable(now) for state in self._stage.states):
+            return False
         if pause:
             await settings.clock.sleep(pause)
         self._states = self._list_healthy_untried(settings.clock.monotonic()) or self._stage.states
@@ -258,10 +265,13 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
         """Switch to a fallback that can be called now, and return whether there is one.
 
         Raises:
+            ModelConnectionError: when there is none, and no deployment can be reached.
             ModelTimeoutError: when there is none, and every cooldown ends after the deadline.
         """
         if (number := self._find_healthy_fallback(now)) is not None:
             return self._fall_back("cooldown", number)
+        if all(state.is_unreachable(now) for state in self._states):
+            raise self._create_unreachable_error(now)
         if self._outlasts_deadline(self._states):
             raise self._create_deadline_error()
         return False
@@ -272,8 +282,10 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
         healthy = (n for n, stage in following if not all(state.is_cooling_down(now) for state in stage.states))
         return next(healthy, None)
 
-    def _has_healthy_fallback(self, now: float) -> bool:
-        return self._find_healthy_fallback(now) is not None
+    def _can_leave(self, now: float) -> bool:
+        """Return whether the call need not wait while its deployments cool down."""
+        has_fallback = self._find_healthy_fallback(now) is not None
+        return has_fallback or all(state.is_unreachable(now) for state in self._states)
 
     def _outlasts_deadline(self, states: DeploymentStates) -> bool:
         """Return whether the cooldowns of all these deployments end after the deadline."""
@@ -295,6 +307,12 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
         self._tokens = self._count_tokens(request) if stage.pool.has_token_limit else 0
         self._attempts = self._timeouts = 0
         self._tried = ()
+
+    def _create_unreachable_error(self, now: float) -> ModelConnectionError:
+        name = ", ".join(state.name for state in self._states)
+        seconds = min(state.breaker.available_at for state in self._states) - now
+        message = f"{name}: cannot be reached; the circuit is open, and the next attempt is in {seconds:.0f} s"
+        return ModelConnectionError(message, model=self._route.name)
 
     def _create_deadline_error(self) -> ModelTimeoutError:
         name, seconds = self._route.name, self._settings.retries.deadline

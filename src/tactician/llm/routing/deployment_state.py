@@ -14,6 +14,7 @@ from tactician.llm.usage import NO_USAGE, Usage
 # Timers and sums of floats are not exact; differences below a nanosecond do not matter.
 INSTANT = 1e-9
 _TOKEN_BURST = 1.0
+_LONGEST_WAIT_FOR_CONNECTION = 5.0
 
 
 class DeploymentState:
@@ -78,6 +79,12 @@ class DeploymentState:
     def is_cooling_down(self, now: float) -> bool:
         """Return whether calls are kept away, after failures or because the provider asked for it."""
         return self.breaker.available_at > now
+
+    def is_unreachable(self, now: float) -> bool:
+        """Return whether the last call found nobody there, and the next trial is too far away to wait for."""
+        if self._failure != Failure.CONNECTION.value:
+            return False
+        return _LONGEST_WAIT_FOR_CONNECTION < self.breaker.available_at - now < inf
 
     def available_at(self, now: float, tokens: int) -> float:
         """Return when a call of so many tokens may start, or `inf` if a running call has to end first."""

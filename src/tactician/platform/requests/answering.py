@@ -10,10 +10,9 @@ from typing import Final, TypeAlias
 
 from typing_extensions import override
 
-from tactician.agents import Agent, BaseRunnable
+from tactician.agents import BaseRunnable, run_in_conversation
 from tactician.conversation import Conversation
-from tactician.errors import AgentNotFoundError, RunNotFoundError, StoreError
-from tactician.llm import AssistantMessage, Text
+from tactician.errors import AgentNotFoundError, ConfigurationError, RunNotFoundError, StoreError
 from tactician.platform.requests.conversations import Conversations
 from tactician.platform.requests.open_conversation import OpenConversation
 from tactician.platform.requests.preceding_run import PrecedingRun
@@ -38,7 +37,7 @@ from tactician.runs import (
     start_run,
 )
 from tactician.stores import Lease
-from tactician.tools import ToolExecutor, as_text
+from tactician.tools import ToolExecutor
 
 RUN_NAME: Final = "service"
 """Name of all runs that answer requests."""
@@ -95,8 +94,11 @@ class Requests(BaseRunnable[object]):
         responses: Mapping[str, Response],
         *,
         context: RunContext | None = None,
+        conversation: Conversation | None = None,
         execute: ToolExecutor | None = None,
     ) -> RunResult[object]:
+        if conversation is not None:
+            raise ConfigurationError("A request is resumed in its own conversation: leave conversation= out.")
         outer = context or RunContext.current()
         record = await RunStore(outer.store).load(run_id)
         if record is None or record.name != RUN_NAME or not record.can_resume:
@@ -218,14 +220,14 @@ class Requests(BaseRunnable[object]):
 async def _answer_in(
     conversation: Conversation, agent: Runnable, request: Request, context: RunContext
 ) -> RunResult[object]:
-    """Answer a request, with all that led to the answer in the conversation, where the agent tells that."""
-    if isinstance(agent, Agent):
+    """Answer a request in its conversation."""
+    if isinstance(agent, BaseRunnable):
         return await agent.run(request.messages, context=context, conversation=conversation)
-    conversation.restore_part(())
-    result = await agent.run([*conversation.messages, *request.messages], context=context)
-    conversation.extend(request.messages)
-    conversation.append(AssistantMessage((Text(as_text(result.output)),)))
-    return result
+
+    async def work(messages: Input, context: RunContext) -> RunResult[object]:
+        return await agent.run(messages, context=context)
+
+    return await run_in_conversation(work, conversation, request.messages, context)
 
 
 def _read_request(record: RunRecord) -> Request:

@@ -1,0 +1,75 @@
+"""Text of an answer, out of the events of a run."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+from tactician.events import Event
+from tactician.loop.events import TextReceived, TurnStarted
+from tactician.runs import RunCompleted, RunResult
+from tactician.tools import as_text
+
+_BETWEEN = "\n\n"
+
+
+async def read_answer_text(events: AsyncGenerator[Event], level: int = 0) -> AsyncGenerator[str]:
+    """Yield the text of the answer as it comes, out of the events of a stream.
+
+    Text that a model writes before it calls a tool is part of it, as a paragraph of its own. What classifiers, workers,
+    managers and actions write is not. An answer that does not come in pieces, such as an object, comes at the end.
+
+    Args:
+        events: the events, such as those of `agent.stream(...)`. They are closed at the end.
+        level: length of the path of the context in which the streamed run was started.
+    """
+    reader = _AnswerReader(level)
+    async with aclosing(events):
+        async for event in events:
+            if text := reader.read(event):
+                yield text
+
+
+class _AnswerReader:
+    """Reader of the text of an answer.
+
+    A turn is named by the id of its first event.
+    """
+
+    def __init__(self, level: int) -> None:
+        self._level = level
+        self._turns: dict[str, TurnStarted] = {}
+        self._turn: str | None = None
+        self._text = ""
+
+    def read(self, event: Event) -> str:
+        """Return the text that an event adds; empty for none."""
+        match event:
+            case TurnStarted():
+                self._turns[event.run_id] = event
+            case TextReceived() if event.answer_level <= self._level and event.text:
+                return self._add(event)
+            case RunCompleted():
+                return self._finish(event.result)
+        return ""
+
+    def _add(self, event: TextReceived) -> str:
+        turn = self._turns.get(event.run_id)
+        if turn is not None and turn.request.output is not None:  # the text is the JSON of an object
+            return ""
+        key = event.run_id if turn is None else turn.id
+        if key == self._turn:
+            self._text += event.text
+            return event.text
+        return self._begin(key, event.text)
+
+    def _begin(self, turn: str, text: str) -> str:
+        is_first = not self._text
+        self._turn, self._text = turn, text
+        return text if is_first else f"{_BETWEEN}{text}"
+
+    def _finish(self, result: RunResult[object]) -> str:
+        if result.output is None:
+            return ""
+        answer = as_text(result.output)
+        return "" if answer.strip() == self._text.strip() else self._begin("", answer)
