@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.metadata import version
 from typing import Final
 
 from opentelemetry import metrics, trace
 from opentelemetry.metrics import MeterProvider
 from opentelemetry.trace import TracerProvider
 
-import tactician
 from tactician.agents import RouteChosen
 from tactician.conversation import ConversationSummarized
 from tactician.events import Event
@@ -88,8 +88,9 @@ class SpanListener:
         *,
         content: bool = False,
     ) -> None:
-        tracer = (tracer_provider or trace.get_tracer_provider()).get_tracer(SCOPE, tactician.__version__)
-        meter = (meter_provider or metrics.get_meter_provider()).get_meter(SCOPE, tactician.__version__)
+        release = version(SCOPE)
+        tracer = (tracer_provider or trace.get_tracer_provider()).get_tracer(SCOPE, release)
+        meter = (meter_provider or metrics.get_meter_provider()).get_meter(SCOPE, release)
         tree, measured = SpanTree(tracer), Metrics(meter)
         self._handlers = _list_handlers(RunSpans(tree, measured, content=content), CallSpans(tree, measured, content))
         for kind in _NOTED:
