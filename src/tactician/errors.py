@@ -314,7 +314,7 @@ class Rejected(PermanentError):  # noqa: N818 - it says what the answer is
     """
 
     def __init__(self, prompt: str, reason: str = "") -> None:
-        super().__init__(f"{prompt!r} was rejected" + (f": {reason}" if reason else ""))
+        super().__init__(f"{prompt!r} was rejected" + (f" ({reason})" if reason else ""))
         self.prompt = prompt
         self.reason = reason
 

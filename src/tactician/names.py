@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import reduce
@@ -11,6 +10,7 @@ from types import FunctionType, MappingProxyType, MethodType, ModuleType
 from typing import TypeVar, cast
 
 from tactician.documents import did_you_mean
+from tactician.environment import read_environment
 
 ALLOW_VARIABLE = "TACTICIAN_ALLOW"
 _DEEPEST = 2  # a method of a class, or a class inside a class
@@ -129,9 +129,9 @@ class Names:
         return any(module == package or module.startswith(f"{package}.") for package in self.packages)
 
 
-def read_allowed_packages(environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
+def read_allowed_packages(environment: Mapping[str, str] | None = None) -> tuple[str, ...]:
     """Return the packages in `TACTICIAN_ALLOW`, which are separated by commas."""
-    names = environment.get(ALLOW_VARIABLE, "").split(",")
+    names = read_environment(environment).get(ALLOW_VARIABLE, "").split(",")
     return tuple(name.strip() for name in names if name.strip())
 
 

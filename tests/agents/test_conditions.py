@@ -62,7 +62,7 @@ async def test_an_action_does_not_run_when_its_condition_is_false() -> None:
     process = await started(Publisher(), Draft("bad"))
     assert process.status is ProcessStatus.STUCK
     assert process.failure == (
-        "No plan reaches 'publish': 'approved' is missing and no action provides it; "
+        "No plan reaches 'publish': 'approved' is false and no action makes it true; "
         "the nearest action is 'publish', which needs 'approved'. On the blackboard: Draft."
     )
 
@@ -247,7 +247,7 @@ async def test_an_action_that_cannot_rerun_runs_once() -> None:
     assert process.status is ProcessStatus.STUCK
     assert steps(process) == ["write", "revise"]
     assert process.failure is not None
-    assert "'good' is missing, as 'write' has run already and 'revise' has run already" in process.failure
+    assert "'good' is false, as 'write' has run already and 'revise' has run already" in process.failure
 
 
 async def test_a_rerunnable_action_that_gives_nothing_is_not_repeated_at_once() -> None:
@@ -261,7 +261,7 @@ async def test_a_rerunnable_action_that_gives_nothing_is_not_repeated_at_once() 
     assert process.status is ProcessStatus.STUCK
     assert steps(process) == ["write", "revise", "revise", "revise"]
     assert process.failure is not None
-    assert "'revise' has run and gave nothing" in process.failure
+    assert "'revise' ran and gave nothing" in process.failure
 
 
 async def test_a_rerunnable_action_that_gave_nothing_runs_again_after_another_one() -> None:

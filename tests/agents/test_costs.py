@@ -19,6 +19,7 @@ from tactician import (
 )
 from tactician.planning import WorldState
 from tests.agents.running import started, steps
+from tests.support.failures import without_lines
 
 
 @dataclass(frozen=True)
@@ -164,4 +165,6 @@ async def test_a_cost_that_raises_is_named() -> None:
             raise ZeroDivisionError("no price list")
 
     process = await started(Broken(), Raw(1))
-    assert process.failure == ("planning failed: ZeroDivisionError: no price list (in the cost 'processing cost')")
+    assert without_lines(process.failure) == (
+        "planning failed: ZeroDivisionError: no price list (in the cost 'processing cost')"
+    )

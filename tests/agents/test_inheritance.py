@@ -96,13 +96,38 @@ async def test_an_action_can_be_overridden_by_one_that_takes_something_else() ->
     assert steps(await started(Own(), Draft("x"))) == ["finish"]
 
 
-async def test_an_override_without_a_decorator_is_no_action() -> None:
+async def test_an_override_without_a_decorator_is_the_action() -> None:
+    @planned_agent(description="writes something else")
+    class Own(Desk):
+        def write(self, user_input: UserInput) -> Draft:
+            return Draft("gold, and its own")
+
+    process = await started(Own(), "gold")
+    assert steps(process)[0] == "write"
+    assert process.last(Draft) == Draft("gold, and its own")
+
+
+async def test_an_override_of_an_override_is_what_the_nearest_decorator_declares() -> None:
+    class Dearer(Desk):
+        @action(cost=0.7)
+        def write(self, user_input: UserInput) -> Draft:
+            raise AssertionError("it is overridden")
+
+    @planned_agent(description="writes")
+    class Own(Dearer):
+        def write(self, user_input: UserInput) -> Draft:
+            return Draft("x")
+
+    written = PlannedAgent(Own()).spec.action("write").plan
+    assert written.cost == 0.7
+
+
+def test_an_action_can_be_taken_away() -> None:
     @planned_agent(description="takes an action away")
     class Silent(Desk):
-        def write(self, user_input: UserInput) -> Draft:
-            raise AssertionError("this is no action")
+        write = None  # type: ignore[assignment]
 
-    assert PlannedAgent(Silent()).spec.actions[0].name == "finish"
+    assert [one.name for one in PlannedAgent(Silent()).spec.actions] == ["finish"]
 
 
 async def test_an_overridden_condition_counts() -> None:

@@ -203,7 +203,9 @@ def test_an_unknown_condition_without_anything_similar() -> None:
             return True
 
     assert find_problems(Lost()) == (
-        "publish: no condition 'sunny'; declare a @condition, or an action with it in `post`",
+        "publish: no condition 'sunny'; declare a @condition, or an action with it in `post`; one that is set from "
+        "outside, with `blackboard.set_condition`, is declared by a @condition that takes `blackboard: Blackboard` "
+        "and returns `blackboard.condition('sunny')`",
     )
 
 
@@ -347,7 +349,9 @@ def test_mistakes_in_states_are_told_with_the_state() -> None:
         "Wrong.go: parameter 'story' has no type; annotate it with the type it needs",
         "Wrong.go: it returns list[Story], which is not a class; wrap it in a class of its own, so that the planner "
         "can tell it from others",
-        "Wrong.go: no condition 'raedy'; declare a @condition, or an action with it in `post`",
+        "Wrong.go: no condition 'raedy'; declare a @condition, or an action with it in `post`; one that is set from "
+        "outside, with `blackboard.set_condition`, is declared by a @condition that takes `blackboard: Blackboard` "
+        "and returns `blackboard.condition('raedy')`",
     )
 
 

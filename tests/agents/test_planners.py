@@ -236,7 +236,7 @@ async def test_an_agent_without_a_goal_says_why_nothing_runs() -> None:
     process = await started(Reacting(), Ticket("x"))
     assert process.failure == (
         "No action can run now; the nearest action is 'react', which needs "
-        "\"expr: ticket.description == 'urgent'\". On the blackboard: Ticket."
+        "\"expr: ticket.description == 'urgent'\" (false). On the blackboard: Ticket."
     )
 
 

@@ -75,7 +75,7 @@ async def test_nothing_without_another_way_leaves_the_process_stuck() -> None:
     process = await started(FrontDesk(), "nonsense")
     assert process.status is ProcessStatus.STUCK
     assert process.failure is not None
-    assert "'classify' has run and gave nothing" in process.failure
+    assert "'classify' ran and gave nothing" in process.failure
     assert process.history[0].outputs == ()
 
 
@@ -98,8 +98,8 @@ async def test_a_goal_lacks_what_its_own_action_lacks() -> None:
 
     process = await started(Desks(), "nonsense")
     assert process.failure == (
-        "No plan reaches 'bill': 'Billing' is missing, as 'classify' has run and gave nothing. "
-        "No plan reaches 'sell': 'Sales' is missing, as 'classify' has run and gave nothing. "
+        "No plan reaches 'bill': 'Billing' is missing, as 'classify' ran and gave nothing. "
+        "No plan reaches 'sell': 'Sales' is missing, as 'classify' ran and gave nothing. "
         "On the blackboard: UserInput."
     )
 
@@ -116,7 +116,7 @@ async def test_every_way_that_does_not_lead_on_is_explained() -> None:
 
     process = await started(Alone(), "nonsense")
     assert process.failure is not None
-    assert "'Billing' is missing, as 'classify' has run and gave nothing" in process.failure
+    assert "'Billing' is missing, as 'classify' ran and gave nothing" in process.failure
     assert "'Frog' is missing and no action provides it" in process.failure
 
 
@@ -234,7 +234,7 @@ async def test_a_goal_that_gives_nothing_is_not_reached() -> None:
     assert process.status is ProcessStatus.STUCK
     assert process.result is None
     assert process.failure is not None
-    assert "'Frog or Dog' is missing, as 'look' has run and gave nothing" in process.failure
+    assert "'Frog or Dog' is missing, as 'look' ran and gave nothing" in process.failure
 
 
 async def test_a_goal_that_gave_nothing_can_be_reached_through_another_action() -> None:

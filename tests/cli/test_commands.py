@@ -336,12 +336,41 @@ def test_debug_shows_the_traceback(tmp_path: Path) -> None:
     assert "there is no such file" in done.err
 
 
+def test_the_traceback_of_an_action_is_without_the_frames_of_the_command_line(tmp_path: Path) -> None:
+    file = tmp_path / "shop.py"
+    file.write_text(
+        "from tactician import UserInput, achieves_goal, action, planned_agent\n"
+        "@planned_agent(description='d')\nclass Shop:\n"
+        "    @achieves_goal('g')\n    @action\n    def sell(self, user_input: UserInput) -> str:\n"
+        "        return 1 / 0\n",
+        encoding="utf-8",
+    )
+    done = tactician("run", "--debug", str(file), "hi")
+
+    assert done.code == 2
+    assert "return 1 / 0" in done.err
+    assert f"sell raised ZeroDivisionError: division by zero ({file}:7)" in done.err
+    assert all(name not in done.err for name in ("/cli/", "typer", "runpy", "__main__"))
+    assert f"({file}:7)" in tactician("run", str(file), "hi").err
+
+
 def test_a_broken_configuration_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "tactician.toml").write_text("[models]\ndefalt = 'x'\n", encoding="utf-8")
     done = tactician("models", cwd=tmp_path)
     assert done.code == 2
     assert "tactician.toml is wrong:" in done.err
     assert "line 2: models.defalt: there is no such field; did you mean 'default'?" in done.err
+    (tmp_path / "tactician.toml").write_text("[models.router]\npolicy = 'stiky'\n", encoding="utf-8")
+    assert "'least_loaded' or 'sticky'; did you mean 'sticky'?" in tactician("models", cwd=tmp_path).err
+
+
+def test_a_blueprint_is_a_file_with_an_agent(tmp_path: Path) -> None:
+    (tmp_path / "helper.yaml").write_text("type: agent\nname: Helper\nmodel: local\ninstructions: Help.\nmaxTurns: 3\n")
+    assert "Helper" in tactician("agents", "helper.yaml", cwd=tmp_path).out
+    (tmp_path / "helper.toml").touch()
+    wrong = tactician("run", "helper.toml", "x", cwd=tmp_path)
+    assert wrong.code == 2
+    assert "helper.toml is neither a Python file nor a blueprint in .json, .yaml or .yml" in wrong.err
 
 
 def test_plan_needs_a_planned_agent(tmp_path: Path) -> None:

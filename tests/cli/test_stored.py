@@ -268,7 +268,7 @@ def test_what_a_process_asks_can_be_rejected(writer: Desk) -> None:
     process = writer.waiting()
     done = writer("respond", process, "--reject", "no time", writer.file)
     assert done.code == 2
-    assert "'review' has run, and \"How is 'about frogs'?\" was rejected: no time" in done.err
+    assert "'review' ran and gave nothing: \"How is 'about frogs'?\" was rejected (no time)" in done.err
     assert [row["status"] for row in writer.listed("--all")] == ["stuck"]
 
 

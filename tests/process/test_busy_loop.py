@@ -19,6 +19,7 @@ from tactician.process import OperationContext
 from tactician.runs import RunStore
 from tactician.stores import Lease, MemoryStore
 from tactician.testing import ScriptedModel
+from tests.support.failures import without_lines
 
 T = TypeVar("T")
 LEASE = 0.3
@@ -150,7 +151,7 @@ async def test_what_a_blocking_action_raises() -> None:
             raise ValueError("broken")
 
     process = await Platform(ScriptedModel()).start(Failing(), "x")
-    assert process.failure == "work raised ValueError: broken"
+    assert without_lines(process.failure) == "work raised ValueError: broken"
 
 
 async def test_a_blocking_action_that_lets_a_stop_iteration_out_fails_and_does_not_hang() -> None:
@@ -163,7 +164,7 @@ async def test_a_blocking_action_that_lets_a_stop_iteration_out_fails_and_does_n
 
     async with asyncio.timeout(5):
         process = await Platform(ScriptedModel()).start(Failing(), "x")
-    assert str(process.failure).endswith("Failing.work raised StopIteration")
+    assert without_lines(process.failure).endswith("Failing.work raised StopIteration")
     assert isinstance(process.error, RuntimeError)
     assert isinstance(process.error.__cause__, StopIteration)
 

@@ -105,10 +105,10 @@ async def test_without_another_way_the_process_is_stuck_and_says_why(platform: M
     process = await answered(platform, "Printer", reject("no thanks"))
 
     assert process.status is ProcessStatus.STUCK
-    assert "'ask' has run, and 'A title?' was rejected: no thanks" in str(process.failure)
+    assert "'ask' ran and gave nothing: 'A title?' was rejected (no thanks)" in str(process.failure)
     assert process.last(Rejection) == Rejection("ask", "A title?", "no thanks")
     (run,) = process.history
-    assert (run.outputs, run.error) == (("Rejection",), "Rejected: 'A title?' was rejected: no thanks")
+    assert (run.outputs, run.error) == (("Rejection",), "Rejected: 'A title?' was rejected (no thanks)")
 
 
 async def test_another_action_takes_the_rejection(platform: Make) -> None:
@@ -262,7 +262,7 @@ class TestInsideAnotherProcess:
         process = await rejected_inside(asker, stored=stored)
 
         assert process.result == Printed("order A title? no thanks")
-        assert process.history[0].error == "Rejected: 'A title?' was rejected: no thanks"
+        assert process.history[0].error == "Rejected: 'A title?' was rejected (no thanks)"
         assert process.history[0].children[0].status is ProcessStatus.STUCK
         assert asker.begun == 2, "once to ask and once to hear: a rejection is not tried again"
 
@@ -278,7 +278,7 @@ class TestInsideAnotherProcess:
         await platform.respond(process.id, process.pending[0].id, reject("no"))
 
         assert process.status is ProcessStatus.STUCK
-        assert "'pass_on' has run, and 'A title?' was rejected: no" in str(process.failure)
+        assert "'pass_on' ran and gave nothing: 'A title?' was rejected (no)" in str(process.failure)
 
     async def test_one_that_is_stuck_because_of_something_else_fails_the_action(self) -> None:
         @planned_agent(description="lacks more than what was rejected")

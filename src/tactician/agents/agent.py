@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from copy import copy
 from functools import cached_property
 from typing import Self, cast
@@ -176,34 +176,43 @@ class Agent(BaseRunnable[T_co]):
     def input_types(self) -> InputTypes:
         return READS_MESSAGES
 
-    async def _work(self, input: Input, context: RunContext) -> RunResult[T_co]:
-        return await self._run(input, context, None)
+    @override
+    def _work(self, input: Input, context: RunContext) -> Coroutine[object, object, RunResult[T_co]]:
+        return self._run(input, context, None)
 
     @override
-    async def _work_in(self, conversation: Conversation, input: Input, context: RunContext) -> RunResult[T_co]:
-        return await self._run(input, context, conversation)
+    def _work_in(
+        self, conversation: Conversation, input: Input, context: RunContext
+    ) -> Coroutine[object, object, RunResult[T_co]]:
+        return self._run(input, context, conversation)
 
-    async def _run(self, input: Input, context: RunContext, conversation: Conversation | None) -> RunResult[T_co]:
+    def _run(
+        self, input: Input, context: RunContext, conversation: Conversation | None
+    ) -> Coroutine[object, object, RunResult[T_co]]:
+        spec = self.spec
+        if spec.tool_groups or not isinstance(spec.instructions, str):
+            return self._load_and_run(input, context, conversation)
+        return self._start_loop(context, self._current_tools, spec.prompt).run(messages_of(input), conversation)
+
+    async def _load_and_run(
+        self, input: Input, context: RunContext, conversation: Conversation | None
+    ) -> RunResult[T_co]:
+        """Load the tools of groups and the instructions from elsewhere, and work with them."""
         tools: ToolboxSource = self._current_tools
+        instructions, source = self.spec.prompt, self.spec.source
         if self.spec.tool_groups:
             tools = await with_groups(tools, self.spec.tool_groups, context)
-        source, instructions = self.spec.source, self.spec.prompt
         if source is not None and source.text is None:
             instructions = await source.resolve()
+        return await self._start_loop(context, tools, instructions).run(messages_of(input), conversation)
+
+    def _start_loop(self, context: RunContext, tools: ToolboxSource, instructions: str) -> TurnLoop[T_co]:
+        spec = self.spec
+        model, options = context.find_model(spec.model)
         if self._invocations:
             instructions = describe_workers(instructions, self._invocations)
-        return await self._loop(context, tools, instructions).run(messages_of(input), conversation)
-
-    def _loop(self, context: RunContext, tools: ToolboxSource, instructions: str) -> TurnLoop[T_co]:
-        model, options = context.find_model(self.model)
         return TurnLoop(
-            model,
-            self._output,
-            context,
-            instructions=instructions,
-            tools=tools,
-            options=options,
-            policy=self.spec,
+            model, self._output, context, instructions=instructions, tools=tools, options=options, policy=spec
         )
 
     @cached_property

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -80,7 +79,7 @@ class Blueprint(BlueprintNode):
         *,
         allow: Sequence[str] = (),
         names: Mapping[str, object] = NOTHING_REGISTERED,
-        environment: Mapping[str, str] = os.environ,
+        environment: Mapping[str, str] | None = None,
         root: str | Path | None = None,
         limits: Limits = DEFAULT_LIMITS,
     ) -> BaseRunnable[object]:
@@ -140,7 +139,7 @@ class Blueprint(BlueprintNode):
         *,
         allow: Sequence[str] = (),
         names: Mapping[str, object] = NOTHING_REGISTERED,
-        environment: Mapping[str, str] = os.environ,
+        environment: Mapping[str, str] | None = None,
         root: str | Path | None = None,
         limits: Limits = DEFAULT_LIMITS,
     ) -> BaseRunnable[object]:
@@ -150,7 +149,7 @@ class Blueprint(BlueprintNode):
             allow: the packages in which tools, types, guardrails and agents may be looked up, beside those that
                 `TACTICIAN_ALLOW` names.
             names: objects for further names.
-            environment: the environment variables, for keys and `${NAME}`.
+            environment: the environment variables, for keys and `${NAME}`; those of this process by default.
             root: the folder outside of which no file is read; the working directory when the blueprint's file is in it
                 or it has none, else the file's own folder.
             limits: limits on the number of agents.
@@ -170,7 +169,7 @@ class Blueprint(BlueprintNode):
         *,
         allow: Sequence[str] = (),
         names: Mapping[str, object] = NOTHING_REGISTERED,
-        environment: Mapping[str, str] = os.environ,
+        environment: Mapping[str, str] | None = None,
         root: str | Path | None = None,
         limits: Limits = DEFAULT_LIMITS,
     ) -> tuple[Problem, ...]:

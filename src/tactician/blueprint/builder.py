@@ -15,6 +15,7 @@ from tactician.blueprint.origin import Limits, LimitUsage, Origin
 from tactician.blueprint.schema_base import Part
 from tactician.blueprint.variables import fill_variables
 from tactician.documents import DataPath, Problems
+from tactician.environment import read_environment
 from tactician.errors import ConfigurationError, DeclarationError, Problem
 from tactician.names import NameProblem, Names
 
@@ -39,7 +40,7 @@ class _Shared:
     """State of a build that all builders share."""
 
     names: Names
-    environment: Mapping[str, str]
+    environment: Mapping[str, str] = field(repr=False)
     root: File | None
     limits: Limits
     found: Problems = field(default_factory=Problems)
@@ -71,11 +72,17 @@ class Builder:
 
     @classmethod
     def create(
-        cls, names: Names, environment: Mapping[str, str], root: str | File | None, limits: Limits, origin: Origin
+        cls,
+        names: Names,
+        environment: Mapping[str, str] | None,
+        root: str | File | None,
+        limits: Limits,
+        origin: Origin,
     ) -> Builder:
         """Return the builder of a whole blueprint."""
         file = None if origin.file is None else origin.file.resolve()
-        shared = _Shared(names, environment, File(root).resolve() if root is not None else _find_root(file), limits)
+        folder = _find_root(file) if root is None else File(root).resolve()
+        shared = _Shared(names, read_environment(environment), folder, limits)
         return cls(shared, origin, (), () if file is None else (file,))
 
     @property

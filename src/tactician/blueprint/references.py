@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -128,7 +127,7 @@ class ResolvedBlueprint:
 def resolve_references(
     blueprint: Blueprint,
     *,
-    environment: Mapping[str, str] = os.environ,
+    environment: Mapping[str, str] | None = None,
     root: str | Path | None = None,
     limits: Limits = DEFAULT_LIMITS,
     texts: bool = True,

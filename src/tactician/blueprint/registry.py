@@ -61,7 +61,7 @@ class AgentRegistry:
         watch: bool = False,
         allow: Sequence[str] = (),
         names: Mapping[str, object] = NOTHING_REGISTERED,
-        environment: Mapping[str, str] = os.environ,
+        environment: Mapping[str, str] | None = None,
         root: str | Path | None = None,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
+from traceback import format_exception
 
 import typer
 from rich.markup import escape
@@ -12,6 +14,7 @@ from tactician.errors import TacticianError
 from tactician.text import escape_controls
 
 _INTERRUPTED = 130
+_FOLDER = str(Path(__file__).parent)
 
 
 def main() -> None:
@@ -19,9 +22,13 @@ def main() -> None:
     try:
         find_app(sys.argv[1:])()
     except Exception as error:
-        if "--debug" in sys.argv or not _is_mistake(error):
+        if not _is_mistake(error):
             raise
-        err.print(f"[bold red]error:[/bold red] {escape(escape_controls(str(error)))}", soft_wrap=True, highlight=False)
+        if "--debug" in sys.argv:
+            _print_traceback(error)
+        else:
+            message = escape(escape_controls(str(error)))
+            err.print(f"[bold red]error:[/bold red] {message}", soft_wrap=True, highlight=False)
         sys.exit(2)
     except SystemExit as ended:
         if ended.code == _INTERRUPTED:
@@ -33,6 +40,16 @@ def _is_mistake(error: Exception) -> bool:
     from tactician.planning import SearchLimitExceeded
 
     return isinstance(error, TacticianError | SearchLimitExceeded)
+
+
+def _print_traceback(error: Exception) -> None:
+    """Print the traceback of an error, and of its causes, without the frames of the command line."""
+    own, traceback = error.__traceback__, error.__traceback__
+    while own is not None and own.tb_next is not None:
+        own, is_own = own.tb_next, own.tb_frame.f_code.co_filename.startswith(_FOLDER)
+        traceback = own if is_own else traceback
+    lines = format_exception(type(error), error, traceback)
+    err.print(escape_controls("".join(lines)), markup=False, highlight=False, soft_wrap=True, end="")
 
 
 def find_app(arguments: list[str]) -> typer.Typer:

@@ -21,6 +21,7 @@ from tactician.llm.embeddings import (
     Vector,
 )
 from tactician.llm.endpoint_resolver import MODEL_VARIABLE, ModelEntry
+from tactician.llm.http import read_body
 from tactician.llm.http import session as http_session
 from tactician.llm.images import GeneratedImages, ImageModel, ImageOptions, RemoteImageModel
 from tactician.llm.instance import Instance
@@ -66,7 +67,7 @@ from tactician.llm.provider_access import ProviderAccess
 from tactician.llm.providers import PROVIDERS, Provider
 from tactician.llm.pydantic_ai_adapter import PydanticAiModel
 from tactician.llm.remote import Endpoint, RemoteModel
-from tactician.llm.request_adapter import adapt_request
+from tactician.llm.request_adapter import RestoreResponse, adapt_request
 from tactician.llm.responder import RespondedModel, Responder, RetrySettings
 from tactician.llm.routing import (
     CircuitBreakerPolicy,
@@ -175,9 +176,11 @@ __all__ = [
     "PROVIDERS",
     "Instance",
     "parse_instances",
+    "read_body",
     "ModelProfile",
     "ModelProfiles",
     "format_with_reasoning",
+    "RestoreResponse",
     "adapt_request",
     "close_schema",
     "is_strict",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from tactician.config import Settings, load_settings
+from tactician.environment import read_environment
 from tactician.errors import ConfigurationError
 from tactician.llm.embeddings import EmbeddingModel
 from tactician.llm.endpoint_resolver import CHAT, EMBEDDINGS, IMAGES, EndpointResolver, ModelEntry, ModelKind, is_local
@@ -118,7 +118,7 @@ class ModelCatalog:
         Raises:
             ConfigurationError: when the settings or the variables are not valid.
         """
-        variables = os.environ if environment is None else environment
+        variables = read_environment(environment)
         models = (settings if settings is not None else load_settings()).models
         self._settings = apply_environment(models, variables)
         self._resolver = EndpointResolver(self._settings, variables)

@@ -1,57 +1,30 @@
-"""JSON over HTTP: one pooled session per event loop, and a typed error for every failure."""
+"""JSON over HTTP: one pooled session per event loop, bounded answers, and a typed error for every failure."""
 
 from __future__ import annotations
 
 import asyncio
-import re
-from collections.abc import AsyncGenerator, Coroutine, Iterable, Mapping
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from dataclasses import dataclass, field
-from email.utils import parsedate_to_datetime
 from functools import lru_cache
-from math import isfinite
-from time import time
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qsl, urlsplit
 
-from pydantic_core import from_json, to_json
+from pydantic_core import PydanticSerializationError, from_json, to_json
 
-from tactician.errors import (
-    AuthenticationError,
-    ContentFilterError,
-    ContextLengthError,
-    MalformedResponseError,
-    ModelConnectionError,
-    ModelError,
-    ModelNotFoundError,
-    ModelRequestError,
-    ModelServerError,
-    ModelTimeoutError,
-    RateLimitError,
-    ThinkingRefusedError,
-)
+from tactician.errors import MalformedResponseError, ModelRequestError
+from tactician.llm.http_errors import create_status_error, create_transport_error, cut_excerpt
+from tactician.llm.redaction import Redaction
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession, ClientTimeout, FormData
 
-_BY_STATUS: dict[int, type[ModelError]] = {
-    401: AuthenticationError,
-    403: AuthenticationError,
-    404: ModelNotFoundError,
-    408: ModelTimeoutError,
-    429: RateLimitError,
-    529: RateLimitError,
-}
-_SHORTEST_KEY = 8
-_LONGEST_RETRY_AFTER = 3600.0
-# These headers are public; any other may carry a key, because custom providers choose the name.
-_PUBLIC_HEADERS = frozenset({"content-type", "accept", "user-agent", "anthropic-version", "anthropic-beta"})
-_SECRET_PARAMETER = re.compile(r"key|token|secret|sig|code|auth|password", re.IGNORECASE)
-# Phrases of providers, for errors whose code does not tell.
-_TOO_LONG = re.compile(r"context.?length|exceed.context|context window|prompt is too long", re.IGNORECASE)
-# OpenAI reports foreign thinking with a code, Anthropic and Google in words only.
-_NOT_OURS = re.compile(
-    r"invalid_encrypted_content|invalid .?signature.? in .?thinking.? block|thought.?signature", re.IGNORECASE
-)
+CONNECT_TIMEOUT = 10.0
+"""Seconds to wait for a connection, if the timeout of the request is not shorter."""
+MEBIBYTE = 2**20
+MAX_ANSWER = 16 * MEBIBYTE
+"""Bytes of an answer, after decompression."""
+MAX_STREAM = 128 * MEBIBYTE
+"""Bytes of a whole stream."""
+_MAX_ERROR = MEBIBYTE // 16
 _sessions: dict[asyncio.AbstractEventLoop, tuple[ClientSession, AsyncGenerator[ClientSession]]] = {}
 
 
@@ -87,21 +60,26 @@ async def _session_until_shutdown(loop: asyncio.AbstractEventLoop) -> AsyncGener
             _sessions.pop(loop, None)
 
 
-def post_json(
-    url: str, body: object, headers: Mapping[str, str], seconds: float, model: str
-) -> Coroutine[object, object, object]:
-    """Post a JSON body and return the JSON answer; `seconds` limits the whole exchange.
+async def post_json(
+    url: str, body: object, headers: Mapping[str, str], seconds: float, model: str, limit: int = MAX_ANSWER
+) -> object:
+    """Post a JSON body and return the JSON answer; `seconds` limits the whole exchange, `limit` the bytes.
 
     Raises:
         ModelError: of the class that matches the failure.
     """
-    return _exchange(url, to_json(body), headers, seconds, model)
+    return await _exchange(url, _encode(body, model), headers, seconds, model, limit)
 
 
 async def post_form(
-    url: str, fields: Iterable[FormField], headers: Mapping[str, str], seconds: float, model: str
+    url: str,
+    fields: Iterable[FormField],
+    headers: Mapping[str, str],
+    seconds: float,
+    model: str,
+    limit: int = MAX_ANSWER,
 ) -> object:
-    """Post a form (RFC 7578) and return the JSON answer; `seconds` limits the whole exchange.
+    """Post a form (RFC 7578) and return the JSON answer; `seconds` limits the whole exchange, `limit` the bytes.
 
     Raises:
         ModelError: of the class that matches the failure.
@@ -111,138 +89,105 @@ async def post_form(
     form = FormData(default_to_multipart=True)
     for one in fields:
         form.add_field(one.name, one.value, filename=one.filename, content_type=one.media_type)
-    return await _exchange(url, form, headers, seconds, model)
+    return await _exchange(url, form, headers, seconds, model, limit)
 
 
-async def _exchange(url: str, data: bytes | FormData, headers: Mapping[str, str], seconds: float, model: str) -> object:
-    limits = _limit_total(seconds)
-    try:
-        post = (await session()).post(url, data=data, headers=headers, timeout=limits, allow_redirects=False)
-        async with post as response:
-            content = await response.read()
-    except Exception as error:
-        if (failure := _find_transport_error(error, url, seconds, model)) is None:
-            raise
-        raise failure from None  # an error of the client may quote the URL with its key
-    if response.status >= 300:
-        raise _error(response, content, headers, url, model)
-    try:
-        answer: object = from_json(content)
-    except ValueError as error:
-        raise MalformedResponseError(f"{model}: the answer is not JSON: {_excerpt(content)}", model=model) from error
-    return answer
+async def _exchange(
+    url: str, data: bytes | FormData, headers: Mapping[str, str], seconds: float, model: str, limit: int
+) -> object:
+    with Redaction(url, headers):
+        try:
+            limits = _limit_total(seconds)
+            post = (await session()).post(url, data=data, headers=headers, timeout=limits, allow_redirects=False)
+            async with post as response:
+                await _check_status(response, model)
+                content = await _read_answer(response, limit, model)
+        except Exception as error:
+            if (failure := create_transport_error(error, url, seconds, model)) is None:
+                raise
+            raise failure from None  # an error of the client may quote the URL with its key
+        try:
+            answer: object = from_json(content)
+        except ValueError as error:
+            message = f"{model}: the answer is not JSON: {cut_excerpt(content)}"
+            raise MalformedResponseError(message, model=model) from error
+        return answer
 
 
 async def post_stream(
-    url: str, body: object, headers: Mapping[str, str], seconds: float, model: str
+    url: str, body: object, headers: Mapping[str, str], seconds: float, total: float, model: str
 ) -> AsyncGenerator[bytes]:
-    """Post a JSON body and yield the bytes of the answer; `seconds` limits each wait.
+    """Post a JSON body and yield the bytes of the answer; `seconds` limits each wait, `total` the whole exchange.
 
     Raises:
         ModelError: of the class that matches the failure.
     """
-    limits = _limit_waits(seconds)
+    limits, received = _limit_waits(seconds, total), 0
+    with Redaction(url, headers):
+        data = _encode(body, model)
+        try:
+            post = (await session()).post(url, data=data, headers=headers, timeout=limits, allow_redirects=False)
+            async with post as response:
+                await _check_status(response, model)
+                async for chunk in response.content.iter_any():
+                    received += len(chunk)
+                    if received > MAX_STREAM:
+                        raise _create_size_error("stream", MAX_STREAM, model)
+                    yield chunk
+        except Exception as error:
+            if (failure := create_transport_error(error, url, seconds, model, total)) is None:
+                raise
+            raise failure from None  # an error of the client may quote the URL with its key
+
+
+async def read_body(response: ClientResponse, limit: int) -> bytes:
+    """Return the content of an answer, or a byte more than `limit` of it when it is larger.
+
+    aiohttp decompresses what is read, piece by piece: a small answer that becomes a huge one is not read to its end.
+    """
+    pieces, size = [], 0
+    async for piece in response.content.iter_any():
+        pieces.append(piece)
+        size += len(piece)
+        if size > limit:
+            break
+    return b"".join(pieces)[: limit + 1]
+
+
+async def _check_status(response: ClientResponse, model: str) -> None:
+    if response.status >= 300:
+        content = await read_body(response, _MAX_ERROR)
+        raise create_status_error(response.status, response.headers, content, model)
+
+
+async def _read_answer(response: ClientResponse, limit: int, model: str) -> bytes:
+    content = await read_body(response, limit)
+    if len(content) > limit:
+        raise _create_size_error("answer", limit, model)
+    return content
+
+
+def _create_size_error(subject: str, limit: int, model: str) -> MalformedResponseError:
+    message = f"{model}: the {subject} is larger than {limit // MEBIBYTE} MiB; the rest was not read"
+    return MalformedResponseError(message, model=model)
+
+
+def _encode(body: object, model: str) -> bytes:
     try:
-        post = (await session()).post(url, data=to_json(body), headers=headers, timeout=limits, allow_redirects=False)
-        async with post as response:
-            if response.status >= 300:
-                raise _error(response, await response.read(), headers, url, model)
-            async for chunk in response.content.iter_any():
-                yield chunk
-    except Exception as error:
-        if (failure := _find_transport_error(error, url, seconds, model)) is None:
-            raise
-        raise failure from None  # an error of the client may quote the URL with its key
+        return to_json(body)
+    except (PydanticSerializationError, ValueError) as error:
+        raise ModelRequestError(f"{model}: the request cannot be sent: {error}", model=model) from None
 
 
 @lru_cache(maxsize=64)
 def _limit_total(seconds: float) -> ClientTimeout:
     from aiohttp import ClientTimeout
 
-    return ClientTimeout(total=seconds)
+    return ClientTimeout(total=seconds, sock_connect=min(seconds, CONNECT_TIMEOUT))
 
 
 @lru_cache(maxsize=64)
-def _limit_waits(seconds: float) -> ClientTimeout:
+def _limit_waits(seconds: float, total: float) -> ClientTimeout:
     from aiohttp import ClientTimeout
 
-    return ClientTimeout(sock_connect=seconds, sock_read=seconds)
-
-
-def _find_transport_error(error: Exception, url: str, seconds: float, model: str) -> ModelError | None:
-    """Return the typed error for a transport failure, or `None` for any other exception."""
-    from aiohttp import ClientError
-
-    if isinstance(error, TimeoutError):
-        return ModelTimeoutError(f"{model}: no answer within {seconds:g} s", model=model)
-    if isinstance(error, ClientError):
-        return ModelConnectionError(f"{model}: cannot reach {_origin(url)}: {_reason(error)}", model=model)
-    return None
-
-
-def find_error_class(status: int) -> type[ModelError]:
-    """Return the error class for a status of 300 or more."""
-    return _BY_STATUS.get(status, ModelServerError if status >= 500 else ModelRequestError)
-
-
-def _error(response: ClientResponse, content: bytes, sent: Mapping[str, str], url: str, model: str) -> ModelError:
-    status, headers = response.status, response.headers
-    message, code = _explanation(_without_secrets(content, sent, url))
-    kind = find_error_class(status)
-    if kind is ModelRequestError and _TOO_LONG.search(f"{code} {message}"):
-        kind = ContextLengthError
-    if kind is ModelRequestError and _NOT_OURS.search(f"{code} {message}"):
-        kind = ThinkingRefusedError
-    if kind is ModelRequestError and "content_filter" in code.split():
-        kind = ContentFilterError
-    if status < 400:
-        message = f"moved to {_origin(headers.get('Location', '(nowhere)'))}; redirects are not followed"
-    return kind(f"{model}: HTTP {status}: {message}", model=model, status=status, retry_after=_retry_after(headers))
-
-
-def _explanation(content: bytes) -> tuple[str, str]:
-    try:
-        error = from_json(content)["error"]
-        return str(error["message"]), f"{error.get('code') or ''} {error.get('type') or ''}"
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return _excerpt(content), ""
-
-
-def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds of a `Retry-After` header, an hour at most; `None` without one that can be read."""
-    value = headers.get("Retry-After")
-    if value is None:
-        return None
-    try:
-        seconds = float(value)
-    except ValueError:
-        try:
-            seconds = parsedate_to_datetime(value).timestamp() - time()
-        except (ValueError, OverflowError):
-            return None
-    return min(max(0.0, seconds), _LONGEST_RETRY_AFTER) if isfinite(seconds) else None
-
-
-def _excerpt(content: bytes) -> str:
-    return content[:300].decode("utf-8", "replace").strip() or "(empty)"
-
-
-def _without_secrets(content: bytes, headers: Mapping[str, str], url: str) -> bytes:
-    """Return an answer without the keys that were sent in headers or the query: a provider may quote them."""
-    secrets = [value.rpartition(" ")[2] for name, value in headers.items() if name.lower() not in _PUBLIC_HEADERS]
-    secrets += [value for name, value in parse_qsl(urlsplit(url).query) if _SECRET_PARAMETER.search(name)]
-    for secret in secrets:
-        if len(secret) >= _SHORTEST_KEY:
-            content = content.replace(secret.encode(), b"***")
-    return content
-
-
-def _reason(error: Exception) -> str:
-    from aiohttp import InvalidURL
-
-    return "this is not a URL" if isinstance(error, InvalidURL) else str(error)
-
-
-def _origin(url: str) -> str:
-    scheme, separator, rest = url.partition("://")
-    return f"{scheme}{separator}{rest.partition('/')[0].rpartition('@')[2]}"
+    return ClientTimeout(total=total, sock_connect=min(seconds, CONNECT_TIMEOUT), sock_read=seconds)

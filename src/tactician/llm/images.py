@@ -13,9 +13,10 @@ from typing import Protocol, Self, runtime_checkable
 from urllib.parse import quote
 
 from tactician.errors import MalformedResponseError, ModelRequestError, UnsupportedFeatureError
-from tactician.llm.http import FormField, post_form, post_json
+from tactician.llm.http import MAX_ANSWER, FormField, post_form, post_json
 from tactician.llm.messages import Image
 from tactician.llm.provider_access import ProviderAccess, check_provider_kind
+from tactician.llm.redaction import Redaction
 from tactician.llm.remote import Endpoint
 from tactician.llm.usage import NO_PRICES, NO_USAGE, ModelPrice, Usage
 from tactician.llm.wire import expect_count
@@ -187,8 +188,10 @@ class RemoteImageModel(ImageModel):
         if dall_e:
             body["response_format"] = "b64_json"  # the models after it send nothing else, and refuse the field
         headers = {"Content-Type": "application/json", **self.endpoint.headers}
-        answer = await post_json(self._url, body, headers, options.timeout or self.endpoint.timeout, self.name)
-        return self._decode(answer, self.model)
+        seconds = options.timeout or self.endpoint.timeout
+        with Redaction(self._url, self.endpoint.headers):
+            answer = await post_json(self._url, body, headers, seconds, self.name, (n + 1) * MAX_ANSWER)
+            return self._decode(answer, self.model)
 
     async def edit(
         self, image: Image, prompt: str, *, mask: Image | None = None, options: ImageOptions = NO_IMAGE_OPTIONS
@@ -210,7 +213,9 @@ class RemoteImageModel(ImageModel):
             *([self._file("mask", mask)] if mask is not None else ()),
         ]
         headers, seconds = self.endpoint.headers, options.timeout or self.endpoint.timeout
-        return self._decode(await post_form(self._edit_url, fields, headers, seconds, self.name), self.edit_model)
+        with Redaction(self._edit_url, headers):
+            answer = await post_form(self._edit_url, fields, headers, seconds, self.name, 2 * MAX_ANSWER)
+            return self._decode(answer, self.edit_model)
 
     def _check_prompt(self, prompt: str) -> None:
         if not prompt.strip():

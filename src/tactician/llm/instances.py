@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import cast
@@ -11,6 +10,7 @@ from pydantic import TypeAdapter
 
 from tactician.config import ModelSettings
 from tactician.documents import Data, DataDocument, Problems, read_document, validate_document
+from tactician.environment import read_environment
 from tactician.errors import DocumentError
 from tactician.llm.instance import Instance
 from tactician.llm.instance_entries import (
@@ -52,7 +52,7 @@ def parse_prices(settings: ModelSettings) -> dict[str, ModelPrice]:
 
 def parse_instances(
     text: str,
-    environment: Mapping[str, str] = os.environ,
+    environment: Mapping[str, str] | None = None,
     profiles: ModelProfiles = BUILT_IN_PROFILES,
     prices: Mapping[str, ModelPrice] = NO_PRICES,
 ) -> tuple[Instance, ...]:
@@ -63,7 +63,7 @@ def parse_instances(
     Raises:
         ConfigurationError: with every mistake in the list. No message contains a key.
     """
-    return _read_instances(_list_entries(text), environment, profiles, prices, _SUBJECT)
+    return _read_instances(_list_entries(text), read_environment(environment), profiles, prices, _SUBJECT)
 
 
 def _read_instances(

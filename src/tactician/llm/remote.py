@@ -11,11 +11,13 @@ from tactician.errors import ThinkingRefusedError
 from tactician.llm.feature_check import FeatureCheck
 from tactician.llm.http import post_json, post_stream
 from tactician.llm.model import Delta, Features, ModelRequest, ModelResponse
+from tactician.llm.redaction import Redaction
 from tactician.llm.request_adapter import RestoreResponse
 from tactician.llm.usage import ModelPrice, find_price
 from tactician.llm.wire import DEFAULT_DIALECT, OPENAI_CHAT, Dialect, SseDecoder, WireFormat
 
 DEFAULT_TIMEOUT = 120.0
+DEFAULT_STREAM_TIMEOUT = 1800.0
 _MOST_PAUSES = 5
 FULL_FEATURES = Features(tools=True, json_schema=True, images=True)
 
@@ -27,7 +29,8 @@ class Endpoint:
     Attributes:
         name: the name in messages, for example `"openai"` or an instance's id.
         url: the full URL that requests are posted to.
-        timeout: seconds for a call whose options have no timeout.
+        timeout: seconds for a call whose options have no timeout; when it is streamed, for each wait.
+        stream_timeout: seconds for a whole stream.
         prices: the endpoint's own prices, by prefix of a model's name.
         default_prices: custom prices for other models, by prefix of `model` or `instance:model`.
         feature_check: stops a request that needs an unsupported feature before it is sent.
@@ -41,6 +44,7 @@ class Endpoint:
     wire: WireFormat = OPENAI_CHAT
     dialect: Dialect = DEFAULT_DIALECT
     timeout: float = DEFAULT_TIMEOUT
+    stream_timeout: float = DEFAULT_STREAM_TIMEOUT
     prices: Mapping[str, ModelPrice] = field(default_factory=dict)
     default_prices: Mapping[str, ModelPrice] = field(default_factory=dict, repr=False)
     feature_check: FeatureCheck | None = None
@@ -61,6 +65,7 @@ class RemoteModel:
         self.features = endpoint.features
         self.price = endpoint.find_price(model)
         self._headers = {"Content-Type": "application/json", **endpoint.headers}
+        self._redaction = Redaction(endpoint.url, endpoint.headers)
 
     def __repr__(self) -> str:
         return f"RemoteModel({self.name!r})"
@@ -72,9 +77,10 @@ class RemoteModel:
             ModelError: of the class that matches the failure.
         """
         request, restore = self._check_features(request)
-        response = await self._once(request)
-        if self.endpoint.wire.continue_paused is not None:
-            response = await self._continue(request, response)
+        with self._redaction:
+            response = await self._once(request)
+            if self.endpoint.wire.continue_paused is not None:
+                response = await self._continue(request, response)
         return self._signed(response, restore)
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[Delta | ModelResponse]:
@@ -91,11 +97,12 @@ class RemoteModel:
         asked = request
         for _ in range(_MOST_PAUSES + 1):
             decoder = self.endpoint.wire.stream_decoder(self.name)
-            async with aclosing(self._reads(asked)) as reads:
-                async for events in reads:
-                    for delta in chain.from_iterable(map(decoder.feed, events)):
-                        yield delta
-            leg = decoder.response()
+            with self._redaction:
+                async with aclosing(self._reads(asked)) as reads:
+                    async for events in reads:
+                        for delta in chain.from_iterable(map(decoder.feed, events)):
+                            yield delta
+                leg = decoder.response()
             response = leg if response is None else self.endpoint.wire.merge(response, leg)
             if (onward := self._onward(request, response)) is None:
                 break
@@ -125,11 +132,12 @@ class RemoteModel:
 
     async def _reads(self, request: ModelRequest) -> AsyncGenerator[Sequence[str]]:
         """Yield the events of a stream, in the batches of the network reads."""
-        endpoint, events = self.endpoint, SseDecoder()
+        endpoint, events = self.endpoint, SseDecoder(self.name)
         body = endpoint.wire.encode(request, self.model, endpoint.dialect, stream=True)
         timeout = request.options.timeout or endpoint.timeout
         try:
-            async with aclosing(post_stream(endpoint.url, body, self._headers, timeout, self.name)) as chunks:
+            total = max(timeout, endpoint.stream_timeout)
+            async with aclosing(post_stream(endpoint.url, body, self._headers, timeout, total, self.name)) as chunks:
                 async for chunk in chunks:
                     yield events.feed(chunk)
             yield events.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -10,6 +9,7 @@ from urllib.parse import urlsplit
 
 from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.documents import Problems
+from tactician.environment import read_environment
 from tactician.errors import Problem
 from tactician.llm.model import Delta, Features, ModelRequest, ModelResponse
 from tactician.llm.options import NO_OPTIONS, LlmOptions, TraceMetadata
@@ -109,15 +109,15 @@ class Responder:
         except ValueError:
             return ""
 
-    def find_problems(self, environment: Mapping[str, str] = os.environ) -> list[Problem]:
+    def find_problems(self, environment: Mapping[str, str] | None = None) -> list[Problem]:
         """Return the reasons why it cannot be used here, each with its field and a remedy, without keys."""
-        return [*self._find_access(environment)[1]]
+        return [*self._find_access(read_environment(environment))[1]]
 
     def create_model(
         self,
         name: str,
         options: LlmOptions = NO_OPTIONS,
-        environment: Mapping[str, str] = os.environ,
+        environment: Mapping[str, str] | None = None,
         *,
         clock: Clock = SYSTEM_CLOCK,
     ) -> RespondedModel:
@@ -126,13 +126,13 @@ class Responder:
         Args:
             name: the name at the provider, such as `"gpt-5.4"` or `"openai/gpt-5.4"`.
             options: the options of requests that have none.
-            environment: the environment with the key.
+            environment: the environment with the key; that of this process by default.
             clock: the clock of retries.
 
         Raises:
             ConfigurationError: with every problem.
         """
-        access, problems = self._find_access(environment)
+        access, problems = self._find_access(read_environment(environment))
         if not name:
             problems.add("is missing; name the model as the provider does", "model")
         problems.check(f"The responder {self.label!r} of the model {name!r} cannot be used")

@@ -64,8 +64,7 @@ class Acceptance(Generic[T]):
         if self._context.is_saved and not self._state.is_accepted:
             self._state.is_accepted = True
             await self._context.save_step("output", self._name, text)
-        messages = self._state.conversation.to_tuple()
-        return RunResult(value, messages=messages, tally=self._context.tally, run_id=self._context.run_id)
+        return self._state.create_result(value, self._context)
 
     async def _find_objection(self, answer: CheckedOutput) -> Objection | None:
         with self._context.enter():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from tactician.llm import AssistantMessage, OutputSpec
+from tactician.llm import OutputSpec
 from tactician.loop.autonomy import TASK_OVER, Autonomous, TaskOver
 from tactician.loop.output import InvalidOutput, OutputType
 from tactician.tools import Toolbox
@@ -14,7 +14,7 @@ T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Answer(Generic[T_co]):
     """Answer of a run."""
 
@@ -43,7 +43,7 @@ class Ending(Protocol[T_co]):
         """Return the visible tools, from those of the agent and others."""
         ...
 
-    def answer(self, message: AssistantMessage) -> Answer[T_co] | None:
+    def answer(self, text: str) -> Answer[T_co] | None:
         """Return the answer in a reply; `None` when the model has to continue.
 
         Raises:
@@ -66,13 +66,13 @@ class ReplyEnding(Generic[T]):
         """Return the tools of the model."""
         return own
 
-    def answer(self, message: AssistantMessage) -> Answer[T]:
+    def answer(self, text: str) -> Answer[T]:
         """Return the answer in a reply.
 
         Raises:
             InvalidOutput: when it is not valid.
         """
-        return Answer(self._output.parse(message.text))
+        return Answer(self._output.parse(text))
 
 
 class AutonomousEnding(Generic[T]):
@@ -101,7 +101,7 @@ class AutonomousEnding(Generic[T]):
         self.instructions = f"When the task is done, call the tool `{TASK_OVER}` with the final result."
         return own.with_visible(is_shown, TaskOver(self._output))
 
-    def answer(self, message: AssistantMessage) -> Answer[T] | None:
+    def answer(self, text: str) -> Answer[T] | None:
         """Return the answer in a reply; `None` when the model only thinks aloud.
 
         Raises:
@@ -109,9 +109,9 @@ class AutonomousEnding(Generic[T]):
         """
         is_final = self._autonomy.end_turn_on_plain_reply
         if self._output.spec is None:
-            return Answer(self._output.parse(message.text)) if is_final else None
+            return Answer(self._output.parse(text)) if is_final else None
         try:
-            return Answer(self._output.parse(message.text))
+            return Answer(self._output.parse(text))
         except InvalidOutput:
             if is_final:
                 raise

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import replace
 from time import perf_counter
 
@@ -13,19 +13,28 @@ from tactician.llm import (
     LanguageModel,
     ModelRequest,
     ModelResponse,
+    RestoreResponse,
     TextDelta,
     ThinkingDelta,
     ToolCall,
     adapt_request,
 )
-from tactician.loop.events import PartialReceived, TextReceived, ThinkingReceived, TurnCompleted, TurnStarted
+from tactician.loop.events import (
+    PartialReceived,
+    TextReceived,
+    ThinkingReceived,
+    TurnCompleted,
+    TurnFailed,
+    TurnStarted,
+)
 from tactician.runs import RunContext
+from tactician.text import describe_error
 
 
-async def ask(
+def ask(
     model: LanguageModel, request: ModelRequest, context: RunContext, turn: int, partial: Callable[[str], object]
-) -> ModelResponse:
-    """Return the model's answer, and count its usage.
+) -> Awaitable[ModelResponse]:
+    """Ask the model, and return its response when that is awaited; see `receive`.
 
     Args:
         model: the model.
@@ -38,16 +47,24 @@ async def ask(
         ModelError: when the model cannot be called.
     """
     fitted, restore = adapt_request(request, model.features)
-    if not context.is_observed:
-        response = await model.generate(fitted)
-    else:
+    if context.is_observed:
         streams = context.streaming and restore is None
-        response = await _ask_aloud(model, request, fitted, context, turn, partial if streams else None)
+        asked = _ask_aloud(model, request, fitted, context, turn, partial if streams else None)
+    else:
+        asked = model.generate(fitted)
+    return asked if restore is None else _restore(asked, restore)
+
+
+def receive(response: ModelResponse, model: LanguageModel, context: RunContext) -> AssistantMessage:
+    """Return the message of a response, with distinct ids of its calls, and count its usage."""
     context.tally.add(response.usage.attribute_to(model.name))
-    if restore is not None:
-        response = restore(response)
-    calls = response.message.tool_calls
-    return response if not calls or _are_distinct(calls) else _renumber_calls(response)
+    message = response.message
+    calls = message.tool_calls
+    return message if not calls or _are_distinct(calls) else _renumber_calls(message)
+
+
+async def _restore(asked: Awaitable[ModelResponse], restore: RestoreResponse) -> ModelResponse:
+    return restore(await asked)
 
 
 def _are_distinct(calls: Sequence[ToolCall]) -> bool:
@@ -55,17 +72,17 @@ def _are_distinct(calls: Sequence[ToolCall]) -> bool:
     return len(ids) == len(calls) and "" not in ids
 
 
-def _renumber_calls(response: ModelResponse) -> ModelResponse:
-    """Return the response with an id of its own for each call that has none, or that of another call."""
+def _renumber_calls(message: AssistantMessage) -> AssistantMessage:
+    """Return the message with an id of its own for each call that has none, or that of another call."""
     taken: set[str] = {""}
     parts: list[AssistantPart] = []
-    for part in response.message.parts:
+    for part in message.parts:
         if isinstance(part, ToolCall):
             if part.id in taken:
                 part = replace(part, id=f"call_{new_id()}")
             taken.add(part.id)
         parts.append(part)
-    return replace(response, message=AssistantMessage(tuple(parts)))
+    return AssistantMessage(tuple(parts))
 
 
 async def _ask_aloud(
@@ -79,10 +96,15 @@ async def _ask_aloud(
     context.emit(TurnStarted, turn=turn, model=model.name, request=request)
     observed = replace(fitted, observer=context.emitter)
     started = perf_counter()
-    if partial is None:
-        response = await model.generate(observed)
-    else:
-        response = await _stream_response(model, observed, context, partial if fitted.output is not None else None)
+    try:
+        if partial is None:
+            response = await model.generate(observed)
+        else:
+            response = await _stream_response(model, observed, context, partial if fitted.output is not None else None)
+    except BaseException as error:
+        seconds, failure = perf_counter() - started, describe_error(error)
+        context.emit(TurnFailed, turn=turn, model=model.name, seconds=seconds, error=failure)
+        raise
     context.emit(TurnCompleted, turn=turn, response=response, seconds=perf_counter() - started)
     return response
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
+from typing import TypeVar
 
 from pydantic import TypeAdapter
 from typing_extensions import TypedDict
@@ -12,6 +13,8 @@ from tactician.conversation import Conversation, RunPart, count_equal
 from tactician.errors import StoredStateError
 from tactician.llm import AssistantMessage, Message, ToolCall, ToolResult, messages_from_data, messages_to_data
 from tactician.runs import Changes, Data, Live, RunContext, RunResult, RunStatus, revive
+
+T = TypeVar("T")
 
 
 class _Counts(TypedDict):
@@ -65,12 +68,14 @@ class TurnState:
         "restarts", "turn",
     )  # fmt: skip
 
-    def __init__(self, conversation: Conversation, *, part: RunPart | None = None, is_kept: bool = False) -> None:
+    def __init__(
+        self, conversation: Conversation, *, part: RunPart | None = None, is_kept: bool = False, input: int = 0
+    ) -> None:
         self.conversation = conversation
         self._part = part
         self._kept = len(conversation) if is_kept else None
         self._saved = self._kept or 0
-        self._input = 0
+        self._input = input
         self._revision = conversation.revision
         self.answer: AssistantMessage | None = None
         self.is_last_word = False
@@ -122,9 +127,14 @@ class TurnState:
         messages = self.conversation.messages
         return next(place for place in range(len(messages) - 1, -1, -1) if messages[place] is message)
 
+    def create_result(self, output: T, context: RunContext) -> RunResult[T]:
+        """Return the result of a completed run."""
+        messages = self.conversation.to_tuple()
+        return RunResult(output, messages=messages, tally=context.tally, run_id=context.run_id)
+
     def create_failed_result(self, context: RunContext) -> RunResult[None]:
         """Return the result of a failed run."""
-        messages = tuple(self.conversation.messages)
+        messages = self.conversation.to_tuple()
         return RunResult(None, RunStatus.FAILED, messages, context.tally, run_id=context.run_id)
 
     def restart(self) -> None:

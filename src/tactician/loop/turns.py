@@ -26,7 +26,7 @@ from tactician.loop.acceptance import Acceptance
 from tactician.loop.autonomy import Autonomous, TaskOver
 from tactician.loop.endings import Answer, AutonomousEnding, Ending, ReplyEnding
 from tactician.loop.handoff import Handoff, hand_over
-from tactician.loop.model_call import ask
+from tactician.loop.model_call import ask, receive
 from tactician.loop.output import InvalidOutput, OutputType
 from tactician.loop.policy import DEFAULT_POLICY, TurnPolicy
 from tactician.loop.state import TurnState
@@ -98,7 +98,7 @@ class TurnLoop(Generic[T]):
         """
         self._begin(messages, conversation)
         try:
-            result = await self._run(messages)
+            result = await self._take_turns(messages)
         except Refused as refused:
             objection = refused.objection
             if conversation is not None and objection.kind == "input":
@@ -120,14 +120,14 @@ class TurnLoop(Generic[T]):
     def _begin(self, messages: Sequence[Message], conversation: Conversation | None) -> None:
         checkpoint = self._context.checkpoint
         part = None if conversation is None else conversation.find_part(self._context.root_id)
-        if checkpoint is not None and "counts" in checkpoint.data:
-            self._state = TurnState.restore(checkpoint.data, conversation, part)
+        if checkpoint is not None and "counts" in (data := checkpoint.data):
+            self._state = TurnState.restore(data, conversation, part)
+        elif conversation is None:
+            self._state = TurnState(Conversation(messages), input=len(messages))
         else:
-            if part is not None and conversation is not None:
+            if part is not None:
                 conversation.restore_part(())
-            is_kept = conversation is not None and checkpoint is not None and bool(checkpoint.keys)
-            known = Conversation() if conversation is None else conversation
-            self._state = TurnState(known, part=part, is_kept=is_kept)
+            self._state = TurnState(conversation, part=part, is_kept=checkpoint is not None and bool(checkpoint.keys))
             self._state.begin_with(messages)
         if checkpoint is not None:
             checkpoint.attach(self._state)
@@ -140,15 +140,25 @@ class TurnLoop(Generic[T]):
                 [answers.get(c.id) or ToolResult(c.id, c.name, "Not run: the run ended.", is_error=True) for c in calls]
             )
 
-    async def _run(self, new: Sequence[Message]) -> RunResult[T]:
+    async def _take_turns(self, new: Sequence[Message]) -> RunResult[T]:
         state = self._state
         message = state.answer
         if message is None:
-            is_checked = bool(state.turn) or not any(self._policy.guards.input)
-            message = await (self._get_next_message() if is_checked else self._get_first_message(new))
-        while (result := await self._handle_message(message)) is None:
+            immediate, concurrent = self._policy.guards.input
+            has_to_check = (immediate or concurrent) and not state.turn
+            message = await (self._get_first_message(new) if has_to_check else self._get_next_message())
+        while True:
+            if calls := message.tool_calls:
+                result = await self._handle_calls(message, calls)
+            elif (answer := self._read_reply(text := message.text)) is None:
+                result = None
+            elif self._context.is_saved or self._policy.guards.output:
+                result = await self._create_acceptance().accept_value(answer.value, text)
+            else:
+                result = state.create_result(answer.value, self._context)
+            if result is not None:
+                return result
             message = await self._get_next_message()
-        return result
 
     async def _get_first_message(self, new: Sequence[Message]) -> AssistantMessage:
         """Return the model's first message, once the input guardrails have passed; some run beside the model call."""
@@ -190,7 +200,7 @@ class TurnLoop(Generic[T]):
         if is_saved:
             await context.begin_step()
         response = await ask(self._model, request, context, state.turn, self._output.partial)
-        message = response.message
+        message = receive(response, self._model, context)
         state.cut_off = response.finish_reason == "length"
         conversation.append(message)
         state.answer = message
@@ -240,28 +250,30 @@ class TurnLoop(Generic[T]):
                 await clock.sleep(pause)
         self._turn_began = clock.monotonic()
 
-    async def _handle_message(self, message: AssistantMessage) -> RunResult[T] | None:
-        """Return the result if the message ends the run."""
-        if calls := message.tool_calls:
-            if self._state.is_last_word:
-                self._refuse(calls)
-                return None
-            tools = self._load_toolbox()
-            results = self._state.find_results(message)
-            if not results:
-                with self._inside.enter():
-                    results = await self._create_runner().answer(calls, tools)
-            return await self._find_ending(message, results, tools)
+    async def _handle_calls(self, message: AssistantMessage, calls: Sequence[ToolCall]) -> RunResult[T] | None:
+        """Run the tools, and return the result if one of them ends the run."""
+        if self._state.is_last_word:
+            self._refuse(calls)
+            return None
+        tools = self._load_toolbox()
+        results = self._state.find_results(message)
+        if not results:
+            with self._inside.enter():
+                results = await self._create_runner().answer(calls, tools)
+        return await self._find_ending(message, results, tools)
+
+    def _read_reply(self, text: str) -> Answer[T] | None:
+        """Return the answer in a reply; if there is none, tell the model to continue."""
+        state = self._state
         try:
-            is_answer = self._state.is_last_word  # whatever ends the run otherwise: there are no tools any more
-            answer = Answer(self._output.parse(message.text)) if is_answer else self._ending.answer(message)
+            is_answer = state.is_last_word  # whatever ends the run otherwise: there are no tools any more
+            answer = Answer(self._output.parse(text)) if is_answer else self._ending.answer(text)
         except InvalidOutput as error:
-            self._create_acceptance().reject(message.text, error)
+            self._create_acceptance().reject(text, error)
             return None
         if answer is None:
-            self._state.conversation.append(UserMessage(self._ending.nudge))
-            return None
-        return await self._create_acceptance().accept_value(answer.value, message.text)
+            state.conversation.append(UserMessage(self._ending.nudge))
+        return answer
 
     def _refuse(self, calls: Sequence[ToolCall]) -> None:
         """Refuse the tool calls of a model that was told to answer; after several times, end the run."""

@@ -17,15 +17,19 @@ from tactician.process.blackboard import (
     preserves_blackboard,
     with_named,
 )
-from tactician.process.decision import find_rejection, lookup_price
+from tactician.process.decision import lookup_price
 from tactician.process.deliberation import PlanningSettings
 from tactician.process.diagram import draw_agent
 from tactician.process.errors import ProcessError, ProcessFailedError, ProcessStuckError, ProcessWaitingError
 from tactician.process.events import (
     ActionCompleted,
+    ActionResumed,
     ActionStarted,
+    ActionSuspended,
     MessageSent,
     PlanMade,
+    PlanningEnded,
+    PlanningStarted,
     ProcessEnded,
     ProcessStarted,
     format_new_messages,
@@ -52,6 +56,7 @@ from tactician.process.saved_parts import check_options
 from tactician.process.spec import (
     ActionSpec,
     Look,
+    Negation,
     Observe,
     Perform,
     PlannedAgentSpec,
@@ -63,6 +68,7 @@ from tactician.process.spec import (
 from tactician.process.state import ActionRun, ChildRun, ProcessStatus
 from tactician.process.stored_objects import decode_object, encode_object
 from tactician.process.stored_types import SavedObject, formerly, stored_names, type_name, upgrades
+from tactician.process.stuck import find_rejection
 
 __all__ = [
     "AgentProcess",
@@ -97,6 +103,7 @@ __all__ = [
     "GoalSpec",
     "Export",
     "Look",
+    "Negation",
     "Observe",
     "Perform",
     "Price",
@@ -134,9 +141,13 @@ __all__ = [
     "format_response",
     "ProcessStarted",
     "PlanMade",
+    "PlanningStarted",
+    "PlanningEnded",
     "PlanningSettings",
     "ActionStarted",
     "ActionCompleted",
+    "ActionSuspended",
+    "ActionResumed",
     "MessageSent",
     "ProcessEnded",
     "ProcessError",

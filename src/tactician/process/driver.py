@@ -12,13 +12,15 @@ from tactician.flow import FlowStep, Scheduler, StepCompleted
 from tactician.planning import WorldState
 from tactician.process.acting import Actor, Execution
 from tactician.process.concurrency import RunningActions
-from tactician.process.decision import Decision, explain_stuck
+from tactician.process.decision import Decision
+from tactician.process.failures import describe_failure
 from tactician.process.improving import PlanImprover
 from tactician.process.performing import Outcome, to_failure
 from tactician.process.saving import ProcessSaver
 from tactician.process.selection import ActionSelector, Selection
 from tactician.process.spec import ActionSpec
 from tactician.process.state import ActionRun, ProcessStatus
+from tactician.process.stuck import explain_stuck
 from tactician.runs import BudgetError, DurableRun, RunContext, RunKilledError, RunResult, RunStatus
 
 _MOST_UNSTICKINGS: Final = 10
@@ -81,8 +83,7 @@ class Driver:
             raise
         except BaseException as error:  # a condition, a cost or a handler that raises, a search that is too large
             failure = self._actor.error = to_failure(error)
-            place = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
-            self._state.end(ProcessStatus.FAILED, f"{self._activity} {type(failure).__name__}: {failure}{place}")
+            self._state.end(ProcessStatus.FAILED, f"{self._activity} {describe_failure(failure)}")
             if isinstance(failure, StoredStateError):  # the store has the last state that could be saved
                 await self.saver.save_status()
             else:

@@ -16,7 +16,6 @@ from tactician.errors import LeaseLostError, ResponseError, RunConflictError, St
 from tactician.planning import Action, Plan, WorldState
 from tactician.process.acting import Execution
 from tactician.process.blackboard import Blackboard
-from tactician.process.decision import explain_stuck
 from tactician.process.diagram import draw_process
 from tactician.process.driver import Driver
 from tactician.process.events import ProcessEnded, ProcessStarted
@@ -29,6 +28,7 @@ from tactician.process.progress import ProcessProgress, restore_process
 from tactician.process.spec import PlannedAgentSpec, add_inputs, check_tool_groups
 from tactician.process.state import ActionRun, ProcessState, ProcessStatus
 from tactician.process.stored_objects import encode_object
+from tactician.process.stuck import explain_stuck
 from tactician.runs import (
     BudgetMeter,
     DurableRun,
@@ -423,7 +423,8 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
         self._state.unused = ()
         self._began = perf_counter()
         self._is_idle.clear()
-        self._context.emit(ProcessStarted, agent=self.name, goals=tuple(goal.name for goal in self.goals))
+        goals = tuple(goal.name for goal in self.goals)
+        self._context.emit(ProcessStarted, agent=self.name, goals=goals, trace_parent=self._context.trace_parent)
         try:
             await self._driver.saver.begin()
         except StoredStateError as error:  # of what it was given: the store has it as it was before, if at all

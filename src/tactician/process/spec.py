@@ -29,6 +29,7 @@ Look: TypeAlias = Callable[[Blackboard], bool]
 Observe: TypeAlias = Callable[[OperationContext], bool | Awaitable[bool]]
 """Evaluates a condition."""
 
+
 Perform: TypeAlias = Callable[[OperationContext], Awaitable[object]]
 """Runs an action, and returns its output."""
 
@@ -40,6 +41,27 @@ Refresh: TypeAlias = "Callable[[PlannedAgentSpec], PlannedAgentSpec]"
 
 StuckHandler: TypeAlias = Callable[[ProcessHandle], Awaitable[bool]]
 """Adds what is missing to a process that is stuck, and returns whether it is worth planning again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Negation:
+    """Condition that holds where another one does not.
+
+    Attributes:
+        condition: name of the other one.
+        observe: evaluates the other one.
+    """
+
+    condition: str
+    observe: Observe
+
+    def __call__(self, context: OperationContext) -> bool | Awaitable[bool]:
+        """Evaluate the condition."""
+        holds = self.observe(context)
+        return not holds if isinstance(holds, bool) else self._negate(holds)
+
+    async def _negate(self, holds: Awaitable[bool]) -> bool:
+        return not await holds
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +125,7 @@ class PlannedAgentSpec:
         prices: the costs and values that change.
         types: the types of objects that may be on the blackboard, by the names `module.qualname`.
         generics: the arguments of its generic classes, as in `Box[Story]`.
+        objects: the conditions that say that an object is there.
         bindings: the names by which its methods and expressions take objects.
         states: the types in which it plans with what they declare, and not with all of its actions.
         stuck_handler: called when the process is stuck.
@@ -125,6 +148,7 @@ class PlannedAgentSpec:
     prices: Mapping[str, Price] = field(default_factory=dict)
     types: Mapping[str, type] = field(default_factory=dict)
     generics: Mapping[type, object] = field(default_factory=dict)
+    objects: frozenset[str] = frozenset()
     bindings: frozenset[str] = frozenset()
     states: tuple[type, ...] = ()
     stuck_handler: StuckHandler | None = None

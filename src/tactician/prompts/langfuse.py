@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from base64 import b64encode
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, Self
@@ -11,8 +10,9 @@ from urllib.parse import quote, urlsplit
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from tactician.clock import SYSTEM_CLOCK, Clock
+from tactician.environment import read_environment
 from tactician.errors import ConfigurationError
-from tactician.llm import http_session
+from tactician.llm import http_session, read_body
 from tactician.prompts.variables import render_variables
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ _KEYS: Final = ("LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY")
 _HOSTS: Final = ("LANGFUSE_HOST", "LANGFUSE_BASE_URL")  # newer programs call it a base URL
 _ASKED_FOR: Final = ("label", "version")
 _PASSING: Final = (408, 429)
+_MAX_PROMPT: Final = 2**20
 
 
 class _Message(BaseModel):
@@ -83,7 +84,7 @@ class LangfusePrompts:
         self._known: dict[tuple[str, ...], tuple[float, str]] = {}
 
     @classmethod
-    def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Self:
+    def from_environment(cls, environment: Mapping[str, str] | None = None) -> Self:
         """Return the prompts of the project with `LANGFUSE_PUBLIC_KEY` and `LANGFUSE_SECRET_KEY`.
 
         `LANGFUSE_HOST`, or `LANGFUSE_BASE_URL`, is its address, unless it is in Langfuse's cloud.
@@ -91,6 +92,7 @@ class LangfusePrompts:
         Raises:
             ConfigurationError: when a key is not set, or the host is no address.
         """
+        environment = read_environment(environment)
         keys = [environment.get(name, "").strip() for name in _KEYS]
         if missing := [name for name, key in zip(_KEYS, keys, strict=True) if not key]:
             raise ConfigurationError(
@@ -155,7 +157,7 @@ class LangfusePrompts:
         if response.status != 200:
             raise ConfigurationError(self._describe_refusal(response.status, name, wanted))
         try:
-            return _Prompt.model_validate_json(await response.read()).text
+            return _Prompt.model_validate_json(await read_body(response, _MAX_PROMPT)).text
         except ValidationError:
             raise ConnectionError("its answer is not a prompt of Langfuse") from None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextvars import ContextVar, Token
 from dataclasses import dataclass, field, replace
+from functools import cache
 from types import MappingProxyType
 from typing import Final, ParamSpec, TypeVar
 
@@ -42,7 +43,7 @@ class RunContext:
 
     Attributes:
         services: what the run shares with others.
-        run_id: the id of this run; events carry it.
+        run_id: the id of this run; events carry it. Empty in the context that surrounds runs inside no other.
         parent_id: the id of the run that this one is part of.
         path: the names of the runs that led here, outermost first.
         process_id: the id of the process that the run is part of, if any.
@@ -96,13 +97,15 @@ class RunContext:
     @staticmethod
     def outermost(services: Services) -> RunContext:
         """Return a context with these services, for runs inside no other."""
-        # The generated constructor sets every field, which takes five times as long. Other fields have their defaults
-        # from the class.
-        made = RunContext.__new__(RunContext)
-        made.__dict__.update(
-            services=services, run_id=new_id(), tally=UsageTally(), responses=_NO_RESPONSES, surroundings=_NO_OBJECTS
-        )
-        return made
+        return _create(services, new_id())
+
+    @staticmethod
+    def around() -> RunContext:
+        """Return the context for a run that the running code starts: its own, or outside of runs an empty one.
+
+        Other than `current`, it has outside of runs no id and counts no usage, so that all runs can share it.
+        """
+        return _current.get() or _create_surroundings(Services.default())
 
     @staticmethod
     def find_current() -> RunContext | None:
@@ -208,7 +211,8 @@ class RunContext:
             budget: budget of its own.
             key: key of its checkpoint; by default, the name and the number of the runs of that name so far.
         """
-        tally, run_id, checkpoint = UsageTally(self.tally), new_id(), self._child_checkpoint(name, key)
+        outer_id, run_id, checkpoint = self.run_id, new_id(), self._child_checkpoint(name, key)
+        tally = UsageTally(self.tally if outer_id else None)
         meter = self.meter
         if budget is not None:
             meter = BudgetMeter(budget, tally, self.clock, self.meter)
@@ -217,7 +221,7 @@ class RunContext:
         return self._copy(
             run_id=run_id,
             root_id=self.root_id or run_id,
-            parent_id=self.run_id,
+            parent_id=outer_id or None,
             path=(*self.path, name),
             tally=tally,
             meter=meter,
@@ -325,12 +329,15 @@ class RunContext:
         Raises:
             ConfigurationError: when there is no such model, or when its key is not set.
         """
-        options = LlmOptions.of(wanted) if wanted is None or isinstance(wanted, str | LlmOptions) else NO_OPTIONS
+        if wanted is None or isinstance(wanted, (str, LlmOptions)):  # a union of types takes thrice as long
+            options = LlmOptions.of(wanted)
+        elif self.model is None:
+            return wanted, NO_OPTIONS
+        else:
+            options = NO_OPTIONS
         if self.model is not None:
             options = options.with_model(self.model)
             return self.models.resolve(options), options
-        if not (wanted is None or isinstance(wanted, str | LlmOptions)):
-            return wanted, options
         if source is not None:
             return source.resolve(options), options
         if options.requested_model is not None:
@@ -384,12 +391,13 @@ class RunContext:
 
     def _copy(self, **changes: object) -> RunContext:
         # `dataclasses.replace` takes ten times as long, and this is done for every run and every tool call.
-        changed = RunContext.__new__(RunContext)
-        changed.__dict__.update(self.__dict__)
-        changed.__dict__.update(changes)
+        changed = _allocate(RunContext)
+        _set_fields(changed, self.__dict__ | changes)
         return changed
 
 
+_allocate: Final = object.__new__
+_set_fields: Final = RunContext.__dict__["__dict__"].__set__
 _current: ContextVar[RunContext | None] = ContextVar("the run whose code runs", default=None)
 
 
@@ -407,3 +415,17 @@ class EnteredRun:
 
     def __exit__(self, *_: object) -> None:
         _current.reset(self._token)
+
+
+@cache
+def _create_surroundings(services: Services) -> RunContext:
+    return _create(services, "")
+
+
+def _create(services: Services, run_id: str) -> RunContext:
+    # The generated constructor sets every field, which takes five times as long. Other fields have their defaults from
+    # the class.
+    made = _allocate(RunContext)
+    fields = {"responses": _NO_RESPONSES, "surroundings": _NO_OBJECTS}
+    _set_fields(made, {"services": services, "run_id": run_id, "tally": UsageTally(), **fields})
+    return made

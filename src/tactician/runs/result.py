@@ -16,7 +16,7 @@ from tactician.runs.suspension import PendingRequest
 T_co = TypeVar("T_co", covariant=True, default=str)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RunResult(Generic[T_co]):
     """The result of a run.
 

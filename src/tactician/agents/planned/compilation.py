@@ -110,6 +110,7 @@ class _Compiler:
             prices=build_costs(declared),
             types=_collect_types(declared, self._words),
             generics=declared.generics,
+            objects=frozenset((*self._words.things, *map(self._words.name_any_output, declared.actions))),
             bindings=declared.bindings,
             states=tuple(kind for kind in declared.states if not preserves_blackboard(kind)),
             stuck_handler=stuck_handler,

@@ -7,7 +7,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, cast, get_origin
+from typing import Final, TypeAlias, cast, get_origin
 
 from tactician.agents.planned.annotations import (
     UNDEFINED,
@@ -27,7 +27,7 @@ from tactician.agents.planned.declarations import (
     MethodDeclaration,
 )
 from tactician.agents.planned.expressions import Expression, ExpressionError, is_expression, parse_expression
-from tactician.agents.planned.methods import ActionMethod, Declarations, Method, Source
+from tactician.agents.planned.methods import NOT, ActionMethod, Declarations, Method, Source
 from tactician.agents.planned.signatures import (
     Parameter,
     Signature,
@@ -42,6 +42,8 @@ from tactician.tools import parse_docstring, resolve_hints
 
 _logger = logging.getLogger(__name__)
 _MARKS: Final = (ACTION, GOAL, CONDITION, COST)
+Marks: TypeAlias = Mapping[str, object]
+"""Declarations of a method, by the attributes that they are kept in."""
 
 
 def read_declarations(sources: Iterable[Source], problems: list[str]) -> Declarations:
@@ -110,15 +112,17 @@ class _Reader:
                 source.kind.__qualname__,
             )
         actions: list[ActionMethod] = []
-        for attribute, function in _list_declared_methods(source.kind):
-            method = self._read_method(source, attribute, function)
-            if (action := self._record_method(method, function)) is not None:
+        for attribute, function, marks in _list_declared_methods(source.kind):
+            method = self._read_method(source, attribute, function, is_action=ACTION in marks)
+            if (action := self._record_method(method, marks)) is not None:
                 actions.append(action)
         actions = [self._resolve_names(action) for action in actions]
         self.actions.extend(actions)
         return actions
 
-    def _read_method(self, source: Source, attribute: str, function: Callable[..., object]) -> Method:
+    def _read_method(
+        self, source: Source, attribute: str, function: Callable[..., object], *, is_action: bool
+    ) -> Method:
         label = f"{source.prefix}{attribute}"
         if isinstance(inspect.getattr_static(source.kind, attribute), staticmethod | classmethod):
             self.problems.append(f"{label}: it has to be a plain method; take @staticmethod or @classmethod away")
@@ -131,7 +135,7 @@ class _Reader:
             self.problems.extend(f"{label}: {problem}" for problem in validate_return_type(function, hints))
             self._remember_generics(hints.values(), label)
             signature = read_signature(function, hints, source.resolvers, self.problems, label)
-            if hasattr(function, ACTION) and not is_generator(function):
+            if is_action and not is_generator(function):
                 signature = replace(signature, outputs=read_outputs(hints, self.problems, label))
         if source.is_state:
             signature = replace(signature, receiver=Parameter("", source.kind, exact=True))
@@ -148,18 +152,18 @@ class _Reader:
                     f"`class Other({other})`"
                 )
 
-    def _record_method(self, method: Method, function: Callable[..., object]) -> ActionMethod | None:
+    def _record_method(self, method: Method, marks: Marks) -> ActionMethod | None:
         """Record a method by its kind, and return it if it is an action."""
-        marks = [mark for mark in (ACTION, CONDITION, COST) if hasattr(function, mark)]
-        if not marks:
+        kinds = [mark for mark in (ACTION, CONDITION, COST) if mark in marks]
+        if not kinds:
             self.problems.append(f"{method.name}: @achieves_goal is for an action; add @action below it")
             return None
-        if len(marks) > 1:
+        if len(kinds) > 1:
             self.problems.append(f"{method.name}: it is an action, a condition or a cost; take all but one away")
-        declared = getattr(function, marks[0])
+        declared = marks[kinds[0]]
         if isinstance(declared, ActionDeclaration):
-            return self._read_action(method, declared, getattr(function, GOAL, None))
-        methods, word = (self.conditions, "condition") if marks[0] == CONDITION else (self.costs, "cost")
+            return self._read_action(method, declared, cast("GoalDeclaration | None", marks.get(GOAL)))
+        methods, word = (self.conditions, "condition") if kinds[0] == CONDITION else (self.costs, "cost")
         name = declared.name if isinstance(declared, MethodDeclaration) and declared.name else method.attribute
         if (label := f"{method.source.prefix}{name}") in methods:
             self.problems.append(f"{method.name}: the {word} {name!r} is declared twice; give each a name of its own")
@@ -191,6 +195,8 @@ class _Reader:
         """Return the action with the full names of its conditions and costs: of its own class first."""
 
         def full(name: str, methods: Mapping[str, Method]) -> str:
+            if name.startswith(NOT):
+                return NOT + full(name.removeprefix(NOT), methods)
             own = f"{action.source.prefix}{name}"
             return own if own in methods else name
 
@@ -219,13 +225,24 @@ def _select_texts(names: Iterable[object]) -> tuple[str, ...]:
     return tuple(name for name in names if isinstance(name, str))
 
 
-def _list_declared_methods(owner: type) -> Iterator[tuple[str, Callable[..., object]]]:
-    """Return the declared methods in source order, inherited ones first; an override counts as declared."""
+def _list_declared_methods(owner: type) -> Iterator[tuple[str, Callable[..., object], Marks]]:
+    """Yield the declared methods in source order, inherited ones first, with their declarations.
+
+    An override is what it declares itself. Without a decorator, it is what it overrides.
+    """
     for name in dict.fromkeys(name for kind in reversed(owner.__mro__) for name in vars(kind)):
-        found = inspect.getattr_static(owner, name)
-        function = found.__func__ if isinstance(found, staticmethod | classmethod) else found
-        if callable(function) and any(hasattr(function, mark) for mark in _MARKS):
-            yield name, function
+        versions = [_unwrap(vars(kind)[name]) for kind in owner.__mro__ if name in vars(kind)]
+        marks = next(filter(None, map(_get_marks, versions)), {})
+        if marks and callable(function := versions[0]):
+            yield name, function, marks
+
+
+def _unwrap(member: object) -> object:
+    return member.__func__ if isinstance(member, staticmethod | classmethod) else member
+
+
+def _get_marks(function: object) -> Marks:
+    return {mark: getattr(function, mark) for mark in _MARKS if hasattr(function, mark)}
 
 
 def _find_nested_classes(owner: type) -> dict[str, object]:

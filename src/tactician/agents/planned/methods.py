@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Final
 
 from tactician.agents.planned.declarations import ActionDeclaration, GoalDeclaration
 from tactician.agents.planned.expressions import Expression
 from tactician.agents.planned.signatures import Provide, Signature
 from tactician.process import DEFAULT_BINDING, OperationContext, get_state_declaration
 from tactician.runs import in_thread
+
+NOT: Final = "not "
+"""Beginning of a name in `pre` of a condition that must not hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +162,12 @@ class Declarations:
     def methods(self) -> tuple[Method, ...]:
         """All methods."""
         return (*self.actions, *self.conditions.values(), *self.costs.values())
+
+    @property
+    def negations(self) -> Mapping[str, str]:
+        """The conditions that must not hold, by the names in `pre`: `{"not paid": "paid"}`."""
+        names = (name for action in self.actions for name in action.pre if name.startswith(NOT))
+        return {name: name.removeprefix(NOT) for name in names}
 
     @property
     def bindings(self) -> frozenset[str]:

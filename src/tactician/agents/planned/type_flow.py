@@ -11,7 +11,7 @@ from tactician.agents.planned.condition_names import ConditionNames, can_produce
 from tactician.agents.planned.evaluation import evaluate_expression, list_names
 from tactician.agents.planned.methods import ActionMethod, Declarations, Method
 from tactician.agents.planned.signatures import Parameter
-from tactician.process import Blackboard, Look, Observe, OperationContext, Price, get_state_declaration
+from tactician.process import Blackboard, Look, Negation, Observe, OperationContext, Price, get_state_declaration
 
 
 class TypeFlow:
@@ -53,6 +53,9 @@ class TypeFlow:
         for kind in self._words.triggers:
             effects[self._words.name_newest(kind)] = can_produce(action, Parameter("", kind))
         effects.update(dict.fromkeys(self._find_uncertain_conditions(action, effects), True))
+        for name, condition in self._declared.negations.items():
+            if condition in effects:  # what may become true may stay false as well
+                effects[name] = not effects[condition] or condition not in action.post
         return effects
 
     def find_uncertain_effects(self, action: ActionMethod, effects: Mapping[str, bool]) -> Iterator[str]:
@@ -62,7 +65,9 @@ class TypeFlow:
         yield from (
             label for label, thing in things.items() if effects.get(label) and not is_sure_to_produce(action, thing)
         )
-        yield from (name for name in (*self._declared.conditions, *self._declared.expressions) if effects.get(name))
+        found_out = (*self._declared.conditions, *self._declared.expressions)
+        yield from (name for name in found_out if effects.get(name))
+        yield from (name for name, one in self._declared.negations.items() if one in found_out and effects.get(name))
 
     def _require_objects(self, action: ActionMethod) -> Iterator[tuple[str, bool]]:
         for label, thing in self._words.things.items():
@@ -118,19 +123,29 @@ def build_observations(declared: Declarations, words: ConditionNames, needed: It
             seen[words.name_any_output(action)] = partial(_has_any, outputs)
     for kind in words.triggers:
         seen[words.name_newest(kind)] = partial(_is_newest, kind)
-    found_out = {*declared.conditions, *declared.expressions}
+    for name, condition in declared.negations.items():
+        seen[name] = partial(_is_not_set, condition)
+    found_out = {*declared.conditions, *declared.expressions, *_find_negated_methods(declared)}
     return {name: seen.get(name) or methodcaller("condition", name) for name in needed if name not in found_out}
 
 
 def build_conditions(declared: Declarations, needed: Iterable[str]) -> dict[str, Observe]:
     """Return the needed conditions that methods and expressions evaluate."""
     found: dict[str, Observe] = {}
+    negated = _find_negated_methods(declared)
     for name in needed:
-        if (method := declared.conditions.get(name)) is not None:
+        if (base := negated.get(name)) is not None:
+            found[name] = Negation(base, partial(_evaluate_condition, declared.conditions[base]))
+        elif (method := declared.conditions.get(name)) is not None:
             found[name] = partial(_evaluate_condition, method)
         elif (expression := declared.expressions.get(name)) is not None:
             found[name] = partial(evaluate_expression, expression)
     return found
+
+
+def _find_negated_methods(declared: Declarations) -> dict[str, str]:
+    """Return the negations of conditions that methods evaluate."""
+    return {name: base for name, base in declared.negations.items() if base in declared.conditions}
 
 
 def build_costs(declared: Declarations) -> dict[str, Price]:
@@ -145,6 +160,10 @@ def _has_object(thing: Parameter, blackboard: Blackboard) -> bool:
 
 def _has_any(things: Sequence[Parameter], blackboard: Blackboard) -> bool:
     return any(_has_object(thing, blackboard) for thing in things)
+
+
+def _is_not_set(condition: str, blackboard: Blackboard) -> bool:
+    return not blackboard.condition(condition)
 
 
 def _is_newest(kind: type, blackboard: Blackboard) -> bool:

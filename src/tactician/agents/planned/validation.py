@@ -12,12 +12,17 @@ from typing import Final
 from tactician.agents.planned.annotations import format_hint, is_class
 from tactician.agents.planned.condition_names import ConditionNames
 from tactician.agents.planned.declarations import ActionDeclaration, GoalDeclaration, Planner
-from tactician.agents.planned.expressions import is_expression
-from tactician.agents.planned.methods import ActionMethod, Declarations
+from tactician.agents.planned.expressions import PREFIX, is_expression
+from tactician.agents.planned.methods import NOT, ActionMethod, Declarations
 from tactician.agents.planned.unreachable import find_unreachable, suggest_similar
 from tactician.planning import PlanningBudget
 from tactician.process import ActionRetryPolicy, Export, get_state_declaration
 
+_SET_FROM_OUTSIDE: Final = (
+    "declare a @condition, or an action with it in `post`; one that is set from outside, with "
+    "`blackboard.set_condition`, is declared by a @condition that takes `blackboard: Blackboard` and returns "
+    "`blackboard.condition({name!r})`"
+)
 _NAMES: Final = {
     "pre": "write the name of a @condition, or an expression",
     "post": "write the name of a condition",
@@ -154,10 +159,27 @@ def _find_unknown_conditions(action: ActionMethod, declared: Declarations, words
         elif ": " in name and name not in words.things:
             hint = suggest_similar(name, words.things) or "write a name and a type that is known, as in 'user: User'"
             yield f"{action.name}: {name!r} in `post`: there is no such type; {hint}"
-    for name in action.pre:
+    for name in (pre.removeprefix(NOT) for pre in action.pre):
         if name not in known and not is_expression(name):
-            hint = suggest_similar(name, known) or "declare a @condition, or an action with it in `post`"
+            hint = suggest_similar(name, known) or _SET_FROM_OUTSIDE.format(name=name)
             yield f"{action.name}: no condition {name!r}; {hint}"
+    yield from _find_wrong_negations(action)
+
+
+def _find_wrong_negations(action: ActionMethod) -> Iterator[str]:
+    for name in action.post:
+        if name.startswith(NOT):
+            yield (
+                f"{action.name}: {name!r} in `post`: an action makes conditions true; to end one, call "
+                f"`blackboard.set_condition({name.removeprefix(NOT)!r}, False)` in it"
+            )
+    for name in action.pre:
+        negated = name.removeprefix(NOT)
+        if name.startswith(NOT) and is_expression(negated):
+            plain = negated.removeprefix(PREFIX).strip()
+            yield f"{action.name}: {name!r} in `pre`: write '{PREFIX} not ({plain})'"
+        elif name.startswith(NOT) and negated in action.pre:
+            yield f"{action.name}: it can never run, as it needs {negated!r} and {name!r}"
 
 
 def _find_impossible(action: ActionMethod) -> Iterator[str]:

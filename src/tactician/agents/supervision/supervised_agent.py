@@ -12,7 +12,7 @@ from pydantic_core import to_json
 
 from tactician.agents.supervision.curried_action import CurriedAction, SupervisionState, describe_type
 from tactician.errors import GoalNotReachedError, ToolError
-from tactician.llm import AssistantMessage, ModelLike, OutputSpec, UserMessage
+from tactician.llm import ModelLike, OutputSpec, UserMessage
 from tactician.loop import Answer, TurnLoop, TurnPolicy, output_type
 from tactician.planning import Action, AStarPlanner, Goal
 from tactician.process import (
@@ -53,12 +53,12 @@ class PersistentEnding:
         """Return the tools that the model has."""
         return own
 
-    def answer(self, message: AssistantMessage) -> Answer[str] | None:
+    def answer(self, text: str) -> Answer[str] | None:
         """Return the answer in a reply; `None` when the model has to continue."""
         if (done := self._done()) != self._done_then:
             self._nudges, self._done_then = 0, done
         if self._nudges >= _MOST_NUDGES or (left := self._describe_remaining_work()) is None:
-            return Answer(message.text)
+            return Answer(text)
         self._nudges += 1
         self.nudge = left
         return None

@@ -16,12 +16,14 @@ from tactician.llm.embeddings.model import (
     Embeddings,
     Vector,
 )
-from tactician.llm.http import post_json
+from tactician.llm.http import MAX_ANSWER, post_json
 from tactician.llm.provider_access import ProviderAccess, check_provider_kind
+from tactician.llm.redaction import Redaction
 from tactician.llm.remote import Endpoint
 from tactician.llm.usage import NO_PRICES, NO_USAGE, ModelPrice, Usage
 
 DEFAULT_EMBEDDING_MODEL = "text-embedding-3-small"
+_MAX_VECTOR = 2**17  # bytes of JSON: 4,096 numbers of 32 characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,5 +126,7 @@ class RemoteEmbeddingModel(EmbeddingModel):
         if options.dimensions is not None:
             body[self._dimensions_field] = options.dimensions
         seconds = options.timeout or self.endpoint.timeout
-        answer = await post_json(self._url, body, self._headers, seconds, self.name)
-        return decode(answer, len(batch), options, self.name)
+        limit = MAX_ANSWER + len(batch) * _MAX_VECTOR
+        with Redaction(self._url, self.endpoint.headers):
+            answer = await post_json(self._url, body, self._headers, seconds, self.name, limit)
+            return decode(answer, len(batch), options, self.name)

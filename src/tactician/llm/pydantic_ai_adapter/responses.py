@@ -23,7 +23,7 @@ from tactician.errors import (
     ModelTimeoutError,
     RateLimitError,
 )
-from tactician.llm.http import find_error_class
+from tactician.llm.http_errors import find_error_class
 from tactician.llm.messages import AssistantMessage
 from tactician.llm.model import Delta, FinishReason, ModelResponse, TextDelta, ThinkingDelta, ToolCallDelta
 from tactician.llm.pydantic_ai_adapter.parts import decode_parts

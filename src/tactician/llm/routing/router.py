@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random as chance
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
@@ -129,7 +128,7 @@ class ModelRouter:
         requests_per_second: float | None = None,
         max_retries: int | None = None,
         policy: PolicyName | None = None,
-        environment: Mapping[str, str] = os.environ,
+        environment: Mapping[str, str] | None = None,
         clock: Clock = SYSTEM_CLOCK,
         on_event: EventListener | None = None,
     ) -> ModelRouter:
@@ -142,7 +141,7 @@ class ModelRouter:
             requests_per_second: the limit of each model at each instance that has none of its own.
             max_retries: attempts after the first at calls that fail for transient reasons; 2 by default.
             policy: the routing policy.
-            environment: the values of `${NAME}` in the JSON.
+            environment: the values of `${NAME}` in the JSON; the environment of this process by default.
             clock: the time.
             on_event: called with the event of every decision.
 

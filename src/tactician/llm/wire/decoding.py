@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tactician.errors import ContextLengthError, ModelError, ModelRequestError, ModelServerError, RateLimitError
-from tactician.llm.http import find_error_class
+from tactician.llm.http_errors import find_error_class
 
 _TOO_MANY = 10**15
 
@@ -78,11 +78,11 @@ def create_openai_error(error: object, model: str) -> ModelError:
     if isinstance(code, int) and code >= 400:
         return find_error_class(code)(f"{model}: {message}", model=model, status=code)
     kind = _OPENAI_CODES.get(code, ModelRequestError) if isinstance(code, str) else ModelServerError
-    return kind(f"{model}: {message}" + (f" ({code})" if code else ""), model=model)
+    return kind(f"{model}: {message}" + (f" ({str(code)[:100]})" if code else ""), model=model)
 
 
 def create_anthropic_error(error: Mapping[str, object], model: str) -> ModelError:
     """Return the typed error for the `error` object in an event."""
-    kind, message = str(error.get("type")), error.get("message")
+    kind, message = str(error.get("type"))[:100], str(error.get("message"))[:300]
     status = _ANTHROPIC_STATUSES.get(kind, 500)
     return find_error_class(status)(f"{model}: {kind}: {message}", model=model, status=status)

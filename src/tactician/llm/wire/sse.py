@@ -9,22 +9,41 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tactician.errors import MalformedResponseError
+
+MAX_EVENT = 16 * 2**20
+"""Bytes of an event, if a decoder has no limit of its own."""
+
 
 class SseDecoder:
-    """Decoder that collects bytes and returns the `data` of each complete event."""
+    """Decoder that collects bytes and returns the `data` of each complete event.
 
-    def __init__(self) -> None:
+    Args:
+        model: the name of the model in errors.
+        limit: the largest event, in bytes.
+    """
+
+    def __init__(self, model: str = "", limit: int = MAX_EVENT) -> None:
+        self._model = model
+        self._limit = limit
         self._rest = bytearray()
         self._ends_in_return = False
         self._encoding = "utf-8-sig"  # drops a byte order mark, which can only come first
 
     def feed(self, chunk: bytes) -> Sequence[str]:
-        """Return the data of every event that `chunk` completes."""
+        """Return the data of every event that `chunk` completes.
+
+        Raises:
+            MalformedResponseError: when an event is too large.
+        """
         rest = self._rest
         searched = max(len(rest) - 1, 0)
         rest += self._with_plain_newlines(chunk)
         end = rest.rfind(b"\n\n", searched)
         if end < 0:
+            if len(rest) > self._limit:
+                message = f"{self._model}: an event of the stream is larger than {self._limit:,} bytes"
+                raise MalformedResponseError(message, model=self._model)
             return ()
         text = rest[:end].decode(self._encoding, "replace")
         del rest[: end + 2]
