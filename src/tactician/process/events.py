@@ -65,7 +65,7 @@ class PlanMade(Event):
 
     def describe(self) -> str:
         """Return the plan."""
-        return f"plans {self.plan}"
+        return f"plans {self.plan}{'' if self.plan.optimal else f' ({self.plan.quality})'}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
