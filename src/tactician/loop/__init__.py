@@ -12,8 +12,10 @@ from tactician.loop.events import (
     TextReceived,
     ThinkingReceived,
     ToolCalled,
+    ToolInterrupted,
     ToolReturned,
     TurnCompleted,
+    TurnFailed,
     TurnStarted,
 )
 from tactician.loop.guards import NO_GUARDS, Guards
@@ -47,6 +49,7 @@ __all__ = [
     "Answer",
     "TurnStarted",
     "TurnCompleted",
+    "TurnFailed",
     "PieceReceived",
     "TextReceived",
     "ThinkingReceived",
@@ -54,6 +57,7 @@ __all__ = [
     "OutputRejected",
     "ToolCalled",
     "ToolReturned",
+    "ToolInterrupted",
     "HandedOff",
     "read_answer_text",
 ]
