@@ -297,7 +297,7 @@ class TestLog:
         read = list(read_event_log(tmp_path / "events.jsonl"))
 
         assert [event_to_json(event) for event in read] == [event_to_json(event) for event in heard]
-        assert [type(event).__name__ for event in read] == ["TurnStarted", "TurnCompleted"]
+        assert [type(event).__name__ for event in read] == ["RunStarted", "TurnStarted", "TurnCompleted", "RunEnded"]
         assert stat.S_IMODE((tmp_path / "events.jsonl").stat().st_mode) == 0o600
 
     def test_a_line_that_was_cut_off_is_left_out(self, tmp_path: Path) -> None:

@@ -129,4 +129,7 @@ async def test_a_long_name_is_cut_to_what_providers_take(scripted_model: Scripte
 
     await scripted_model.ai().with_reference(Handbook("A" * 60, {})).generate_text("hi")
 
-    assert [one.name for one in scripted_model.calls[0].tools] == ["a" * 60 + "_sea", "a" * 60 + "_rea"]
+    assert [one.name for one in scripted_model.calls[0].tools] == [
+        "a" * 50 + "_c5fb23_search",
+        "a" * 52 + "_c5fb23_read",
+    ]

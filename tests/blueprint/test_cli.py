@@ -216,7 +216,24 @@ class TestRun:
         done = await self.ran(tmp_path, completion(None, call("1", "pay", '{"amount": 3}')))
         assert (done.code, done.out) == (3, "")
         assert "pay" in done.err
-        assert "It waits, and is not kept: run it in a terminal, to answer there." in done.err
+        assert "It waits, and is not kept. Run it in a terminal to answer there, or with --store FILE" in done.err
+
+    @pytest.mark.parametrize("command", [("run",), ("blueprint", "run")])
+    async def test_one_that_waits_is_kept_in_a_store_and_answered_later(
+        self, command: tuple[str, ...], tmp_path: Path
+    ) -> None:
+        put(tmp_path / "support.json", json.dumps(agent("Support", responder=None, toolClassNames=["acme.pay"])))
+        options = "--allow", "acme", "--model", "openai:m"
+        replies = completion(None, call("1", "pay", '{"amount": 3}')), completion("Paid.")
+        async with ChatServer(*map(answers, replies)) as server:
+            keys = {"OPENAI_API_KEY": "sk-test", "OPENAI_BASE_URL": server.url}
+            first = *command, "support.json", "Pay", "--store", "runs.db", *options
+            asked = await asyncio.to_thread(tactician, *first, cwd=tmp_path, env=keys)
+            assert asked.code == 3
+            told = asked.err.partition("Answer with: tactician ")[2].split()
+            assert told[-4:] == ["--store", "runs.db", "--allow", "acme"]
+            done = await asyncio.to_thread(tactician, *told, "--model", "openai:m", cwd=tmp_path, env=keys)
+        assert (done.code, done.out) == (0, "Paid.\n"), done.err
 
     async def ran(self, folder: Path, *replies: dict[str, object], more: tuple[str, ...] = ()) -> Done:
         arguments = "run", "support.json", "Help me", "--allow", "acme", "--model", "openai:m", *more

@@ -175,7 +175,45 @@ def test_what_has_a_default_may_be_left_out() -> None:
     person = Person("Eve", "8", "Joe", "", "y", "Elm Street", "1")
     guest = parse_answer(Guest, person.answers(form(Guest)))
     assert guest == Guest(name="Eve", age=8, friends=["Joe"], where=Address(street="Elm Street", number=1))
-    assert "What are you called?: " in person.prompts
+    assert "What are you called? (optional): " in person.prompts
+    assert "Age (optional): " in person.prompts
+    assert "Where / Street: " in person.prompts
+    assert "Friends (optional), one a line; an empty line ends them" in person.heard
+
+
+class Booking(BaseModel):
+    """A form with limits."""
+
+    guests: Annotated[int, Field(ge=1, le=8)]
+    day: date
+    code: Annotated[str, Field(pattern="^[A-Z]{2}$")]
+    note: Annotated[str, Field(max_length=5)] = ""
+    story: Annotated[str, Field(min_length=3, max_length=1000)]
+    prices: list[Annotated[float, Field(gt=0)]]
+
+
+def test_each_field_is_checked_at_once() -> None:
+    person = Person(
+        *("", "0", "2"), *("2026-02-30", "2026-02-28"), *("abc", "AB"), *("too long", "ok"),
+        *("a", "", "abc", ""), *("0", "1.5", ""),
+    )  # fmt: skip
+    booking = parse_answer(Booking, person.answers(form(Booking)))
+    assert booking == Booking(guests=2, day=date(2026, 2, 28), code="AB", note="ok", story="abc", prices=[1.5])
+    for complaint in (
+        "Guests cannot be left out",
+        "input should be greater than or equal to 1",
+        "day value is outside expected range",
+        "string should match pattern '^[A-Z]{2}$'",
+        "string should have at most 5 characters",
+        "string should have at least 3 characters",
+        "input should be greater than 0",
+    ):
+        assert complaint in person.heard, complaint
+
+
+def test_a_limit_that_is_not_known_here_is_left_to_the_whole_form() -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "string", "pattern": "(?=x)"}}, "required": ["a"]}
+    assert Person("y").answers(PendingRequest("r", "form", "Well?", schema=schema)) == {"a": "y"}
 
 
 def test_a_form_without_fields_takes_json() -> None:

@@ -360,6 +360,17 @@ def test_a_broken_configuration_file_is_named(tmp_path: Path) -> None:
     assert done.code == 2
     assert "tactician.toml is wrong:" in done.err
     assert "line 2: models.defalt: there is no such field; did you mean 'default'?" in done.err
+    (tmp_path / "tactician.toml").write_text("[models.router]\npolicy = 'stiky'\n", encoding="utf-8")
+    assert "'least_loaded' or 'sticky'; did you mean 'sticky'?" in tactician("models", cwd=tmp_path).err
+
+
+def test_a_blueprint_is_a_file_with_an_agent(tmp_path: Path) -> None:
+    (tmp_path / "helper.yaml").write_text("type: agent\nname: Helper\nmodel: local\ninstructions: Help.\nmaxTurns: 3\n")
+    assert "Helper" in tactician("agents", "helper.yaml", cwd=tmp_path).out
+    (tmp_path / "helper.toml").touch()
+    wrong = tactician("run", "helper.toml", "x", cwd=tmp_path)
+    assert wrong.code == 2
+    assert "helper.toml is neither a Python file nor a blueprint in .json, .yaml or .yml" in wrong.err
 
 
 def test_plan_needs_a_planned_agent(tmp_path: Path) -> None:

@@ -161,7 +161,9 @@ class TestIterations:
         assert result.usage.requests == 61
 
     def test_numbers_that_are_not_possible(self) -> None:
-        with pytest.raises(DeclarationError, match=r"max_iterations has to be at least 1\n.*keep_last has to be"):
+        with pytest.raises(
+            DeclarationError, match=r"max_iterations has to be at least 1, or None\n.*keep_last has to be"
+        ):
             Autonomous(max_iterations=0, keep_last=0)
 
 

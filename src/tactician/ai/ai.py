@@ -28,8 +28,18 @@ from tactician.llm import (
     as_model_source,
 )
 from tactician.loop import DEFAULT_POLICY, OutputType, TurnLoop, TurnPolicy, output_type
-from tactician.prompts import LlmReference, PromptContributor, render_template
-from tactician.runs import Input, OutputError, RunContext, Runnable, RunResult, messages_of, run_blocking, stream_events
+from tactician.prompts import LlmReference, PromptContributor, check_contributor, render_template
+from tactician.runs import (
+    Input,
+    OutputError,
+    RunContext,
+    Runnable,
+    RunResult,
+    messages_of,
+    report_model_call,
+    run_blocking,
+    stream_events,
+)
 from tactician.tools import (
     RunnableTool,
     Toolbox,
@@ -99,8 +109,12 @@ class Ai:
         return replace(self, _system=(*self._system, prompt))
 
     def with_tools(self, *tools: ToolLike) -> Self:
-        """Add tools, or plain typed functions, for the model."""
-        return replace(self, _tools=(*self._tools, *tools))
+        """Add tools, or plain typed functions, for the model.
+
+        Raises:
+            DeclarationError: when one is neither.
+        """
+        return replace(self, _tools=(*self._tools, *map(as_tool, tools)))
 
     def with_tool_object(self, owner: object) -> Self:
         """Add the methods of an object that are declared with `@tool`."""
@@ -123,7 +137,13 @@ class Ai:
         return self.with_prompt_contributors(contributor)
 
     def with_prompt_contributors(self, *contributors: PromptContributor) -> Self:
-        """Add the instructions of several objects, in order."""
+        """Add the instructions of several objects, in order.
+
+        Raises:
+            DeclarationError: when one is not a prompt contributor.
+        """
+        for one in contributors:
+            check_contributor(one)
         return replace(self, _contributors=(*self._contributors, *contributors))
 
     def with_reference(self, reference: LlmReference) -> Self:
@@ -263,7 +283,8 @@ class Ai:
             ModelError: when it cannot be called.
         """
         options = EmbeddingOptions(timeout=self.options.timeout)
-        found = await self._media_models.embedding_model(model, self._routing).embed(texts, options)
+        embedder = self._media_models.embedding_model(model, self._routing)
+        found = await report_model_call(embedder.embed(texts, options), self.context, "embeddings", embedder.name)
         self.context.tally.add(found.usage)
         return found.vectors
 
@@ -275,7 +296,8 @@ class Ai:
             ModelError: when it cannot be called.
         """
         image_model = self._media_models.image_model(model, self._routing)
-        made = await image_model.generate(prompt, options=ImageOptions(timeout=self.options.timeout))
+        generating = image_model.generate(prompt, options=ImageOptions(timeout=self.options.timeout))
+        made = await report_model_call(generating, self.context, "images", image_model.name)
         self.context.tally.add(made.usage)
         return made.images[0]
 

@@ -10,6 +10,7 @@ from pydantic_core import from_json
 from rich.console import Console
 
 from tactician.cli.answers import NO, YES, parse_answer_text
+from tactician.cli.field_checks import check_value
 from tactician.cli.fields import Field, list_fields
 from tactician.cli.formatting import format_time
 from tactician.runs import PendingRequest, Response, approve, reject
@@ -56,7 +57,7 @@ class Asker:
 
     def _ask_group(self, fields: Sequence[Field], around: str = "") -> dict[str, object]:
         """Return the answers to all fields; empty ones are left out, so that they get their defaults."""
-        answers = {field.name: self._ask_field(field, f"{around}{field.label}") for field in fields}
+        answers = {field.name: self._ask_field(field, f"{around}{format_label(field)}") for field in fields}
         return {name: value for name, value in answers.items() if value is not _NOTHING}
 
     def _ask_field(self, field: Field, label: str) -> object:
@@ -66,23 +67,32 @@ class Asker:
             case "group" if field.may_be_left_out and not self._ask_yes_or_no(f"{label}, y/n"):
                 return _create_empty_value(field)
             case "group":
-                return self._ask_group(field.fields, f"{label} / ")
+                return self._ask_group(field.fields, f"{field.label} / ")
             case "list" if field.item is not None:
                 return self._ask_list(field.item, label) or (_NOTHING if field.is_optional else [])
             case "textarea":
-                return self._read_lines(label) or _create_empty_value(field)
+                return self._ask_text(field, label)
             case _:
                 return self._ask_line(field, label)
 
     def _ask_line(self, field: Field, label: str) -> object:
         for number, choice in enumerate(field.choices, start=1):
             self._say(f"  {number}. {choice}")
-        while text := self._read(f"{label}{_describe_format(field)}: ").strip():
+        return self._ask_until_valid(field, lambda: self._read(f"{label}{_describe_format(field)}: ").strip())
+
+    def _ask_text(self, field: Field, label: str) -> object:
+        return self._ask_until_valid(field, lambda: self._read_lines(label))
+
+    def _ask_until_valid(self, field: Field, read: Callable[[], str]) -> object:
+        """Return the value of the first valid text; nothing for an empty one, where the field may be left out."""
+        while True:
+            text = read()
+            if not text and (field.may_be_left_out or not field.schema):
+                return _create_empty_value(field)
             try:
                 return parse_answer(text, field)
             except ValueError as error:
                 self.complain(str(error))
-        return _create_empty_value(field)
 
     def _ask_list(self, item: Field, label: str) -> list[object]:
         self._say(f"{label}, one a line; an empty line ends them", "dim")
@@ -118,6 +128,19 @@ def parse_answer(text: str, field: Field) -> object:
     Raises:
         ValueError: when it is none; the message says what is expected.
     """
+    if not text and field.schema:
+        raise ValueError(f"{field.label} cannot be left out")
+    value = _read_value(text, field)
+    check_value(value, field.schema)
+    return value
+
+
+def format_label(field: Field) -> str:
+    """Return the label of a field, which says when the field may be left out."""
+    return f"{field.label} (optional)" if field.may_be_left_out else field.label
+
+
+def _read_value(text: str, field: Field) -> object:
     match field.widget:
         case "number":
             try:

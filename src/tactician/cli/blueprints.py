@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
@@ -15,7 +12,6 @@ import typer
 from rich.markup import escape
 from rich.tree import Tree
 
-from tactician.agents import BaseRunnable
 from tactician.blueprint import (
     Blueprint,
     Difference,
@@ -26,41 +22,19 @@ from tactician.blueprint import (
     json_schema,
     resolve_references,
 )
-from tactician.cli.asker import Asker
-from tactician.cli.console import Debug, ModelName, NoInput, PersonalityName, Prompts, Responses, err, out
+from tactician.cli.blueprint_files import Allow, BlueprintAccess, Modules, Root, add_advice
+from tactician.cli.console import Debug, err, out
 from tactician.cli.formatting import format_on_one_line, shorten
-from tactician.cli.outcomes import WAITING, Outcome, answer_requests, print_outcome, print_pending, start_run
-from tactician.cli.personalities import find_personality
-from tactician.cli.progress import ProgressView
-from tactician.cli.run_command import create_asker, create_platform, open_catalog
-from tactician.errors import BlueprintError, ConfigurationError, Problem
-from tactician.names import read_allowed_packages
+from tactician.cli.run_command import run
+from tactician.errors import BlueprintError, Problem
 from tactician.text import escape_controls
 
 blueprints = typer.Typer(name="blueprint", help="Agents and constellations in JSON and YAML.", no_args_is_help=True)
+blueprints.command()(run)
 
 _MARKS = {"added": ("+", "green"), "removed": ("-", "red"), "changed": ("~", "yellow"), "moved": ("~", "yellow")}
-_ADVICE = {
-    "Register it, or allow its package": "Allow its package with --allow",
-    "Import the module": "Import with --module the module",
-    "build with another root": "name another folder with --root",
-}
-"""What is advised to programs, and what that is on the command line."""
 _File = Annotated[Path, typer.Argument(help="A blueprint: a file that ends in .json, .yaml or .yml.")]
 _Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help="Blueprints.")]
-_Allow = Annotated[
-    list[str] | None,
-    typer.Option("--allow", help="A package in which names are looked up, beside those in TACTICIAN_ALLOW."),
-]
-_Modules = Annotated[
-    list[str] | None, typer.Option("--module", help="A module to import first: one that registers guardrails.")
-]
-_Root = Annotated[
-    Path | None,
-    typer.Option(
-        "--root", help="The folder outside of which no file is read; the working directory, if FILE is in it."
-    ),
-]
 _NoFollow = Annotated[
     bool, typer.Option("--no-follow", help="Compare what the files say alone, not what is in the files that they name.")
 ]
@@ -69,14 +43,14 @@ _NoFollow = Annotated[
 @blueprints.command()
 def check(
     files: _Files,
-    allow: _Allow = None,
-    modules: _Modules = None,
-    root: _Root = None,
+    allow: Allow = None,
+    modules: Modules = None,
+    root: Root = None,
     no_build: Annotated[bool, typer.Option("--no-build", help="Check the structure only.")] = False,
     debug: Debug = False,
 ) -> None:
     """Check blueprints: names, keys, guardrails, files. Exit code 1 when there are problems."""
-    _import_modules(modules, allow)
+    BlueprintAccess.of(allow, modules).import_modules()
     found = dict.fromkeys(
         line for file in files for line in _find_mistakes(file, allow or (), root, builds=not no_build)
     )
@@ -88,48 +62,19 @@ def check(
 
 
 @blueprints.command()
-def run(
-    file: _File,
-    input: Annotated[str, typer.Argument(help="What the agent is asked to do.")],
-    allow: _Allow = None,
-    modules: _Modules = None,
-    root: _Root = None,
-    model: ModelName = None,
-    no_input: NoInput = False,
-    prompts: Prompts = False,
-    responses: Responses = False,
-    voice: PersonalityName = None,
-    debug: Debug = False,
-) -> None:
-    """Run a blueprint: progress goes to stderr, the result to stdout. Exit code 3 when the run waits."""
-    view = ProgressView(err, prompts, responses, voice=find_personality(voice))
-    _import_modules(modules, allow)
-    try:
-        made = Blueprint.load(file, allow=allow or (), root=root)
-    except BlueprintError as error:
-        raise BlueprintError(error.subject, _add_advice(error.problems)) from error
-    outcome = asyncio.run(_run(view, made, input, create_asker(no_input), model))
-    if outcome.pending:
-        print_pending(err, outcome.pending)
-        err.print("It waits, and is not kept: run it in a terminal, to answer there.")
-        raise typer.Exit(WAITING)
-    print_outcome(outcome, None)
-
-
-@blueprints.command()
-def schema(modules: _Modules = None, debug: Debug = False) -> None:
+def schema(modules: Modules = None, debug: Debug = False) -> None:
     """Print the JSON Schema of blueprints, for completion and checks in editors."""
-    _import_modules(modules, ())
+    BlueprintAccess.of(None, modules).import_modules()
     print(json.dumps(json_schema(), indent=2))
 
 
 @blueprints.command()
-def show(file: _File, root: _Root = None, debug: Debug = False) -> None:
+def show(file: _File, root: Root = None, debug: Debug = False) -> None:
     """Draw a constellation: agents, models, tools, guardrails and handoffs. References are followed."""
     found = resolve_references(Blueprint.from_file(file), root=root, texts=False)
     out.print(_draw(build_outline(found.blueprint)))
     if found.problems:
-        raise BlueprintError(f"{file} cannot be followed everywhere", _add_advice(found.problems))
+        raise BlueprintError(f"{file} cannot be followed everywhere", add_advice(found.problems))
 
 
 @blueprints.command()
@@ -138,7 +83,7 @@ def diff(
     after: _File,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     no_follow: _NoFollow = False,
-    root: _Root = None,
+    root: Root = None,
     debug: Debug = False,
 ) -> None:
     """Show the differences in behaviour between two blueprints. Exit code 1 when there are any."""
@@ -152,17 +97,6 @@ def diff(
         raise typer.Exit(1)
 
 
-def _import_modules(modules: Sequence[str] | None, allow: Sequence[str] | None) -> None:
-    """Import modules, also from the working directory, once the user allows code."""
-    if modules or allow or read_allowed_packages():
-        sys.path.insert(0, str(Path.cwd()))
-    for name in modules or ():
-        try:
-            import_module(name)
-        except Exception as error:
-            raise ConfigurationError(f"The module {name!r} cannot be imported: {error}") from error
-
-
 def _find_mistakes(file: Path, allow: Sequence[str], root: Path | None, *, builds: bool) -> Iterable[str]:
     """Return the mistakes in a file, one on a line."""
     try:
@@ -171,21 +105,10 @@ def _find_mistakes(file: Path, allow: Sequence[str], root: Path | None, *, build
         else:
             Blueprint.from_file(file)
     except BlueprintError as error:
-        return [_format_problem(problem, file) for problem in _add_advice(error.problems)]
+        return [_format_problem(problem, file) for problem in add_advice(error.problems)]
     except (Exception, SystemExit) as error:  # somebody else's code runs here, and other files are still to be checked
         return [f"{_format_path(file)}: {type(error).__name__}: {error}"]
     return ()
-
-
-def _add_advice(problems: Iterable[Problem]) -> list[Problem]:
-    """Return problems with advice for the command line."""
-    return [replace(one, message=_replace_advice(one.message)) for one in problems]
-
-
-def _replace_advice(message: str) -> str:
-    for elsewhere, here in _ADVICE.items():
-        message = message.replace(elsewhere, here)
-    return message
 
 
 def _format_problem(problem: Problem, file: Path) -> str:
@@ -198,20 +121,13 @@ def _format_path(file: Path) -> str:
     return str(file.relative_to(here) if file.is_relative_to(here) else file)
 
 
-async def _run(
-    view: ProgressView, made: BaseRunnable[object], input: str, asker: Asker | None, model: str | None
-) -> Outcome:
-    platform = create_platform({made.name: made}, view, None, open_catalog(model))
-    return await answer_requests(platform, await start_run(platform, made, input), asker)
-
-
 def _load_whole(file: Path, root: Path | None, *, follows: bool) -> Blueprint:
     """Load the blueprint in a file, with its references resolved."""
     blueprint = Blueprint.from_file(file)
     found = resolve_references(blueprint, root=root) if follows else ResolvedBlueprint(blueprint, (), ())
     if found.problems:
         raise BlueprintError(
-            f"{file} names files that cannot be read; --no-follow leaves them out", _add_advice(found.problems)
+            f"{file} names files that cannot be read; --no-follow leaves them out", add_advice(found.problems)
         )
     return found.blueprint
 

@@ -19,7 +19,7 @@ def say(text: str) -> None:
     err.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
-File = Annotated[Path, typer.Argument(help="A Python file with agents in it.")]
+File = Annotated[Path, typer.Argument(help="A Python file with agents in it, or a blueprint in JSON or YAML.")]
 AgentName = Annotated[str | None, typer.Option("--agent", "-a", help="Which agent, when the file has several.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 NoInput = Annotated[bool, typer.Option("--no-input", help="Ask nothing in the terminal.")]

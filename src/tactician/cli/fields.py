@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from tactician.process import HINTS, build_label
@@ -24,6 +24,7 @@ class Field:
         is_optional: true when it has a default.
         fields: the fields of a group.
         item: the field of a list item.
+        schema: the JSON Schema of a value that is neither a group nor a list, with its limits.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Field:
     is_optional: bool = False
     fields: Sequence[Field] = ()
     item: Field | None = None
+    schema: Schema = field(default_factory=dict)
 
     @property
     def may_be_left_out(self) -> bool:
@@ -54,8 +56,8 @@ def list_object_fields(schema: Schema, definitions: Mapping[str, Schema], inside
     hints = {name: cast("Schema", one.get(HINTS, {})) for name, one in properties.items()}
     names = sorted(properties, key=lambda name: cast("int", hints[name].get("order", 0)))
     required = cast("Sequence[str]", schema.get("required", ()))
-    fields = (_build_field(name, properties[name], hints[name], definitions, inside) for name in names)
-    return [replace(field, is_optional=field.name not in required) for field in fields]
+    found = (_build_field(name, properties[name], hints[name], definitions, inside) for name in names)
+    return [replace(one, is_optional=one.name not in required) for one in found]
 
 
 def _build_field(
@@ -81,6 +83,7 @@ def _build_field(
         False,
         list_object_fields(plain, definitions, deeper) if widget == "group" else (),
         _build_field(name, items, {}, definitions, deeper) if widget == "list" and isinstance(items, Mapping) else None,
+        {} if widget in ("json", "list", "group") else plain,
     )
 
 

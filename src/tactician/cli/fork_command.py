@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from tactician.cli.answers import parse_answer_text
+from tactician.cli.blueprint_files import Allow, BlueprintAccess, Modules, Root
 from tactician.cli.console import Debug, File, NoInput, PersonalityName, ProcessId, StoreUrl, say
 from tactician.cli.outcomes import Outcome, answer_requests, print_outcome
 from tactician.cli.run_command import create_asker, format_arguments
@@ -36,6 +37,9 @@ def fork(
     store: StoreUrl = None,
     no_input: NoInput = False,
     voice: PersonalityName = None,
+    allow: Allow = None,
+    modules: Modules = None,
+    root: Root = None,
     debug: Debug = False,
 ) -> None:
     """Start a new run from a past step of another one, with another model, input or answer."""
@@ -51,9 +55,9 @@ def fork(
         _say_how_to_compare(id, outcome.id if isinstance(outcome, AgentProcess) else outcome.run_id, store)
         return await answer_requests(platform, outcome, create_asker(no_input))
 
-    print_outcome(
-        asyncio.run(run_on_platform(id, file, store, None, voice, work, is_new=True)), format_arguments(file, store)
-    )
+    access = BlueprintAccess.of(allow, modules, root)
+    outcome = asyncio.run(run_on_platform(id, file, store, None, voice, work, access, is_new=True))
+    print_outcome(outcome, format_arguments(file, store, access))
 
 
 def _split(text: str) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""Loader of the agents in a user's Python file."""
+"""Loader of the agents in a user's Python file or blueprint."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from types import FunctionType, ModuleType
 from typing import TypeVar
 
 from tactician.agents import as_runnable, is_planned_class
+from tactician.cli.blueprint_files import NO_ACCESS, BlueprintAccess, is_blueprint_file
 from tactician.documents import did_you_mean
 from tactician.errors import AgentNotFoundError, ConfigurationError, DeclarationError
 from tactician.llm import LanguageModel
@@ -36,18 +37,25 @@ class Loaded(dict[str, Runnable]):
         self.script = script
 
 
-def load_agents(path: Path) -> Loaded:
+def load_agents(path: Path, access: BlueprintAccess = NO_ACCESS) -> Loaded:
     """Load the agents that a file declares, by name, and its tool groups.
 
-    Agents are the module-level Runnables and instances of planned agents. Tool groups also count when they are
-    registered on a platform there. A `@planned_agent` class without an instance counts too, when it can be created
-    without arguments.
+    A blueprint is one agent. In a Python file, agents are the module-level Runnables and instances of planned agents.
+    Tool groups also count when they are registered on a platform there. A `@planned_agent` class without an instance
+    counts too, when it can be created without arguments.
+
+    Args:
+        path: the file: Python, or a blueprint in JSON or YAML.
+        access: what a blueprint may use.
 
     Raises:
+        BlueprintError: with every mistake in a blueprint.
         ConfigurationError: when the file does not exist or cannot be run.
         DeclarationError: when an agent is not declared correctly.
         AgentNotFoundError: when there is none.
     """
+    if is_blueprint_file(path):
+        return _load_blueprint(path, access)
     module = _load(path)
     values = list(_find_candidates(module))
     made = {type(value) for value in values}
@@ -79,6 +87,12 @@ def choose_agent(agents: Mapping[str, T], name: str | None, path: Path) -> T:
         hint = did_you_mean(name, agents)
         raise AgentNotFoundError(f"{path} has no agent {name!r}.{hint} It has: {known}.")
     return agents[name]
+
+
+def _load_blueprint(path: Path, access: BlueprintAccess) -> Loaded:
+    agents, built = Loaded((), None), access.build(path)
+    agents[built.name] = built
+    return agents
 
 
 def _find_candidates(module: ModuleType) -> Iterable[object]:
@@ -117,7 +131,7 @@ def _load(path: Path) -> ModuleType:
         raise ConfigurationError(f"{path}: there is no such file")
     spec = spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
-        raise ConfigurationError(f"{path} is not a Python file")
+        raise ConfigurationError(f"{path} is neither a Python file nor a blueprint in .json, .yaml or .yml")
     module = module_from_spec(spec)
     sys.path.insert(0, str(path.parent.resolve()))
     sys.modules[path.stem] = module

@@ -104,7 +104,8 @@ def _is_plain(output: object) -> bool:
 
 
 def _format_field(field: Field) -> str:
-    facts = (field.widget, ", ".join(map(str, field.choices)), field.help)
+    optional = "optional" if field.may_be_left_out else ""
+    facts = (field.widget, optional, ", ".join(map(str, field.choices)), field.help)
     return f"  {escape(field.name)}  [dim]{escape('  '.join(filter(None, facts)))}[/dim]"
 
 

@@ -15,6 +15,7 @@ import typer
 
 from tactician.agents import planned_spec
 from tactician.cli.asker import Asker
+from tactician.cli.blueprint_files import NO_ACCESS, Allow, BlueprintAccess, Modules, Root
 from tactician.cli.console import (
     AgentName,
     Debug,
@@ -61,15 +62,19 @@ def run(
     plan: Annotated[bool, typer.Option("--plan", help="Draw each plan in full.")] = False,
     scripted: Scripted = False,
     voice: PersonalityName = None,
+    allow: Allow = None,
+    modules: Modules = None,
+    root: Root = None,
     debug: Debug = False,
 ) -> None:
     """Run an agent: progress goes to stderr, the result to stdout. Exit code 3 when the run waits."""
-    agents = load_agents(file)
+    access = BlueprintAccess.of(allow, modules, root)
+    agents = load_agents(file, access)
     chosen = choose_agent(agents, agent, file)
     kept = find_store(store)
     spec = planned_spec(chosen) if plan else None
     view = ProgressView(err, prompts, responses, spec, find_personality(voice), shows_ids=kept is not None)
-    arguments = None if kept is None else format_arguments(file, store)
+    arguments = None if kept is None else format_arguments(file, store, access)
     models = choose_models(agents, file, model, scripted)
     outcome = asyncio.run(_run(view, agents, chosen, input, kept, create_asker(no_input), models, arguments))
     print_outcome(outcome, arguments)
@@ -116,9 +121,9 @@ def create_asker(no_input: bool) -> Asker | None:
     return None if no_input or not sys.stdin.isatty() else Asker(err)
 
 
-def format_arguments(file: Path, store: str | None) -> str:
-    """Return the arguments that name the file and the store."""
-    return f"{file}{format_store_option(store)}"
+def format_arguments(file: Path, store: str | None, access: BlueprintAccess = NO_ACCESS) -> str:
+    """Return the arguments that name the file and the store, and give a blueprint the same access."""
+    return f"{file}{format_store_option(store)}{access.format_options()}"
 
 
 async def _run(

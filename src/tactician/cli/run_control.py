@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from tactician.cli.answers import parse_answer_text
+from tactician.cli.blueprint_files import Allow, BlueprintAccess, Modules, Root
 from tactician.cli.console import Debug, File, ModelName, NoInput, PersonalityName, ProcessId, StoreUrl, err, out
 from tactician.cli.durations import parse_duration
 from tactician.cli.interruption import say_how_to_resume
@@ -40,6 +41,9 @@ def respond(
     ] = None,
     model: ModelName = None,
     voice: PersonalityName = None,
+    allow: Allow = None,
+    modules: Modules = None,
+    root: Root = None,
     debug: Debug = False,
 ) -> None:
     """Answer a request of a run, and continue it. REQUEST can be left out when there is only one."""
@@ -51,7 +55,9 @@ def respond(
         response = _check_decision(decision, request) if decision is not None else parse_answer_text(value, request)
         return await platform.respond(id, request.id, response)
 
-    print_outcome(asyncio.run(run_on_platform(id, file, store, model, voice, work)), format_arguments(file, store))
+    access = BlueprintAccess.of(allow, modules, root)
+    outcome = asyncio.run(run_on_platform(id, file, store, model, voice, work, access))
+    print_outcome(outcome, format_arguments(file, store, access))
 
 
 def resume(
@@ -61,6 +67,9 @@ def resume(
     no_input: NoInput = False,
     model: ModelName = None,
     voice: PersonalityName = None,
+    allow: Allow = None,
+    modules: Modules = None,
+    root: Root = None,
     debug: Debug = False,
 ) -> None:
     """Continue a run that was interrupted, paused or is stuck; pending requests are asked in the terminal."""
@@ -68,7 +77,9 @@ def resume(
     async def work(platform: Platform, run: RunView) -> Outcome:
         return await answer_requests(platform, await platform.resume(id), create_asker(no_input))
 
-    print_outcome(asyncio.run(run_on_platform(id, file, store, model, voice, work)), format_arguments(file, store))
+    access = BlueprintAccess.of(allow, modules, root)
+    outcome = asyncio.run(run_on_platform(id, file, store, model, voice, work, access))
+    print_outcome(outcome, format_arguments(file, store, access))
 
 
 def kill(
@@ -113,6 +124,7 @@ async def run_on_platform(
     model: str | None,
     voice: str | None,
     work: Callable[[Platform, RunView], Awaitable[Outcome]],
+    access: BlueprintAccess,
     *,
     is_new: bool = False,
 ) -> Outcome:
@@ -125,14 +137,16 @@ async def run_on_platform(
         model: name of the default model.
         voice: personality of the progress.
         work: the work, given the platform and the run.
+        access: what a blueprint may use.
         is_new: true when the work starts another run.
     """
     view = ProgressView(err, voice=find_personality(voice))
-    agents = load_agents(file)
+    agents = load_agents(file, access)
     async with open_store(require_store(store)) as documents:
         platform = create_platform(agents, view, documents, open_catalog(model), agents.tool_groups)
         run = await RunReader(documents).get(id)
-        async with say_how_to_resume(documents, run.name, format_arguments(file, store), None if is_new else id):
+        arguments = format_arguments(file, store, access)
+        async with say_how_to_resume(documents, run.name, arguments, None if is_new else id):
             return await work(platform, run)
 
 

@@ -14,6 +14,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from tactician.cli.blueprint_files import Allow, BlueprintAccess, Modules, Root
 from tactician.cli.console import Debug, File, ModelName, PersonalityName, StoreUrl, err
 from tactician.cli.durations import parse_duration
 from tactician.cli.loading import load_agents
@@ -36,10 +37,13 @@ def worker(
     ] = None,
     model: ModelName = None,
     voice: PersonalityName = None,
+    allow: Allow = None,
+    modules: Modules = None,
+    root: Root = None,
     debug: Debug = False,
 ) -> None:
     """Continue the runs in a store that can continue. Ctrl-C finishes running work, a second one interrupts it."""
-    agents = load_agents(file)
+    agents = load_agents(file, BlueprintAccess.of(allow, modules, root))
     view = ProgressView(err, voice=find_personality(voice), shows_ids=True)
     logger = logging.getLogger("tactician.platform.worker")
     logger.addHandler(_Lines(debug))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import ClassVar, Final, Self, TypeVar
 
@@ -19,6 +20,7 @@ _MOST_KEPT = 1_000
 """How many mistakes inside of it an object tells the object around it, which looks at all of them again."""
 _LEFT_OUT: Final = "left_out"
 _UNKNOWN = "there is no such field"
+_QUOTED = re.compile(r"'([^']{1,100})'")
 _NOT_AN_ARRAY = "Input should be a valid array"
 _NOT_AN_OBJECT = "Input should be a valid object"
 _JSON_WORDS = {
@@ -64,7 +66,7 @@ class DocumentModel(BaseModel):
 
 def list_mistakes(error: ValidationError) -> dict[DataPath, str]:
     """Return the mistakes by their paths."""
-    found = _drop_consequences(error.errors(include_url=False, include_input=False))
+    found = _drop_consequences(error.errors(include_url=False))
     return {one["loc"]: _say(one) for one in found if one["type"] != _LEFT_OUT}
 
 
@@ -145,7 +147,11 @@ def _unknown(meant: str | None) -> str:
 
 
 def _say(error: ErrorDetails) -> str:
-    return _JSON_WORDS.get(error["type"], error["msg"].removeprefix("Value error, "))
+    message = _JSON_WORDS.get(error["type"], error["msg"].removeprefix("Value error, "))
+    if error["type"] not in ("literal_error", "enum") or not isinstance(value := error.get("input"), str):
+        return message
+    meant = find_closest_spelling(value, _QUOTED.findall(message))
+    return message if meant is None else f"{message}; did you mean {meant!r}?"
 
 
 def _detail(path: DataPath, message: str, value: object) -> InitErrorDetails:

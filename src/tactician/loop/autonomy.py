@@ -54,9 +54,14 @@ class Autonomous:
 
     def __post_init__(self) -> None:
         checks = (
-            (self.max_iterations is None or self.max_iterations > 0, "max_iterations has to be at least 1"),
-            (self.keep_last > 0, "keep_last has to be at least 1"),
-            (self.retries >= 0, "retries cannot be negative"),
+            (_is_limit(self.max_iterations, 1), "max_iterations has to be at least 1, or None"),
+            (_is_limit(self.max_tool_output_tokens, 1), "max_tool_output_tokens has to be at least 1, or None"),
+            (_is_limit(self.compact_after, 0), "compact_after has to be at least 0, or None"),
+            (_is_whole(self.keep_last, 1), "keep_last has to be at least 1"),
+            (_is_limit(self.max_conversation_tokens, 1), "max_conversation_tokens has to be at least 1, or None"),
+            (_is_seconds(self.min_iteration_interval), "min_iteration_interval has to be seconds from 0 up, or None"),
+            (_is_whole(self.retries, 0), "retries cannot be negative"),
+            (not isinstance(self.enabled_tool_groups, str), "enabled_tool_groups has to be a set of names"),
         )
         if problems := [problem for holds, problem in checks if not holds]:
             raise DeclarationError("Autonomous", problems)
@@ -74,6 +79,19 @@ class Autonomous:
         """Return whether the model sees the tool."""
         enabled, group = self.enabled_tool_groups, tool.traits.group
         return enabled is None or not group or group == _DEFAULT_GROUP or group in enabled
+
+
+def _is_whole(value: object, least: int) -> bool:
+    """Return whether a setting is a whole number from `least` up."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def _is_limit(value: object, least: int) -> bool:
+    return value is None or _is_whole(value, least)
+
+
+def _is_seconds(value: object) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool) and value >= 0)
 
 
 class TaskOver(Tool, Generic[T]):

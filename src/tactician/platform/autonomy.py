@@ -36,7 +36,7 @@ class Autonomy:
         retries: how often it is asked again when its ranking is not valid.
 
     Raises:
-        ConfigurationError: when a cutoff or `retries` is out of its range.
+        ConfigurationError: when `platform` is not a platform, or a cutoff or `retries` is out of its range.
     """
 
     def __init__(
@@ -48,6 +48,9 @@ class Autonomy:
         goal_cutoff: float | None = None,
         retries: int = DEFAULT_RETRIES,
     ) -> None:
+        if not isinstance(platform, Platform):
+            kind = type(platform).__name__
+            raise ConfigurationError(f"Autonomy takes a Platform, not {kind}: Autonomy(Platform(...).register(agents))")
         settings = load_settings().platform
         self._platform = platform
         self._model = settings.ranking_model if model is None else model
@@ -137,7 +140,11 @@ class Autonomy:
             return best.name
         what = "agent" if mode == "closed" else "goal"
         told = "; ".join(map(str, ranking))
-        raise NoAgentFitsError(f"No {what} fits the request with a confidence of {cutoff:g} or more: {told}.", ranking)
+        raise NoAgentFitsError(
+            f"No {what} fits the request with a confidence of {cutoff:g} or more: {told}. Ask for something else, "
+            f"describe the {what}s better, or lower `{what}_cutoff`.",
+            ranking,
+        )
 
     async def _done_by(
         self, agent: Runnable, request: Input, options: ProcessOptions | None, context: RunContext

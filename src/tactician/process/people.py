@@ -18,6 +18,7 @@ from pydantic_core import PydanticSerializationError, to_json, to_jsonable_pytho
 from tactician.errors import ConfigurationError, Rejected, StoredStateError
 from tactician.llm import JsonSchema
 from tactician.loop import InvalidOutput, OutputType, output_type
+from tactician.process.display import format_for_people
 from tactician.runs import (
     Approval,
     Checkpoint,
@@ -229,7 +230,7 @@ async def confirm(subject: object, prompt: str, *, deadline: timedelta | None = 
     Raises:
         ConfigurationError: outside of actions, or for a deadline that is no time from 0 up.
     """
-    shown = f"{prompt}\n\n{_format_subject(subject)}" if subject is not None else prompt
+    shown = f"{prompt}\n\n{format_for_people(subject)}" if subject is not None else prompt
     given = default if deadline is not None else _NO_DEFAULT
     return await _ask("confirmation", bool, shown, _CONFIRMATION, deadline, given)
 
@@ -360,9 +361,3 @@ def _create_request(
         asked.set(deadline=until)  # it stays when the action is run again
     answer: JsonValue = None if default is _NO_DEFAULT else to_jsonable_python(default)
     return PendingRequest(intern(asked.path), kind, prompt, None, run.path, schema, until, answer, problem)
-
-
-def _format_subject(subject: object) -> str:
-    if isinstance(subject, str):
-        return subject
-    return str(to_jsonable_python(subject, fallback=str))

@@ -1,6 +1,13 @@
 """Prompts: templates of instructions, and their sources."""
 
-from tactician.prompts.contributors import CurrentDate, Persona, Place, PromptContributor, RoleGoalBackstory
+from tactician.prompts.contributors import (
+    CurrentDate,
+    Persona,
+    Place,
+    PromptContributor,
+    RoleGoalBackstory,
+    check_contributor,
+)
 from tactician.prompts.folder import FolderPrompts
 from tactician.prompts.langfuse import LangfusePrompts
 from tactician.prompts.providers import PromptProvider, PromptProviders, prompt_providers
@@ -22,6 +29,7 @@ __all__ = [
     "FolderPrompts",
     "LangfusePrompts",
     "PromptContributor",
+    "check_contributor",
     "Place",
     "Persona",
     "RoleGoalBackstory",

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Literal, TypeAlias
 
+from tactician.errors import DeclarationError
+
 Place: TypeAlias = Literal["beginning", "end"]
 
 
@@ -22,6 +24,20 @@ class PromptContributor(ABC):
     @abstractmethod
     def contribution(self) -> str:
         """Return the text, for each call of a model; an empty text adds nothing."""
+
+
+def check_contributor(value: object) -> None:
+    """Check that a value is a prompt contributor.
+
+    Raises:
+        DeclarationError: when it is not.
+    """
+    if isinstance(value, PromptContributor):
+        return
+    problem = "a prompt contributor is an object of a subclass of PromptContributor, such as Persona(...)"
+    if isinstance(value, str):
+        problem += "; a text goes into `with_system_prompt`"
+    raise DeclarationError(repr(value), [problem])
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
 
 from tactician.llm import ToolSpec
 from tactician.prompts.contributors import PromptContributor
 from tactician.runs import RunContext
 from tactician.tools import Tool, ToolLike, as_tool, find_declared_tools, snake_case
 
+_MARK = 6
 _LONGEST_NAME = 64
 
 
@@ -39,8 +41,7 @@ class LlmReference(PromptContributor):
     @property
     def named_tools(self) -> tuple[Tool, ...]:
         """The tools as the model sees them: `search` of the reference `Acme docs` is `acme_docs_search`."""
-        prefix = snake_case(self.name)
-        return tuple(_PrefixedTool(prefix, as_tool(one)) for one in self.tools)
+        return tuple(_PrefixedTool(self.name, as_tool(one)) for one in self.tools)
 
     def contribution(self) -> str:
         """Return the instructions about the reference."""
@@ -71,13 +72,21 @@ class Reference(LlmReference):
     tools: Sequence[ToolLike] = ()
 
 
+def _join_names(owner: str, tool: str) -> str:
+    """Return the name of a tool of an owner. Where it is too long, a mark of the owner replaces the end of its name."""
+    if len(name := f"{snake_case(owner)}_{tool}") <= _LONGEST_NAME:
+        return name
+    ending = f"_{sha256(owner.encode(errors='replace')).hexdigest()[:_MARK]}_{tool}"
+    return f"{snake_case(owner)[: max(0, _LONGEST_NAME - len(ending))]}{ending}"[:_LONGEST_NAME]
+
+
 class _PrefixedTool(Tool):
     """Tool under a longer name."""
 
-    def __init__(self, prefix: str, tool: Tool) -> None:
+    def __init__(self, owner: str, tool: Tool) -> None:
         self.traits = tool.traits
         self._tool = tool
-        self._spec = replace(tool.spec, name=f"{prefix}_{tool.name}"[:_LONGEST_NAME])
+        self._spec = replace(tool.spec, name=_join_names(owner, tool.name))
 
     @property
     def spec(self) -> ToolSpec:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Annotated, Generic, NotRequired, ParamSpec, TypeVar, cast, overload
+from typing import Annotated, Generic, NotRequired, ParamSpec, TypeVar, cast, get_origin, overload
 
 from pydantic import ConfigDict, Field, JsonValue, TypeAdapter, ValidationError
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
@@ -31,7 +31,7 @@ class _Compiled:
     ) -> None:
         docs = parse_docstring(function)
         parameters = list(inspect.signature(function).parameters.values())
-        if parameters and parameters[0].name == "self":
+        if parameters and _is_receiver(parameters[0].name, hints):
             parameters = parameters[1:]
         found = {one.name: find_run_parameter(hints.get(one.name)) for one in parameters}
         self.run_parameters = {name: kind for name, kind in found.items() if kind is not None}
@@ -41,6 +41,16 @@ class _Compiled:
         self.adapter = _adapter(name, fields)
         schema = {k: v for k, v in self.adapter.json_schema().items() if k != "title"}
         self.spec = ToolSpec(name, description or docs.summary or name.replace("_", " "), _remove_titles(schema))
+
+
+def _get_function(declared: object) -> Callable[..., object]:
+    """Return the function of a class method, or the function itself."""
+    return cast(Callable[..., object], declared.__func__ if isinstance(declared, classmethod) else declared)
+
+
+def _is_receiver(parameter: str, hints: Mapping[str, object]) -> bool:
+    """Return whether the first parameter is the object or the class of a method."""
+    return parameter == "self" or (parameter == "cls" and get_origin(hints.get(parameter, type[object])) is type)
 
 
 def _build_fields(
@@ -118,7 +128,7 @@ class FunctionTool(Tool, Generic[P, R]):
         return self.__wrapped__(*args, **kwargs)
 
     def __get__(self, instance: object, owner: type | None = None) -> FunctionTool[..., R]:
-        if instance is None:
+        if instance is None and not isinstance(self.__wrapped__, classmethod):
             return self
         method = cast(Callable[..., R], self.__wrapped__.__get__(instance, owner))
         return FunctionTool(method, self._compiled, blocking=self.blocking, traits=self.traits)
@@ -227,7 +237,8 @@ def tool(
 
     def make(wrapped: Callable[P, R]) -> FunctionTool[P, R]:
         label = name or str(getattr(wrapped, "__name__", type(wrapped).__name__))
-        compiled = _Compiled(wrapped, label, description, resolve_hints(wrapped, namespace))
+        plain = _get_function(wrapped)
+        compiled = _Compiled(plain, label, description, resolve_hints(plain, namespace))
         return FunctionTool(wrapped, compiled, blocking=blocking, traits=traits)
 
     return make if function is None else make(function)

@@ -11,9 +11,8 @@ from typing import TypeAlias
 
 from tactician.documents import did_you_mean
 from tactician.errors import ConfigurationError, DeclarationError
-from tactician.tools.function import FunctionTool
 from tactician.tools.tool import Tool
-from tactician.tools.toolbox import as_tool, require_declared_tools
+from tactician.tools.toolbox import as_tool, find_declared_tools, require_declared_tools
 
 ToolSource: TypeAlias = object
 """A tool, an object with methods declared with `@tool`, or several tools, plain functions and such objects. Or a
@@ -124,9 +123,7 @@ def _check_supplier(group: str, function: Callable[..., object]) -> Callable[[],
 
 def _has_tools(value: object) -> bool:
     """Return whether the value is a tool, or an object with methods that are tools."""
-    return isinstance(value, Tool) or any(
-        isinstance(v, FunctionTool) for k in type(value).__mro__ for v in vars(k).values()
-    )
+    return isinstance(value, Tool) or bool(find_declared_tools(value))
 
 
 def _list_tools(value: object) -> tuple[Tool, ...]:

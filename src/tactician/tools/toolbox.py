@@ -31,13 +31,24 @@ def as_tool(value: ToolLike) -> Tool:
         return value
     if callable(value):
         return tool(value)
-    raise DeclarationError(repr(value), ["a tool is a function, or an object made with @tool"])
+    problem = "a tool is a function, or an object made with @tool"
+    if isinstance(value, str):
+        problem += "; the name of a tool group goes into `tool_groups`, or `with_tool_group`"
+    elif isinstance(value, Iterable):
+        problem += "; pass each tool of a list by itself, as in `with_tools(*tools)`"
+    raise DeclarationError(repr(value), [problem])
 
 
 def find_declared_tools(owner: object) -> tuple[Tool, ...]:
     """Return the methods of an object that are declared with `@tool`, if there are any."""
-    names = (n for kind in reversed(type(owner).__mro__) for n, v in vars(kind).items() if isinstance(v, FunctionTool))
-    return tuple(getattr(owner, name) for name in dict.fromkeys(names))
+    members = (member for kind in reversed(type(owner).__mro__) for member in vars(kind).items())
+    names = dict.fromkeys(name for name, value in members if _is_declared_tool(value))
+    return tuple(getattr(owner, name) for name in names)
+
+
+def _is_declared_tool(member: object) -> bool:
+    """Return whether a member of a class is declared with `@tool`, above or below `@staticmethod` or `@classmethod`."""
+    return isinstance(member.__func__ if isinstance(member, staticmethod | classmethod) else member, FunctionTool)
 
 
 def require_declared_tools(owner: object) -> tuple[Tool, ...]:

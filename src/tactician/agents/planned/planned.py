@@ -173,6 +173,9 @@ def planned_agent(
     namespace = find_caller_namespace(1)
 
     def mark(owner: C) -> C:
+        if not isinstance(owner, type):
+            problem = f"it was given {owner!r}; write @planned_agent, or @planned_agent(description=...), above a class"
+            raise DeclarationError("@planned_agent", [problem])
         label = name or owner.__name__
         purpose = description or _read_purpose(owner)
         members = {"name": label, "description": purpose, **_METHODS}
