@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -133,7 +134,8 @@ def test_a_picture_knows_its_type_by_its_first_bytes(tmp_path: Path, beginning: 
 
 @pytest.mark.parametrize("content", [b"", b"text", b"RIFF\x00\x00\x00\x00WAVE", b"\x89PNG", b"%PDF-1.7"])
 def test_bytes_that_tell_no_type_ask_for_it(content: bytes) -> None:
-    for make in (lambda: Image.from_bytes(content), lambda: Image(data=content)):
+    makers: tuple[Callable[[], Image], ...] = (lambda: Image.from_bytes(content), lambda: Image(data=content))
+    for make in makers:
         with pytest.raises(ValueError, match=r'name their type, as in Image\.from_bytes\(content, "image/png"\)'):
             make()
 
