@@ -54,7 +54,6 @@ class RetryPolicySettings(DocumentModel):
     content_filter: RetryRuleSettings | None = None
     truncated: RetryRuleSettings | None = None
     malformed: RetryRuleSettings | None = None
-    first_timeout: _Above | None = None
     statuses: frozenset[int] | None = None
 
 
@@ -76,6 +75,7 @@ class RouterSettings(DocumentModel):
         tokens_per_second: likewise, in tokens.
         max_concurrency: likewise, how many calls may run at once.
         max_retries: attempts after the first at calls that fail for transient reasons.
+        timeout: seconds of an attempt at a call whose options have no timeout; for a stream, of each wait.
         deadline: seconds for all waiting and all attempts of a call.
         retries: retry rules by kind of failure, which override `max_retries`.
         circuit_breaker: when a failing deployment is left alone, and for how long.
@@ -86,6 +86,7 @@ class RouterSettings(DocumentModel):
     tokens_per_second: _Above | None = None
     max_concurrency: int | None = Field(default=None, ge=1)
     max_retries: int | None = Field(default=None, ge=0)
+    timeout: _Above | None = None
     deadline: _Above | None = None
     retries: RetryPolicySettings = Field(default_factory=RetryPolicySettings)
     circuit_breaker: CircuitBreakerSettings = Field(default_factory=CircuitBreakerSettings)
