@@ -67,8 +67,8 @@ PUBLIC = {
     "tactician.prompts": """
         CurrentDate FolderPrompts InstructionFile InstructionSource KnowledgeCutoff LangfusePrompts LlmReference
         Persona Place PromptContributor PromptProvider PromptProviders ProvidedInstructions Reference ReferenceKind
-        RoleGoalBackstory Templates check_contributor find_variables load_default_templates load_references prompt_providers
-        render_template render_variables
+        RoleGoalBackstory Templates check_contributor find_variables load_default_templates load_references
+        prompt_providers render_template render_variables
     """,
     "tactician.service": "AgentOptions AgentService ModelOptions Picture",
     "tactician.stores": """
