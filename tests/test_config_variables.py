@@ -215,7 +215,7 @@ class Embedder(EmbeddingModel):
         return "embedder"
 
     async def embed(self, texts: Sequence[str], options: EmbeddingOptions = NO_EMBEDDING_OPTIONS) -> Embeddings:
-        return Embeddings(tuple((1.0,) for _ in texts), NO_USAGE)
+        return Embeddings(tuple((1.0,) for _ in texts), self.name, NO_USAGE)
 
 
 class TestKnowledgeCutoff:
