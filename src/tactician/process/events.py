@@ -65,7 +65,7 @@ class PlanMade(Event):
 
     def describe(self) -> str:
         """Return the plan."""
-        return f"plans {self.plan}"
+        return f"plans {self.plan}{'' if self.plan.optimal else f' ({self.plan.quality})'}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,7 +164,7 @@ class ProcessEnded(Event):
 
 @encode.register(Plan)
 def _(plan: Plan, depth: int = 0) -> JsonValue:
-    """Return a plan as JSON, with what its actions were estimated to cost."""
+    """Return a plan as JSON, with what its actions were estimated to cost, and how good it is known to be."""
     actions = [_encode_action(action, cost) for action, cost in zip(plan.actions, plan.costs, strict=True)]
     goal, rest = plan.goal, plan.value - sum(0.0 if callable(one.value) else one.value for one in plan.actions)
     worth = rest if callable(goal.value) else goal.value
@@ -173,6 +173,10 @@ def _(plan: Plan, depth: int = 0) -> JsonValue:
         "actions": list(actions),
         "costs": list(plan.costs),
         "value": plan.value,
+        "possible_saving": plan.possible_saving,
+        "optimal": plan.optimal,
+        "bound": plan.bound,
+        "gap": plan.gap,
     }
 
 

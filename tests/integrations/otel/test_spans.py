@@ -14,8 +14,10 @@ from opentelemetry.trace import SpanKind, StatusCode
 from tactician import (
     Agent,
     Ai,
+    Budget,
     LlmOptions,
     Platform,
+    ProcessOptions,
     RunContext,
     UserInput,
     achieves_goal,
@@ -35,10 +37,12 @@ from tactician.llm import (
     Usage,
     UserMessage,
 )
+from tactician.planning import PlanningBudget
 from tactician.process import ProcessStatus
 from tactician.runs import report_retrieval
 from tactician.testing import ScriptedModel, ToolCall
 from tests.integrations.otel.traces import Traces, attributes
+from tests.process.hard_agents import build_gatherer
 
 
 @pytest.fixture
@@ -140,8 +144,27 @@ async def test_plans_and_actions_are_children_of_the_process(traces: Traces) -> 
     plan = attributes(traces.named("plan Writer")[0])
     assert (plan["gen_ai.operation.name"], plan["gen_ai.agent.name"]) == ("plan", "Writer")
     assert (plan["tactician.plan.goal"], plan["tactician.plan.actions"]) == ("publish", ("draft", "publish"))
+    assert (plan["tactician.plan.optimal"], plan["tactician.plan.bound"], plan["tactician.plan.gap"]) == (
+        True,
+        0.0,
+        0.0,
+    )
     run = attributes(traces.only("invoke_agent Writer"))
     assert (run["tactician.run.id"], run["tactician.goals"]) == (process.id, ("publish",))
+
+
+async def test_a_plan_that_may_be_too_dear_says_by_how_much(traces: Traces) -> None:
+    planning = PlanningBudget(time=None, expansions=45)
+    platform = Platform(ScriptedModel(), on_event=traces.listener())
+
+    await platform.start(build_gatherer(planning=planning), "x", options=ProcessOptions(budget=Budget(actions=1)))
+
+    plan = attributes(traces.named("plan Gatherer")[0])
+    assert plan["tactician.plan.optimal"] is False
+    cost, bound, gap = (plan[f"tactician.plan.{name}"] for name in ("cost", "bound", "gap"))
+    assert isinstance(cost, float)
+    assert isinstance(bound, float)
+    assert gap == pytest.approx(cost / bound - 1)
 
 
 async def test_a_process_that_a_runnable_runs_has_one_span(traces: Traces) -> None:

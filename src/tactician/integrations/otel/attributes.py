@@ -16,8 +16,11 @@ from tactician.integrations.otel.conventions import (
     OUTPUT_TOKENS,
     OUTPUT_TYPE,
     PLAN_ACTIONS,
+    PLAN_BOUND,
     PLAN_COST,
+    PLAN_GAP,
     PLAN_GOAL,
+    PLAN_OPTIMAL,
     PROVIDER,
     REASONING_TOKENS,
     REQUEST_MAX_TOKENS,
@@ -94,8 +97,10 @@ def describe_usage(usage: Usage) -> Attributes:
 
 
 def describe_plan(plan: Plan | None) -> Attributes:
-    """Return the attributes of a plan."""
+    """Return the attributes of a plan: no gap where it is not known."""
     if plan is None:
         return {}
-    actions = tuple(action.name for action in plan.actions)
-    return {PLAN_GOAL: plan.goal.name, PLAN_ACTIONS: actions, PLAN_COST: float(sum(plan.costs))}
+    actions, gap = tuple(action.name for action in plan.actions), plan.gap
+    known = {} if gap is None else {PLAN_GAP: gap}
+    quality = {PLAN_COST: plan.cost, PLAN_OPTIMAL: plan.optimal, PLAN_BOUND: plan.bound}
+    return {PLAN_GOAL: plan.goal.name, PLAN_ACTIONS: actions, **quality, **known}
