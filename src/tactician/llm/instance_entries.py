@@ -208,7 +208,7 @@ def _by_model(
 def _number(value: object) -> float | None:
     try:
         return float(value) if isinstance(value, int | float | str) and not isinstance(value, bool) else None
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
 
 
