@@ -13,7 +13,7 @@ import pytest
 
 from tactician import Agent, Ai, AssistantMessage, Image, UserMessage
 from tactician.errors import ConfigurationError, MissingTemplateVariables, TemplateError
-from tactician.llm import SystemMessage, Text
+from tactician.llm import Message, SystemMessage, Text
 from tactician.prompts import InstructionTemplate, Templates, load_default_templates
 from tactician.testing import ScriptedModel
 
@@ -251,7 +251,7 @@ async def test_a_conversation_has_its_template_as_the_system_prompt(
     ai = scripted_model.ai().with_template("t")
     scripted_model.script("d")
 
-    said = [UserMessage("a"), AssistantMessage((Text("b"),)), UserMessage("c")]
+    said: list[Message] = [UserMessage("a"), AssistantMessage((Text("b"),)), UserMessage("c")]
     assert (await ai.respond(said)).text == "d"
     assert list(scripted_model.calls[0].messages) == [SystemMessage("x"), *said]
     with pytest.raises(ConfigurationError, match="needs values by name"):
