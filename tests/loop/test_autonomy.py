@@ -314,11 +314,3 @@ class TestToolCallLimit:
 
         with pytest.raises(OutputError, match="no valid Research in 3 attempts"):
             await agent.run("go")
-
-
-async def test_the_end_of_the_task_comes_before_other_tools_that_end_the_run() -> None:
-    model = ScriptedModel([ToolCall("ask_user", question="Well?"), DONE])
-    agent = Agent(
-        "A", model=model, tools=[ask_user], output_type=Research, autonomy=Autonomous(end_turn_on_plain_reply=False)
-    )
-    assert (await agent.run("go")).output == Research(topic="sun", findings=["hot"])
