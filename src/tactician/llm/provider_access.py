@@ -183,7 +183,7 @@ def find_access_by_name(
     given: str, variable: str | None, environment: Mapping[str, str], problems: Problems
 ) -> ProviderAccess | None:
     """Return the access to a provider by its name in files, such as `OPEN_ROUTER`, or add the problems."""
-    if (provider := _NAMED.get(_plain(given))) is None:
+    if (provider := find_provider_by_name(given)) is None:
         hint = did_you_mean(given.upper(), _SPELLED)
         problems.add(f"there is no {given!r}; known are {', '.join(_SPELLED)}.{hint}", "provider")
         return None
@@ -203,6 +203,11 @@ def find_access_by_name(
     return ProviderAccess(
         provider, _read_key(variable, provider.key_variable, needs_key, environment, problems), base_url
     )
+
+
+def find_provider_by_name(given: str) -> Provider | None:
+    """Return the provider with a name in files, such as `OPEN_ROUTER`."""
+    return _NAMED.get(_plain(given))
 
 
 def find_access_by_url(
