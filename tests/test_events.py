@@ -4,7 +4,7 @@ import json
 import random
 import stat
 from collections.abc import Callable, Iterator
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass, replace
 from datetime import date
 from enum import Enum
 from pathlib import Path
@@ -123,6 +123,10 @@ def test_what_they_tell_is_all_there() -> None:
         ],
         "costs": [0.25, 0.5],
         "value": 2.0,
+        "possible_saving": 0.0,
+        "optimal": True,
+        "bound": 0.75,
+        "gap": 0.0,
     }
     done = event_from_json(event_to_json(ActionCompleted(action="draft", seconds=0.5, tally=tally())))
     assert isinstance(done, ActionCompleted)
@@ -130,6 +134,18 @@ def test_what_they_tell_is_all_there() -> None:
     ended = event_from_json(event_to_json(ProcessEnded(status=ProcessStatus.STUCK, seconds=1.0, tally=tally())))
     assert isinstance(ended, ProcessEnded)
     assert ended.status is ProcessStatus.STUCK
+
+
+def test_a_plan_says_how_good_it_is_known_to_be_and_is_read_back_as_good() -> None:
+    made = PlanMade(run_id="r", plan=replace(plan(), possible_saving=0.25))
+    data = event_to_json(made)["plan"]
+    assert isinstance(data, dict)
+    assert (data["optimal"], data["bound"], data["gap"]) == (False, 0.5, 0.5)
+
+    back = event_from_json(event_to_json(made))
+
+    assert isinstance(back, PlanMade)
+    assert (back.plan.optimal, back.plan.bound, back.plan.gap) == (False, 0.5, 0.5)
 
 
 def test_a_request_leaves_without_those_who_listen_to_it() -> None:
@@ -297,7 +313,7 @@ class TestLog:
         read = list(read_event_log(tmp_path / "events.jsonl"))
 
         assert [event_to_json(event) for event in read] == [event_to_json(event) for event in heard]
-        assert [type(event).__name__ for event in read] == ["TurnStarted", "TurnCompleted"]
+        assert [type(event).__name__ for event in read] == ["RunStarted", "TurnStarted", "TurnCompleted", "RunEnded"]
         assert stat.S_IMODE((tmp_path / "events.jsonl").stat().st_mode) == 0o600
 
     def test_a_line_that_was_cut_off_is_left_out(self, tmp_path: Path) -> None:

@@ -13,6 +13,8 @@ ROOF = "tactician"  # resolves its names lazily, and everything may import it
 
 # Modules that are imported inside of functions, because they import an extra or what few programs need.
 LATE = {
+    "tactician.integrations.otel.listener": "the extra `otel`",
+    "tactician.integrations.otel.providers": "the extra `otel`",
     "tactician.integrations.temporal_activities": "the extra `temporal`",
     "tactician.integrations.temporal_workflow": "the extra `temporal`",
     "tactician.documents.yaml_text": "pyyaml, which few documents need",

@@ -13,7 +13,7 @@ PUBLIC = {
         OperationContext ParallelAgents Planned PlannedAgent Planner Platform ProcessOptions ProcessStatus RouterAgent
         RunContext RunResult RunStatus Runnable SomeOf SupervisorAgent SupervisorInvocation Tool ToolGroup UserInput
         UserMessage Verbosity achieves_goal action approve ask_human by_name component condition confirm consensus cost
-        handoff planned_agent reject repeat_until repeat_until_acceptable resolve runnable scatter_gather
+        handoff log planned_agent reject repeat_until repeat_until_acceptable resolve runnable scatter_gather
         simple_agent state tool
     """,
     "tactician.agents": """
@@ -45,7 +45,7 @@ PUBLIC = {
     """,
     "tactician.events": """
         Event EventBus EventEmitter EventListener EventLog encode event_from_json event_to_json find_event_type new_id
-        read_event_log
+        read_event_log subscribe_everywhere
     """,
     "tactician.flow": """
         ErrorPolicy FlowStep RetryPolicy Scheduler StepCompleted StepFailed StepOutcome StepSkipped StepSuspended

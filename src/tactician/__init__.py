@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tactician.late_binding import declare_modules
 
 if TYPE_CHECKING:
+    from tactician import log
     from tactician.agents import (
         Agent,
         AgentDefinition,
@@ -116,7 +117,14 @@ _HOMES = {
     "tactician.service": ("AgentService",),
     "tactician.tools": ("Tool", "ToolGroup", "tool"),
 }
-declare_modules({"blueprints": "tactician.blueprint", "definitions": "tactician.blueprint"})
+_MODULES = ("log",)
+declare_modules(
+    {
+        "blueprints": "tactician.blueprint",
+        "definitions": "tactician.blueprint",
+        "telemetry": "tactician.integrations.otel",
+    }
+)
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
@@ -181,10 +189,13 @@ __all__ = [
     "Verbosity",
     "ProcessStatus",
     "Budget",
+    "log",
 ]
 
 
 def __getattr__(name: str) -> object:
+    if name in _MODULES:
+        return import_module(f"tactician.{name}")
     home = _HOME_OF.get(name)
     if home is None:
         raise AttributeError(f"module 'tactician' has no attribute {name!r}")
@@ -194,4 +205,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME_OF})
+    return sorted({*globals(), *_HOME_OF, *_MODULES})

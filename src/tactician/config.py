@@ -212,6 +212,20 @@ class PromptSettings(DocumentModel):
         return self
 
 
+class TelemetrySettings(DocumentModel):
+    """Settings of the `[telemetry]` table: OpenTelemetry, with the extra `otel`. `OTEL_*` variables say the rest.
+
+    Attributes:
+        enabled: send traces and metrics.
+        content: send prompts, answers, arguments and results of tools, and messages of errors, too.
+        service_name: the name of the program, where `OTEL_SERVICE_NAME` gives none.
+    """
+
+    enabled: bool = False
+    content: bool = False
+    service_name: str | None = Field(default=None, min_length=1)
+
+
 class TemplateSettings(DocumentModel):
     """Settings of the `[templates]` table.
 
@@ -232,6 +246,7 @@ class Settings(DocumentModel):
     tool_groups: dict[str, ToolGroupSettings] = Field(default_factory=dict)
     prompts: dict[str, PromptSettings] = Field(default_factory=dict)
     templates: TemplateSettings = Field(default_factory=TemplateSettings)
+    telemetry: TelemetrySettings = Field(default_factory=TelemetrySettings)
 
 
 def load_settings(path: str | Path | None = None) -> Settings:

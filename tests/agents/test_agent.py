@@ -7,7 +7,7 @@ import pytest
 from tactician import Agent, RunContext, Runnable, runnable
 from tactician.agents import FunctionRunnable
 from tactician.errors import DeclarationError
-from tactician.runs import RunCompleted
+from tactician.runs import RunCompleted, RunEnded, RunStarted
 from tactician.testing import ScriptedModel, ToolCall
 from tactician.tools import snake_case
 
@@ -80,7 +80,7 @@ async def test_a_function_streams_and_is_a_tool() -> None:
 
     loud, context = runnable(shout), RunContext.over(ScriptedModel())
     events = [event async for event in loud.stream("hi", context=context)]
-    assert [type(event) for event in events] == [RunCompleted]
+    assert [type(event) for event in events] == [RunStarted, RunEnded, RunCompleted]
     model = ScriptedModel(ToolCall("shout", request="hi"), "done")
     await Agent("Host", model=model, tools=[loud.as_tool()]).run("go")
     assert "hi!" in model.calls[1].prompt

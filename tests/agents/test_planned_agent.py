@@ -24,8 +24,17 @@ from tactician import (
 )
 from tactician.agents import BaseRunnable
 from tactician.llm import Text
-from tactician.process import ActionCompleted, ActionStarted, PlanMade, ProcessEnded, ProcessStarted, ProcessStuckError
-from tactician.runs import Budget, RunCompleted, RunStatus
+from tactician.process import (
+    ActionCompleted,
+    ActionStarted,
+    PlanMade,
+    PlanningEnded,
+    PlanningStarted,
+    ProcessEnded,
+    ProcessStarted,
+    ProcessStuckError,
+)
+from tactician.runs import Budget, RunCompleted, RunEnded, RunStarted, RunStatus
 from tactician.testing import ScriptedModel, ToolCall
 
 
@@ -137,8 +146,9 @@ async def test_a_stream_tells_what_happens_and_ends_with_the_result() -> None:
     context = RunContext.over(ScriptedModel(Joke("knock")))
     events = [event async for event in base_of(Comedian()).stream("frogs", context=context)]
     kinds = [type(event) for event in events]
-    assert kinds[:3] == [ProcessStarted, PlanMade, ActionStarted]
-    assert kinds[-3:] == [ActionCompleted, ProcessEnded, RunCompleted]
+    assert kinds[:6] == [RunStarted, ProcessStarted, PlanningStarted, PlanningEnded, PlanMade, ActionStarted]
+    assert kinds[-6:-2] == [ActionCompleted, PlanningStarted, PlanningEnded, ProcessEnded]
+    assert kinds[-2:] == [RunEnded, RunCompleted]
     assert isinstance(last := events[-1], RunCompleted)
     assert last.result.output == Joke("knock")
     assert last.run_id == context.run_id
@@ -146,10 +156,10 @@ async def test_a_stream_tells_what_happens_and_ends_with_the_result() -> None:
 
 async def test_a_stream_raises_what_the_run_raises() -> None:
     stream = PlannedAgent(Plotter()).stream("nowhere", context=RunContext.over(ScriptedModel()))
-    assert isinstance(await anext(stream), ProcessStarted)
-    assert isinstance(await anext(stream), ProcessEnded)
+    kinds = [type(await anext(stream)) for _ in range(6)]
     with pytest.raises(ProcessStuckError):
         await anext(stream)
+    assert kinds == [RunStarted, ProcessStarted, PlanningStarted, PlanningEnded, ProcessEnded, RunEnded]
 
 
 async def test_leaving_a_stream_early_cancels_the_run() -> None:

@@ -28,7 +28,7 @@ from tactician.llm import (
     ToolResult,
     UserMessage,
 )
-from tactician.runs import Budget, BudgetMeter, RunContext
+from tactician.runs import Budget, BudgetMeter, ModelReturned, RunContext
 from tactician.testing import ScriptedModel
 from tests.conversation.talk import PIXEL, Ones, calls, exchange, result, says, user
 
@@ -283,9 +283,14 @@ class TestFailures:
         conversation.extend(talk(*"fg").messages)
         await window.view(conversation)
 
-        assert heard == [
+        assert [event for event in heard if isinstance(event, ConversationSummarized)] == [
             ConversationSummarized(run_id=run.run_id, messages=3, summary="summary"),
             ConversationSummarized(run_id=run.run_id, messages=2, error="ModelServerError: on fire"),
+        ]
+        returned = [event for event in heard if isinstance(event, ModelReturned)]
+        assert [(event.operation, event.usage.total_tokens, event.error) for event in returned] == [
+            ("summary", 15, None),
+            ("summary", 0, "ModelServerError: on fire"),
         ]
 
     def test_numbers_have_to_be_positive(self) -> None:

@@ -11,6 +11,7 @@ import pytest
 from pydantic import BaseModel
 
 from tactician import Agent, RunContext, Runnable, RunResult
+from tactician.errors import ModelServerError
 from tactician.events import Event
 from tactician.llm import (
     AssistantMessage,
@@ -30,9 +31,10 @@ from tactician.loop import (
     ToolCalled,
     ToolReturned,
     TurnCompleted,
+    TurnFailed,
     TurnStarted,
 )
-from tactician.runs import OutputError, RunCompleted
+from tactician.runs import OutputError, RunCompleted, RunEnded, RunStarted, RunStatus
 from tactician.testing import ScriptedModel, ToolCall
 from tests.support.waiting import eventually
 
@@ -64,6 +66,7 @@ class TestOrder:
         events = await recorded(*agent_with_all_events())
 
         assert [type(event) for event in events] == [
+            RunStarted,
             TurnStarted,
             TurnCompleted,
             ToolCalled,
@@ -75,6 +78,7 @@ class TestOrder:
             OutputRejected,
             TurnStarted,
             TurnCompleted,
+            RunEnded,
         ]
         assert [event.turn for event in events if isinstance(event, TurnStarted)] == [1, 2, 3]
         assert len({event.run_id for event in events}) == 1
@@ -107,10 +111,12 @@ class TestOrder:
 
         events = await recorded(Agent("Outer", model=model, tools=[inner.as_tool()]), model)
 
-        assert [(type(event), event.path) for event in events][2:5] == [
+        assert [(type(event), event.path) for event in events][3:8] == [
             (ToolCalled, ("Outer",)),
+            (RunStarted, ("Outer", "Inner")),
             (TurnStarted, ("Outer", "Inner")),
             (TurnCompleted, ("Outer", "Inner")),
+            (RunEnded, ("Outer", "Inner")),
         ]
         assert len({event.run_id for event in events}) == 2
 
@@ -150,8 +156,8 @@ class TestStreams:
         assert len(pieces) > 1
         assert "".join(pieces) == "one two three"
         kinds = [type(event) for event in events]
-        assert kinds[0] is TurnStarted
-        assert kinds[-2:] == [TurnCompleted, RunCompleted]
+        assert kinds[:2] == [RunStarted, TurnStarted]
+        assert kinds[-3:] == [TurnCompleted, RunEnded, RunCompleted]
 
     async def test_thinking_comes_in_pieces(self) -> None:
         model = Model(ThinkingDelta("h"), ThinkingDelta("m"), TextDelta("ok"))
@@ -186,7 +192,18 @@ class TestStreams:
         with pytest.raises(OutputError):
             await read()
 
-        assert isinstance(events[-1], OutputRejected)
+        assert isinstance(events[-2], OutputRejected)
+        assert isinstance(last := events[-1], RunEnded)
+        assert (last.status, (last.error or "").partition(":")[0]) == (RunStatus.FAILED, "OutputError")
+
+    async def test_a_model_that_fails_is_told_too(self) -> None:
+        events: list[Event] = []
+        with pytest.raises(ModelServerError):
+            await Agent("A").run("hi", context=RunContext.over(ScriptedModel(ModelServerError("down")), events.append))
+
+        assert [type(event) for event in events] == [RunStarted, TurnStarted, TurnFailed, RunEnded]
+        assert isinstance(failed := events[2], TurnFailed)
+        assert (failed.turn, failed.model, failed.error) == (1, "scripted", "ModelServerError: down")
 
     @pytest.mark.parametrize("closing", [True, False])
     async def test_leaving_early_cancels_the_run(self, closing: bool) -> None:

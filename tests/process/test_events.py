@@ -19,7 +19,16 @@ from tactician import (
 )
 from tactician.events import Event
 from tactician.loop import TurnCompleted, TurnStarted
-from tactician.process import ActionCompleted, ActionStarted, AgentProcess, PlanMade, ProcessEnded, ProcessStarted
+from tactician.process import (
+    ActionCompleted,
+    ActionStarted,
+    AgentProcess,
+    PlanMade,
+    PlanningEnded,
+    PlanningStarted,
+    ProcessEnded,
+    ProcessStarted,
+)
 from tactician.testing import ScriptedModel
 from tests.agents.running import started
 from tests.support.failures import without_lines
@@ -63,8 +72,9 @@ def plans(events: list[Event]) -> list[str]:
 
 async def test_events_come_in_order_with_run_ids_and_paths() -> None:
     process, events = await heard(ScriptedModel({"value": {"text": "d"}}), "x")
-    expected = [ProcessStarted, PlanMade, ActionStarted, TurnStarted, TurnCompleted, ActionCompleted]
-    expected += [ActionStarted, ActionCompleted, ProcessEnded]
+    planned = [PlanningStarted, PlanningEnded]
+    expected = [ProcessStarted, *planned, PlanMade, ActionStarted, TurnStarted, TurnCompleted, ActionCompleted]
+    expected += [*planned, ActionStarted, ActionCompleted, *planned, ProcessEnded]
     assert [type(event) for event in events] == expected
     own = [event for event in events if not isinstance(event, TurnStarted | TurnCompleted)]
     turns = [event for event in events if isinstance(event, TurnStarted | TurnCompleted)]
@@ -121,7 +131,7 @@ async def test_a_failure_is_told_by_the_action_and_by_the_process() -> None:
 
 async def test_a_process_without_a_plan_tells_only_that() -> None:
     _, events = await heard(ScriptedModel())
-    assert [type(event) for event in events] == [ProcessStarted, ProcessEnded]
+    assert [type(event) for event in events] == [ProcessStarted, PlanningStarted, PlanningEnded, ProcessEnded]
     assert isinstance(last := events[-1], ProcessEnded)
     assert last.status is ProcessStatus.STUCK
     assert last.failure is not None

@@ -29,7 +29,17 @@ from tactician.llm import (
 )
 from tactician.loop import DEFAULT_POLICY, OutputType, TurnLoop, TurnPolicy, output_type
 from tactician.prompts import LlmReference, PromptContributor, check_contributor, render_template
-from tactician.runs import Input, OutputError, RunContext, Runnable, RunResult, messages_of, run_blocking, stream_events
+from tactician.runs import (
+    Input,
+    OutputError,
+    RunContext,
+    Runnable,
+    RunResult,
+    messages_of,
+    report_model_call,
+    run_blocking,
+    stream_events,
+)
 from tactician.tools import (
     RunnableTool,
     Toolbox,
@@ -273,7 +283,8 @@ class Ai:
             ModelError: when it cannot be called.
         """
         options = EmbeddingOptions(timeout=self.options.timeout)
-        found = await self._media_models.embedding_model(model, self._routing).embed(texts, options)
+        embedder = self._media_models.embedding_model(model, self._routing)
+        found = await report_model_call(embedder.embed(texts, options), self.context, "embeddings", embedder.name)
         self.context.tally.add(found.usage)
         return found.vectors
 
@@ -285,7 +296,8 @@ class Ai:
             ModelError: when it cannot be called.
         """
         image_model = self._media_models.image_model(model, self._routing)
-        made = await image_model.generate(prompt, options=ImageOptions(timeout=self.options.timeout))
+        generating = image_model.generate(prompt, options=ImageOptions(timeout=self.options.timeout))
+        made = await report_model_call(generating, self.context, "images", image_model.name)
         self.context.tally.add(made.usage)
         return made.images[0]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 
 from rich.console import Console
@@ -11,8 +12,8 @@ from rich.panel import Panel
 from tactician.cli.drawing import build_plan_tree
 from tactician.cli.formatting import format_usage, shorten
 from tactician.cli.personalities import PLAIN, Personality
-from tactician.cli.router_events import format_router_event
 from tactician.events import Event
+from tactician.llm import CircuitClosed, CircuitOpened, ModelFellBack, RequestDelayed, RequestRetried
 from tactician.loop import OutputRejected, ToolCalled, ToolReturned, TurnCompleted, TurnStarted
 from tactician.process import (
     ActionCompleted,
@@ -81,8 +82,9 @@ class ProgressView:
             case OutputRejected():
                 reason = escape(shorten(event.reason))
                 self._print_line(event, f"  [yellow]answer {event.attempt} is not valid: {reason}[/yellow]")
-            case _ if (line := format_router_event(event)) is not None:
-                self._print_line(event, f"  [yellow]{escape(line)}[/yellow]")
+            case RequestDelayed() | RequestRetried() | CircuitOpened() | CircuitClosed() | ModelFellBack():
+                if event.level >= logging.INFO:
+                    self._print_line(event, f"  [yellow]{escape(event.describe())}[/yellow]")
             case _:
                 pass
 

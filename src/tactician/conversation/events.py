@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 
 from tactician.events import Event
@@ -14,3 +15,13 @@ class ConversationSummarized(Event):
     messages: int
     summary: str = ""
     error: str | None = None
+
+    @property
+    def level(self) -> int:
+        """Level `WARNING` of a model that failed, else `INFO`."""
+        return logging.INFO if self.error is None else logging.WARNING
+
+    def describe(self) -> str:
+        """Return how much was summarized, or why it was not."""
+        did = "summarized" if self.error is None else "could not summarize"
+        return f"{did} {self.messages} messages{'' if self.error is None else f': {self.error}'}"

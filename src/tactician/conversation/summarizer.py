@@ -10,7 +10,7 @@ from tactician.conversation.events import ConversationSummarized
 from tactician.conversation.transcript import format_transcript
 from tactician.errors import MalformedResponseError
 from tactician.llm import Message, ModelRequest, SystemMessage, UserMessage
-from tactician.runs import BudgetError, RunContext, RunResult
+from tactician.runs import BudgetError, RunContext, RunResult, report_model_call
 
 DEFAULT_PROMPT = (
     "You keep the memory of a conversation between a user and an assistant that uses tools. Sum up what was said and "
@@ -57,7 +57,7 @@ class Summarizer:
         observer = run.emitter if run.is_observed else None
         messages = (SystemMessage(self.prompt), UserMessage(question))
         request = ModelRequest(messages, options=options.with_trace(run.trace), observer=observer)
-        response = await model.generate(request)
+        response = await report_model_call(model.generate(request), run, "summary", model.name)
         run.tally.add(response.usage.attribute_to(model.name))
         if not (text := response.message.text.strip()):
             raise MalformedResponseError(f"{model.name}: it gave no summary", model=model.name)

@@ -4,7 +4,7 @@ Each package defines the events that it emits, as subclasses of `Event`. A liste
 its exceptions are logged and end nothing. No event is built when nobody listens. Every event has a JSON form.
 """
 
-from tactician.events.bus import EventBus, EventEmitter, EventListener
+from tactician.events.bus import EventBus, EventEmitter, EventListener, subscribe_everywhere
 from tactician.events.encoding import encode, event_from_json, event_to_json
 from tactician.events.event import Event, find_event_type, new_id
 from tactician.events.log import EventLog, read_event_log
@@ -14,6 +14,7 @@ __all__ = [
     "EventListener",
     "EventBus",
     "EventEmitter",
+    "subscribe_everywhere",
     "event_to_json",
     "event_from_json",
     "find_event_type",

@@ -11,6 +11,7 @@ from tactician.events.event import Event
 
 P = ParamSpec("P")
 EventListener: TypeAlias = Callable[[Event], object]
+_everywhere: tuple[EventListener, ...] = ()
 _logger = logging.getLogger("tactician.events")
 
 
@@ -34,15 +35,15 @@ class EventBus:
     @property
     def listeners(self) -> tuple[EventListener, ...]:
         """All listeners, those of the parent first."""
-        if self._parent is None:
-            return self._listeners
-        above = self._parent.listeners
+        above = _everywhere if self._parent is None else self._parent.listeners
         return (*above, *(own for own in self._listeners if own not in above)) if self._listeners else above
 
     @property
     def is_observed(self) -> bool:
         """`True` if anybody listens. If not, callers need not build events."""
-        return bool(self._listeners) or (self._parent is not None and self._parent.is_observed)
+        if self._listeners or _everywhere:
+            return True
+        return self._parent is not None and self._parent.is_observed
 
     def subscribe(self, listener: EventListener) -> Callable[[], None]:
         """Add a listener, and return the function that removes it."""
@@ -65,6 +66,19 @@ class EventBus:
                 listener(event)
             except Exception:
                 _logger.exception("%s: a listener failed on %s; the run goes on", " / ".join(event.path), event.type)
+
+
+def subscribe_everywhere(listener: EventListener) -> Callable[[], None]:
+    """Add a listener to all buses of the program, and return the function that removes it."""
+    global _everywhere
+    if listener not in _everywhere:
+        _everywhere = (*_everywhere, listener)
+
+    def unsubscribe() -> None:
+        global _everywhere
+        _everywhere = tuple(one for one in _everywhere if one != listener)
+
+    return unsubscribe
 
 
 class EventEmitter:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from dataclasses import dataclass, field
 from time import time
@@ -32,7 +33,7 @@ class Event:
     """Event of a run.
 
     A subclass is a frozen dataclass. Its `type` is its name in JSON, the class's name by default;
-    two event classes of different modules cannot share one.
+    two event classes of different modules cannot share one. Its `usual_level` is that of the log, `DEBUG` by default.
 
     Attributes:
         run_id: the id of the run; empty outside of runs, as in a router that is called directly.
@@ -43,12 +44,22 @@ class Event:
     """
 
     type: ClassVar[str] = "Event"
+    usual_level: ClassVar[int] = logging.DEBUG
 
     run_id: str = ""
     parent_id: str | None = field(default=None, compare=False)
     path: tuple[str, ...] = ()
     id: str = field(default_factory=new_id, compare=False)
     time: float = field(default_factory=time, compare=False)
+
+    @property
+    def level(self) -> int:
+        """Level at which the event is logged: that of its class, unless something failed."""
+        return self.usual_level
+
+    def describe(self) -> str:
+        """Return the event in one line, for logs: without prompts, answers and arguments."""
+        return self.type
 
     def __init_subclass__(cls, **options: object) -> None:
         object.__init_subclass__(**options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 
 from tactician.events import Event
@@ -18,3 +19,12 @@ class GuardrailChecked(Event):
     outcome: GuardrailOutcome
     reason: str
     seconds: float
+
+    @property
+    def level(self) -> int:
+        """Level `INFO` unless the check passed."""
+        return logging.DEBUG if self.outcome == "passed" else logging.INFO
+
+    def describe(self) -> str:
+        """Return the decision."""
+        return f"guardrail {self.guardrail} ({self.kind}): {self.outcome}"

@@ -11,8 +11,10 @@ from tactician.loop.events import (
     TextReceived,
     ThinkingReceived,
     ToolCalled,
+    ToolInterrupted,
     ToolReturned,
     TurnCompleted,
+    TurnFailed,
     TurnStarted,
 )
 from tactician.loop.guards import NO_GUARDS, Guards
@@ -46,6 +48,7 @@ __all__ = [
     "Answer",
     "TurnStarted",
     "TurnCompleted",
+    "TurnFailed",
     "PieceReceived",
     "TextReceived",
     "ThinkingReceived",
@@ -53,6 +56,7 @@ __all__ = [
     "OutputRejected",
     "ToolCalled",
     "ToolReturned",
+    "ToolInterrupted",
     "HandedOff",
     "read_answer_text",
 ]

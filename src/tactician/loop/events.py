@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
+from typing import ClassVar
 
 from tactician.events import Event
 from tactician.llm import AssistantMessage, ModelRequest, ModelResponse, ToolCall, ToolResult
@@ -15,6 +17,10 @@ class TurnStarted(Event):
     turn: int
     model: str
     request: ModelRequest
+
+    def describe(self) -> str:
+        """Return which model is asked."""
+        return f"turn {self.turn} asks {self.model}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,14 +62,44 @@ class TurnCompleted(Event):
     response: ModelResponse
     seconds: float
 
+    def describe(self) -> str:
+        """Return which model answered, and what that used."""
+        used, model = self.response.usage, self.response.usage.model or self.response.model or "the model"
+        return f"{model} answers, {self.seconds:.2f} s, {used.input_tokens} tokens in, {used.output_tokens} out"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnFailed(Event):
+    """Event of a call of a model that raised `error`."""
+
+    turn: int
+    model: str
+    seconds: float
+    error: str
+
+    @property
+    def level(self) -> int:
+        """Level `WARNING`."""
+        return logging.WARNING
+
+    def describe(self) -> str:
+        """Return why there is no answer."""
+        return f"{self.model} failed after {self.seconds:.2f} s: {self.error}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputRejected(Event):
     """Event of an answer that is not a valid object of the output type; `reason` goes back to the model."""
 
+    usual_level: ClassVar[int] = logging.INFO
+
     attempt: int
     message: AssistantMessage
     reason: str
+
+    def describe(self) -> str:
+        """Return that the answer is not valid."""
+        return f"answer {self.attempt} is not valid"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +118,13 @@ class PartialReceived(PieceReceived):
 class ToolCalled(Event):
     """Event before a tool runs."""
 
+    usual_level: ClassVar[int] = logging.INFO
+
     call: ToolCall
+
+    def describe(self) -> str:
+        """Return which tool is called."""
+        return f"calls {self.call.name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,10 +135,40 @@ class ToolReturned(Event):
     result: ToolResult
     seconds: float
 
+    @property
+    def level(self) -> int:
+        """Level `WARNING` of a tool that failed, else `INFO`."""
+        return logging.WARNING if self.result.is_error else logging.INFO
+
+    def describe(self) -> str:
+        """Return which tool ended, and whether it failed."""
+        return f"{self.call.name} {'failed' if self.result.is_error else 'is done'}, {self.seconds:.2f} s"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolInterrupted(Event):
+    """Event of a tool call without a result: the run waits, or `error` ends it, as a cancellation does."""
+
+    usual_level: ClassVar[int] = logging.INFO
+
+    call: ToolCall
+    seconds: float
+    error: str | None = None
+
+    def describe(self) -> str:
+        """Return which tool waits, or what ended it."""
+        return f"{self.call.name} waits" if self.error is None else f"{self.call.name} is ended: {self.error}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HandedOff(Event):
     """Event of an agent that hands the conversation to `target`; `message` is its message to the target."""
 
+    usual_level: ClassVar[int] = logging.INFO
+
     target: str
     message: str | None = None
+
+    def describe(self) -> str:
+        """Return who goes on."""
+        return f"hands over to {self.target}"

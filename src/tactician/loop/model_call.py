@@ -19,8 +19,16 @@ from tactician.llm import (
     ToolCall,
     adapt_request,
 )
-from tactician.loop.events import PartialReceived, TextReceived, ThinkingReceived, TurnCompleted, TurnStarted
+from tactician.loop.events import (
+    PartialReceived,
+    TextReceived,
+    ThinkingReceived,
+    TurnCompleted,
+    TurnFailed,
+    TurnStarted,
+)
 from tactician.runs import RunContext
+from tactician.text import describe_error
 
 
 def ask(
@@ -88,10 +96,15 @@ async def _ask_aloud(
     context.emit(TurnStarted, turn=turn, model=model.name, request=request)
     observed = replace(fitted, observer=context.emitter)
     started = perf_counter()
-    if partial is None:
-        response = await model.generate(observed)
-    else:
-        response = await _stream_response(model, observed, context, partial if fitted.output is not None else None)
+    try:
+        if partial is None:
+            response = await model.generate(observed)
+        else:
+            response = await _stream_response(model, observed, context, partial if fitted.output is not None else None)
+    except BaseException as error:
+        seconds, failure = perf_counter() - started, describe_error(error)
+        context.emit(TurnFailed, turn=turn, model=model.name, seconds=seconds, error=failure)
+        raise
     context.emit(TurnCompleted, turn=turn, response=response, seconds=perf_counter() - started)
     return response
 

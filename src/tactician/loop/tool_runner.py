@@ -12,7 +12,7 @@ from pydantic_core import to_json
 from tactician.flow import StepTimeoutError, gather_or_suspend, run_with_timeout
 from tactician.guardrails import CheckedToolOutput, Objection, find_first_objection
 from tactician.llm import ToolCall, ToolResult
-from tactician.loop.events import ToolCalled, ToolReturned
+from tactician.loop.events import ToolCalled, ToolInterrupted, ToolReturned
 from tactician.loop.handoff import Handoff
 from tactician.loop.policy import TurnPolicy
 from tactician.loop.state import TurnState
@@ -26,6 +26,7 @@ from tactician.runs import (
     Suspended,
     find_suspension,
 )
+from tactician.text import describe_error
 from tactician.tools import NO_TRAITS, Tool, Toolbox, as_text, repair_arguments
 
 _CHARACTERS_PER_TOKEN = 4
@@ -125,7 +126,12 @@ class ToolRunner:
     async def _call_tool(self, call: ToolCall, found: Tool | None, tools: Toolbox) -> ToolResult:
         self._context.emit(ToolCalled, call=call)
         started = perf_counter()
-        result = await self._produce_result(call, found, tools)
+        try:
+            result = await self._produce_result(call, found, tools)
+        except BaseException as error:
+            seconds, failure = perf_counter() - started, None if find_suspension(error) else describe_error(error)
+            self._context.emit(ToolInterrupted, call=call, seconds=seconds, error=failure)
+            raise
         self._context.emit(ToolReturned, call=call, result=result, seconds=perf_counter() - started)
         return result
 

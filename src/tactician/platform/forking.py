@@ -9,9 +9,9 @@ from typing import Final
 from tactician.agents import list_input_objects
 from tactician.errors import ConfigurationError
 from tactician.events import new_id
-from tactician.platform.running import PROCESS_KIND, Objects, Runner
+from tactician.platform.running import Objects, Runner
 from tactician.process import AgentProcess, add_inputs, read_origin, renew_processes
-from tactician.runs import DEFAULT_LEASE, Fork, ForkOptions, Input, RunContext, RunResult, prepare_fork
+from tactician.runs import DEFAULT_LEASE, PROCESS_KIND, Fork, ForkOptions, Input, RunContext, RunResult, prepare_fork
 
 _OWNER: Final = f"fork-{new_id()}"
 

@@ -37,6 +37,7 @@ from tactician.runs import (
     Runnable,
     Services,
     run_blocking,
+    start_telemetry,
 )
 from tactician.stores import DocumentStore, MemoryStore
 from tactician.tools import Tool, ToolGroup, ToolGroups
@@ -73,6 +74,7 @@ class Platform(RunControl):
         retention: timedelta | None = None,
         planning: PlanningBudget | None = None,
     ) -> None:
+        start_telemetry()
         services = Services(
             load_default_models() if models is None else as_model_source(models),
             MemoryStore() if store is None else store,

@@ -34,6 +34,7 @@ from tactician.process import (
 )
 from tactician.runs import (
     DEFAULT_LEASE,
+    PROCESS_KIND,
     DurableRun,
     InputTypes,
     Response,
@@ -52,7 +53,6 @@ from tactician.runs import (
 from tactician.stores import Lease
 
 Objects = tuple[object, ...]
-PROCESS_KIND: Final = "process"
 _OURS: Final = frozenset({ProcessStatus.NOT_STARTED, ProcessStatus.RUNNING})
 
 

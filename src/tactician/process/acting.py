@@ -18,7 +18,7 @@ from tactician.process.blackboard import (
     get_state_declaration,
 )
 from tactician.process.errors import ProcessError
-from tactician.process.events import ActionCompleted, ActionStarted
+from tactician.process.events import ActionCompleted, ActionResumed, ActionStarted, ActionSuspended
 from tactician.process.failures import describe_failure
 from tactician.process.handle import ProcessHandle
 from tactician.process.options import ProcessOptions
@@ -96,6 +96,7 @@ class Actor:
         with execution.meter.acting(1):
             outcome = await perform(operation, action, action.retry or execution.options.retry)
         if outcome.waiting is not None:
+            execution.context.emit(ActionSuspended, action=action.name)
             raise Suspended(*outcome.waiting.pending)
         self._forget_progress(outcome)
         error = outcome.replan or outcome.error
@@ -109,6 +110,8 @@ class Actor:
         execution, waited = self._execution, self._state.waiting.get(action.name)
         if waited is None:
             execution.context.emit(ActionStarted, action=action.name, description=action.description)
+        else:
+            execution.context.emit(ActionResumed, action=action.name)
         started_at, started = execution.context.clock.time(), perf_counter()
         operation = create_operation(execution.process, action, execution.context, self._state.responses)
         try:
@@ -123,6 +126,7 @@ class Actor:
         action, error, state = outcome.action, outcome.error, self._state
         if outcome.waiting is not None:
             state.wait(action.name, outcome.waiting)
+            self._execution.context.emit(ActionSuspended, action=action.name)
             return
         state.forget_waiting(action.name)
         self._forget_progress(outcome)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from tactician.events import Event, EventListener, encode
 from tactician.llm import AssistantMessage, ModelRequest, ModelResponse, UsageTally, join_text
@@ -21,23 +21,91 @@ if TYPE_CHECKING:
 class ProcessStarted(Event):
     """A process begins to work towards the goals of `agent`."""
 
+    usual_level: ClassVar[int] = logging.INFO
+
     agent: str
     goals: tuple[str, ...]
+    trace_parent: str | None = None
+
+    def describe(self) -> str:
+        """Return the goals."""
+        return f"starts towards {', '.join(self.goals) or 'whatever is worth most'}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanningStarted(Event):
+    """The planner begins to decide what to do next; a condition may have to ask a model for that."""
+
+    def describe(self) -> str:
+        """Return that the planner begins."""
+        return "plans"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanningEnded(Event):
+    """The planner has decided: for a `plan`, or none. `error` is what it raised."""
+
+    plan: Plan | None
+    seconds: float
+    error: str | None = None
+
+    def describe(self) -> str:
+        """Return the plan, or why there is none."""
+        found = "no plan" if self.plan is None else f"the plan {self.plan}"
+        return f"finds {found if self.error is None else self.error}, {self.seconds * 1000:.1f} ms"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanMade(Event):
     """The planner chose a plan that is not simply the rest of the last one."""
 
+    usual_level: ClassVar[int] = logging.INFO
+
     plan: Plan
+
+    def describe(self) -> str:
+        """Return the plan."""
+        return f"plans {self.plan}{'' if self.plan.optimal else f' ({self.plan.quality})'}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActionStarted(Event):
     """An action is about to run."""
 
+    usual_level: ClassVar[int] = logging.INFO
+
     action: str
     description: str
+
+    def describe(self) -> str:
+        """Return which action starts."""
+        return f"{self.action} starts"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActionSuspended(Event):
+    """An action waits: for answers, or for a process inside it that is paused."""
+
+    usual_level: ClassVar[int] = logging.INFO
+
+    action: str
+
+    def describe(self) -> str:
+        """Return which action waits."""
+        return f"{self.action} waits"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActionResumed(Event):
+    """An action that waited goes on, from its beginning, with what it has done and was answered."""
+
+    usual_level: ClassVar[int] = logging.INFO
+
+    action: str
+
+    def describe(self) -> str:
+        """Return which action goes on."""
+        return f"{self.action} goes on"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,12 +118,28 @@ class ActionCompleted(Event):
     outputs: tuple[str, ...] = ()
     error: str | None = None
 
+    @property
+    def level(self) -> int:
+        """Level `WARNING` of an action that raised, else `INFO`."""
+        return logging.INFO if self.error is None else logging.WARNING
+
+    def describe(self) -> str:
+        """Return what the action gave and used."""
+        gave = f"gave {' and '.join(self.outputs) or 'nothing'}" if self.error is None else f"raised {self.error}"
+        return f"{self.action} {gave}, {_format_usage(self.seconds, self.tally)}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageSent(Event):
     """An action tells the people outside something, and goes on."""
 
+    usual_level: ClassVar[int] = logging.INFO
+
     message: AssistantMessage
+
+    def describe(self) -> str:
+        """Return that people are told something."""
+        return "tells people something"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,10 +151,20 @@ class ProcessEnded(Event):
     tally: UsageTally
     failure: str | None = None
 
+    @property
+    def level(self) -> int:
+        """Level `ERROR` of a process that failed, else `INFO`."""
+        return logging.ERROR if self.status is ProcessStatus.FAILED else logging.INFO
+
+    def describe(self) -> str:
+        """Return how the process ended, and what it used."""
+        why = "" if self.failure is None else f": {self.failure}"
+        return f"is {self.status}, {_format_usage(self.seconds, self.tally)}{why}"
+
 
 @encode.register(Plan)
 def _(plan: Plan, depth: int = 0) -> JsonValue:
-    """Return a plan as JSON, with what its actions were estimated to cost."""
+    """Return a plan as JSON, with what its actions were estimated to cost, and how good it is known to be."""
     actions = [_encode_action(action, cost) for action, cost in zip(plan.actions, plan.costs, strict=True)]
     goal, rest = plan.goal, plan.value - sum(0.0 if callable(one.value) else one.value for one in plan.actions)
     worth = rest if callable(goal.value) else goal.value
@@ -79,6 +173,10 @@ def _(plan: Plan, depth: int = 0) -> JsonValue:
         "actions": list(actions),
         "costs": list(plan.costs),
         "value": plan.value,
+        "possible_saving": plan.possible_saving,
+        "optimal": plan.optimal,
+        "bound": plan.bound,
+        "gap": plan.gap,
     }
 
 
@@ -121,19 +219,12 @@ def format_response(response: ModelResponse) -> str:
 def _format_event(event: Event, verbosity: Verbosity) -> str | None:
     """Format the event, or return `None` to skip it."""
     match event:
-        case ProcessStarted():
-            return f"starts towards {', '.join(event.goals) or 'whatever is worth most'}"
+        case ProcessStarted() | ActionStarted() | ActionCompleted() | ProcessEnded():
+            return event.describe()
         case PlanMade():
-            return f"plans {event.plan}" if verbosity.plans else None
-        case ActionStarted():
-            return f"{event.action} starts"
-        case ActionCompleted():
-            return f"{event.action} {_format_ending(event)}, {_format_usage(event.seconds, event.tally)}"
+            return event.describe() if verbosity.plans else None
         case MessageSent():
             return f"says {event.message.text}"
-        case ProcessEnded():
-            why = "" if event.failure is None else f": {event.failure}"
-            return f"is {event.status}, {_format_usage(event.seconds, event.tally)}{why}"
         case TurnStarted():
             return f"prompt to {event.model}\n{format_new_messages(event.request)}" if verbosity.prompts else None
         case TurnCompleted():
@@ -143,12 +234,6 @@ def _format_event(event: Event, verbosity: Verbosity) -> str | None:
             return None
         case _:
             return str(event) if verbosity.debug else None
-
-
-def _format_ending(event: ActionCompleted) -> str:
-    if event.error is not None:
-        return f"raised {event.error}"
-    return f"gave {' and '.join(event.outputs) or 'nothing'}"
 
 
 def _format_usage(seconds: float, tally: UsageTally) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Final
 
-from tactician.planning import Action, Consultation, Plan, SearchLimitExceeded, WorldState
+from tactician.planning import Action, Consultation, Plan, PlanningBudget, SearchLimitExceeded, WorldState
 from tactician.process.deliberation import PlanningTurns
 from tactician.process.selection import ActionSelector
 from tactician.process.spec import ActionSpec
@@ -15,6 +16,8 @@ from tactician.process.spec import ActionSpec
 _WORTHWHILE: Final = 0.01
 """The gap above which a plan is worth improving."""
 _FEWEST_ACTIONS: Final = 3
+_PATIENCE: Final = 4
+"""How many times as much as a decision an improvement may use, while the action runs."""
 
 
 class PlanImprover:
@@ -48,8 +51,18 @@ class PlanImprover:
     def _consult(self, plan: Plan, world: WorldState) -> Consultation:
         agent = self._selector.agent
         return agent.planner.consult(
-            world, agent.plannable, [plan.goal], budget=self._selector.planning, known=plan, asks=False
+            world, agent.plannable, [plan.goal], budget=_extend(self._selector.planning), known=plan, asks=False
         )
+
+
+def _extend(budget: PlanningBudget) -> PlanningBudget:
+    """Return the limits of a search that nobody waits for."""
+    time, expansions = budget.time, budget.expansions
+    return replace(
+        budget,
+        time=None if time is None else time * _PATIENCE,
+        expansions=None if expansions is None else expansions * _PATIENCE,
+    )
 
 
 def _is_worthwhile(plan: Plan, action: Action) -> bool:

@@ -423,7 +423,8 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
         self._state.unused = ()
         self._began = perf_counter()
         self._is_idle.clear()
-        self._context.emit(ProcessStarted, agent=self.name, goals=tuple(goal.name for goal in self.goals))
+        goals = tuple(goal.name for goal in self.goals)
+        self._context.emit(ProcessStarted, agent=self.name, goals=goals, trace_parent=self._context.trace_parent)
         try:
             await self._driver.saver.begin()
         except StoredStateError as error:  # of what it was given: the store has it as it was before, if at all

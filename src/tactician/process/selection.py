@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Iterable, Sequence
 from dataclasses import replace
+from time import perf_counter
 from typing import NamedTuple
 
 from tactician.planning import Plan, PlanningBudget, WorldState
@@ -11,11 +12,12 @@ from tactician.process.acting import Execution
 from tactician.process.concurrency import Occupancy, select_startable
 from tactician.process.decision import Decision, PlanningTask, decide, observe
 from tactician.process.deliberation import PlanningSettings
-from tactician.process.events import PlanMade
+from tactician.process.events import PlanMade, PlanningEnded, PlanningStarted
 from tactician.process.operation import OperationContext
 from tactician.process.spec import ActionSpec, PlannedAgentSpec
 from tactician.process.state import ProcessStatus
 from tactician.runs import Checkpoint
+from tactician.text import describe_error
 
 
 class Selection(NamedTuple):
@@ -48,8 +50,23 @@ class ActionSelector:
     async def decide(self) -> Decision:
         """Choose the plan to follow from here."""
         task = PlanningTask(self._execution.agent, self.planning, self.improved or self._state.plan)
-        self.decision = await decide(task, self._state, self._operation)
+        if not self._execution.context.is_observed:
+            self.decision = await decide(task, self._state, self._operation)
+        else:
+            self.decision = await self._decide_aloud(task)
         return self.decision
+
+    async def _decide_aloud(self, task: PlanningTask) -> Decision:
+        context = self._execution.context
+        context.emit(PlanningStarted)
+        began = perf_counter()
+        try:
+            decision = await decide(task, self._state, self._operation)
+        except BaseException as error:
+            context.emit(PlanningEnded, plan=None, seconds=perf_counter() - began, error=describe_error(error))
+            raise
+        context.emit(PlanningEnded, plan=decision.plan, seconds=perf_counter() - began)
+        return decision
 
     @property
     def agent(self) -> PlannedAgentSpec:

@@ -18,7 +18,17 @@ from tactician.runs.errors import (
     RunKilledError,
     TurnLimitError,
 )
-from tactician.runs.events import RunCompleted, RunSuspended
+from tactician.runs.events import (
+    PROCESS_KIND,
+    ModelCalled,
+    ModelReturned,
+    RetrievalEnded,
+    RetrievalStarted,
+    RunCompleted,
+    RunEnded,
+    RunStarted,
+    RunSuspended,
+)
 from tactician.runs.execution import (
     continue_run,
     end_overdue,
@@ -32,6 +42,7 @@ from tactician.runs.inputs import READS_MESSAGES, InputTypes, restore_input
 from tactician.runs.output import format_output, read_output
 from tactician.runs.pace import Pace
 from tactician.runs.parameters import RunParameter, find_run_parameter
+from tactician.runs.reporting import report_model_call, report_retrieval
 from tactician.runs.restoration import restore_context
 from tactician.runs.result import RunResult
 from tactician.runs.runnable import Input, Runnable, is_conversation, messages_of, stream_events
@@ -53,7 +64,9 @@ from tactician.runs.suspension import (
     list_prompts,
     reject,
 )
+from tactician.runs.telemetry import TELEMETRY, start_telemetry
 from tactician.runs.threads import in_thread, run_blocking
+from tactician.runs.trace_context import find_trace_parent, set_trace_source
 
 __all__ = [
     "Runnable",
@@ -136,8 +149,21 @@ __all__ = [
     "run_blocking",
     "stream_events",
     "in_thread",
+    "PROCESS_KIND",
+    "RunStarted",
+    "RunEnded",
     "RunSuspended",
     "RunCompleted",
+    "ModelCalled",
+    "ModelReturned",
+    "RetrievalStarted",
+    "RetrievalEnded",
+    "report_model_call",
+    "report_retrieval",
+    "TELEMETRY",
+    "start_telemetry",
+    "find_trace_parent",
+    "set_trace_source",
     "RunError",
     "RunKilledError",
     "TurnLimitError",

@@ -14,6 +14,7 @@ from tactician.runs.runnable import Input
 from tactician.runs.status import RunStatus
 from tactician.runs.steps import RunStart, Snapshot
 from tactician.runs.store import RunHeader, RunRecord, RunStore
+from tactician.runs.trace_context import find_trace_parent
 
 OWNER: Final = f"program-{new_id()}"
 """Name of the owner of leases of runs that begin or are resumed in this program."""
@@ -68,4 +69,5 @@ async def enqueue_run(
     runs = RunStore(context.store)
     start, tree = create_start(record.name, input, context, input_types), context.checkpoint.to_saved()
     body = runs.encode(Snapshot(start=start, spent=NOTHING_SPENT, tree=tree))
-    return await runs.save(replace(record, status=RunStatus.NOT_STARTED, body=body))
+    header = replace(record.header, trace_parent=record.header.trace_parent or find_trace_parent(record.run_id))
+    return await runs.save(replace(record, status=RunStatus.NOT_STARTED, header=header, body=body))

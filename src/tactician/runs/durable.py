@@ -20,6 +20,7 @@ from tactician.runs.status import RunStatus
 from tactician.runs.steps import NO_LOG, LogSize, RunStart, RunStep, Snapshot, shorten
 from tactician.runs.store import RunHeader, RunRecord, RunStore, measure_body
 from tactician.runs.suspension import PendingRequest
+from tactician.runs.trace_context import find_trace_parent
 from tactician.stores import AT_ONCE, LEASE_HEARTBEAT, Body, DocumentStore, HeldLease, Lease, escape_invalid
 
 DEFAULT_LEASE: Final = 30.0
@@ -264,7 +265,7 @@ class DurableRun:
         if self.record.has_ended:
             return
         if self._lease is None and not self.record.version:
-            record = replace(self.record, body=self._take_snapshot())
+            record = replace(self.record, body=self._take_snapshot(), header=self._with_trace(self.record.header))
             self.record, lease = await self._runs.add_and_claim(record, self._owner, self._seconds)
             self._lease = self._watch(lease)
             LEASE_HEARTBEAT.add(self._lease)
@@ -280,10 +281,15 @@ class DurableRun:
         if status.is_terminal and not self._is_durable:
             await self._runs.delete(self.record.run_id)
             return
-        record = replace(self.record, status=status, header=header, wakes_at=wakes_at)
+        record = replace(self.record, status=status, header=self._with_trace(header), wakes_at=wakes_at)
         # There may be no lease for steps, of a run that is killed.
         is_whole = not self._is_durable or status is RunStatus.KILLED or not record.version
         await self._write_record(replace(record, body=self._take_snapshot()) if is_whole else record)
+
+    def _with_trace(self, header: RunHeader) -> RunHeader:
+        """Return the header with the trace context of the run, unless it has one already."""
+        known = header.trace_parent or find_trace_parent(self.record.run_id)
+        return header if known == header.trace_parent else replace(header, trace_parent=known)
 
     async def _write_pending(self, asked: Iterable[PendingRequest], answered: Collection[str]) -> None:
         self._check()

@@ -1,19 +1,79 @@
-"""The events that every run can have."""
+"""Events of runs of every kind, and of calls that are part of no conversation: of other models, and retrievals."""
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
+from typing import ClassVar, Final
 
 from tactician.events import Event
+from tactician.llm import NO_USAGE, Usage, UsageTally
 from tactician.runs.result import RunResult
+from tactician.runs.status import RunStatus
 from tactician.runs.suspension import PendingRequest
+
+PROCESS_KIND: Final = "process"
+"""Kind of a run of which `ProcessStarted` and `ProcessEnded` are events too."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStarted(Event):
+    """Event of a run that begins, or goes on after a pause.
+
+    Attributes:
+        kind: kind of Runnable, as in the record of the run.
+        is_resumed: true when it goes on.
+        trace_parent: W3C trace context of whoever started the run, where it is known.
+    """
+
+    kind: str = "run"
+    is_resumed: bool = False
+    trace_parent: str | None = None
+
+    @property
+    def level(self) -> int:
+        """Level `INFO`. A process has an event of its own."""
+        return logging.DEBUG if self.kind == PROCESS_KIND else logging.INFO
+
+    def describe(self) -> str:
+        """Return that the run begins."""
+        return "goes on" if self.is_resumed else "starts"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunEnded(Event):
+    """Event of a run that has gone as far as it can; `error` is what it raised."""
+
+    status: RunStatus
+    seconds: float
+    tally: UsageTally
+    kind: str = "run"
+    error: str | None = None
+
+    @property
+    def level(self) -> int:
+        """Level `ERROR` of a run that failed, else `INFO`. A process has an event of its own."""
+        if self.kind == PROCESS_KIND:
+            return logging.DEBUG
+        return logging.INFO if self.error is None else logging.ERROR
+
+    def describe(self) -> str:
+        """Return how the run ended, and what it used."""
+        used = f"is {self.status}, {self.seconds:.2f} s, {self.tally.total.total_tokens} tokens"
+        return used if self.error is None else f"{used}: {self.error}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSuspended(Event):
     """The run ends for now: it waits for these."""
 
+    usual_level: ClassVar[int] = logging.INFO
+
     pending: tuple[PendingRequest, ...]
+
+    def describe(self) -> str:
+        """Return what the run waits for, by kind."""
+        return f"waits for {', '.join(f'{request.kind} {request.id}' for request in self.pending)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,3 +81,76 @@ class RunCompleted(Event):
     """The run has its result: the last event of every stream."""
 
     result: RunResult[object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCalled(Event):
+    """Event before a call of a model that is no turn, such as one for embeddings.
+
+    Attributes:
+        operation: what the model does: `"embeddings"`, `"images"` or `"summary"`.
+        model: name of the model.
+    """
+
+    operation: str
+    model: str
+
+    def describe(self) -> str:
+        """Return which model is called."""
+        return f"calls {self.model} for {self.operation}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelReturned(Event):
+    """Event of the end of such a call; `error` is what it raised."""
+
+    operation: str
+    model: str
+    seconds: float
+    usage: Usage = NO_USAGE
+    error: str | None = None
+
+    @property
+    def level(self) -> int:
+        """Level `WARNING` of a call that failed, else `DEBUG`."""
+        return logging.DEBUG if self.error is None else logging.WARNING
+
+    def describe(self) -> str:
+        """Return what the call used, or why it failed."""
+        if self.error is not None:
+            return f"{self.model} failed at {self.operation}: {self.error}"
+        return f"{self.model} gave {self.operation}, {self.seconds:.2f} s, {self.usage.total_tokens} tokens"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetrievalStarted(Event):
+    """Event before `source` is searched for at most `limit` documents."""
+
+    source: str
+    query: str
+    limit: int | None = None
+
+    def describe(self) -> str:
+        """Return what is searched."""
+        return f"searches {self.source}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetrievalEnded(Event):
+    """Event of the end of a search, with the number of `documents` that were found; `error` is what it raised."""
+
+    source: str
+    documents: int
+    seconds: float
+    error: str | None = None
+
+    @property
+    def level(self) -> int:
+        """Level `WARNING` of a search that failed, else `DEBUG`."""
+        return logging.DEBUG if self.error is None else logging.WARNING
+
+    def describe(self) -> str:
+        """Return what was found, or why the search failed."""
+        if self.error is not None:
+            return f"{self.source} could not be searched: {self.error}"
+        return f"{self.source} gave {self.documents} documents, {self.seconds:.2f} s"

@@ -20,6 +20,7 @@ from tactician.runs.durable import DEFAULT_LEASE, DurableRun
 from tactician.runs.endings import complete_run, create_resting_result, fail_run, suspend_run, terminate_run
 from tactician.runs.errors import RunKilledError
 from tactician.runs.inputs import NO_TYPES, InputTypes, restore_input
+from tactician.runs.reporting import report_run
 from tactician.runs.responses import mark_answered, record_responses
 from tactician.runs.restoration import RestoredRun, restore_claimed
 from tactician.runs.result import RunResult
@@ -69,9 +70,10 @@ def start_run(
     if prepare is not None and not (child.checkpoint and child.checkpoint.data):
         prepare(child)
     if outer.checkpoint is not None:
-        return _run_inside(input, child, work)
-    start = _run_durably if is_durable else _run_in_memory
-    return start(input, child, work, kind, input_types)
+        running = _run_inside(input, child, work)
+    else:
+        running = (_run_durably if is_durable else _run_in_memory)(input, child, work, kind, input_types)
+    return report_run(running, child, kind) if child.is_observed else running
 
 
 async def resume_run(
@@ -192,11 +194,26 @@ async def _continue(
             raise await terminate_run(run, context, missed)
         if restored.has_to_wait:
             return create_resting_result(context, RunStatus.WAITING, run.record.header.pending)
-        given = restore_input(restored.start["input"], input_types)
-        record_responses(restored.tree, responses, run.record.header.pending)
-        await run.begin(", ".join(responses))
-        await run.save_status(RunStatus.RUNNING, pending=restored.open_requests)
-        return await _work(run, given, context, work, pending)
+        going_on = _go_on(restored, work, input_types, responses, pending)
+        if not context.is_observed:
+            return await going_on
+        is_resumed = run.record.status is not RunStatus.NOT_STARTED
+        return await report_run(going_on, context, run.record.kind, is_resumed=is_resumed)
+
+
+async def _go_on(
+    restored: RestoredRun,
+    work: Work[T],
+    input_types: InputTypes,
+    responses: Mapping[str, Response],
+    pending: tuple[PendingRequest, ...],
+) -> RunResult[T]:
+    run = restored.run
+    given = restore_input(restored.start["input"], input_types)
+    record_responses(restored.tree, responses, run.record.header.pending)
+    await run.begin(", ".join(responses))
+    await run.save_status(RunStatus.RUNNING, pending=restored.open_requests)
+    return await _work(run, given, restored.context, work, pending)
 
 
 async def _run_inside(input: Input, child: RunContext, work: Work[T]) -> RunResult[T]:

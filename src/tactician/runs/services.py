@@ -9,6 +9,7 @@ from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.events import EventBus
 from tactician.llm import ModelCatalog, ModelSource, load_default_models
 from tactician.runs.store import default_store
+from tactician.runs.telemetry import start_telemetry
 from tactician.stores import DocumentStore
 
 T = TypeVar("T")
@@ -83,4 +84,5 @@ class Services:
 
 @cache
 def _services_over(models: ModelCatalog) -> Services:
+    start_telemetry()
     return Services(models)

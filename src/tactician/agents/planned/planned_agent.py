@@ -33,6 +33,7 @@ from tactician.process import (
     with_named,
 )
 from tactician.runs import (
+    PROCESS_KIND,
     Budget,
     Input,
     InputTypes,
@@ -217,7 +218,7 @@ class PlannedAgent(BaseRunnable[T_co]):
 
         traced = self._with_trace(context)
         said, working = (None, work) if conversation is None else (messages_of(input), work_in)
-        return await start_run(self.name, said, traced, budget, working, kind="process", prepare=prepare)
+        return await start_run(self.name, said, traced, budget, working, kind=PROCESS_KIND, prepare=prepare)
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[T_co]:
         return await _finish(self._restore(context, None))

@@ -1,0 +1,190 @@
+"""Spans of calls: of models, of tools, and of searches for documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from opentelemetry.context import get_current
+from opentelemetry.trace import SpanKind
+
+from tactician.integrations.otel.attributes import (
+    Attributes,
+    describe_model,
+    describe_request,
+    describe_response,
+    describe_usage,
+    name_error,
+    shorten_name,
+)
+from tactician.integrations.otel.content import describe_answer, describe_messages
+from tactician.integrations.otel.conventions import (
+    CHAT,
+    DATA_SOURCE,
+    DOCUMENTS,
+    EMBEDDINGS,
+    EXECUTE_TOOL,
+    FIRST_CHUNK,
+    GENERATE_CONTENT,
+    INSTANCE,
+    OPERATION,
+    PROVIDER,
+    QUERY,
+    REQUEST_MODEL,
+    RETRIEVAL,
+    RUN_STATUS,
+    TOOL,
+    TOOL_ARGUMENTS,
+    TOOL_CALL_ID,
+    TOOL_RESULT,
+    TOOL_TYPE,
+    TOP_K,
+    find_provider,
+)
+from tactician.integrations.otel.metrics import Metrics
+from tactician.integrations.otel.span_tree import Opening, SpanTree, get_innermost
+from tactician.llm import NO_USAGE, RequestRouted
+from tactician.loop import (
+    TextReceived,
+    ThinkingReceived,
+    ToolCalled,
+    ToolInterrupted,
+    ToolReturned,
+    TurnCompleted,
+    TurnFailed,
+    TurnStarted,
+)
+from tactician.runs import ModelCalled, ModelReturned, RetrievalEnded, RetrievalStarted
+from tactician.text import replace_surrogates
+
+_OPERATIONS: Final[Mapping[str, str]] = MappingProxyType(
+    {"embeddings": EMBEDDINGS, "images": GENERATE_CONTENT, "summary": CHAT}
+)
+_TOOL_ERROR: Final = "tool_error"
+_IN_PROCESS: Final = ("local", "local-embeddings")
+
+
+class CallSpans:
+    """Spans of calls.
+
+    Args:
+        tree: the open spans.
+        metrics: the metrics of calls.
+        content: true to record prompts, answers, arguments, results, and messages of errors.
+    """
+
+    def __init__(self, tree: SpanTree, metrics: Metrics, content: bool) -> None:
+        self._tree = tree
+        self._metrics = metrics
+        self._content = content
+
+    def start_turn(self, event: TurnStarted) -> None:
+        """Begin the span of a request to a model."""
+        attributes: Attributes = {OPERATION: CHAT, **describe_model(event.model), **describe_request(event.request)}
+        if self._content:
+            attributes |= describe_messages(event.request)
+        self._start_call(event, CHAT, event.model, attributes, event.turn)
+
+    def note_route(self, event: RequestRouted) -> None:
+        """Add to the span of a request where it goes."""
+        around = get_innermost(get_current())
+        if around is not None and not around.is_ended and around.attributes.get(PROVIDER) is not None:
+            provider = find_provider(event.instance)
+            around.span.set_attributes({INSTANCE: event.instance, PROVIDER: provider})
+
+    def note_first_chunk(self, event: TextReceived | ThinkingReceived) -> None:
+        """Add to the span of a request how long the first piece of the answer took."""
+        around = get_innermost(get_current())
+        if around is None or around.key[0] != CHAT or FIRST_CHUNK in around.attributes:
+            return
+        seconds = max(0.0, event.time - around.began)
+        around.attributes[FIRST_CHUNK] = seconds
+        around.span.set_attribute(FIRST_CHUNK, seconds)
+        self._metrics.record_first_chunk(str(around.attributes[REQUEST_MODEL]), seconds)
+
+    def complete_turn(self, event: TurnCompleted) -> None:
+        """End the span of a request that was answered."""
+        begun, response = self._tree.find(event.run_id, (CHAT, event.turn)), event.response
+        model = "" if begun is None else str(begun.attributes[REQUEST_MODEL])
+        self._metrics.record_call(CHAT, model, event.seconds, response.usage, response.model)
+        if begun is None:
+            return
+        attributes = describe_response(response)
+        if response.usage.model:
+            attributes[PROVIDER] = describe_model(response.usage.model)[PROVIDER]
+        if self._content:
+            attributes |= describe_answer(response)
+        self._tree.end(event, begun, attributes, None, None)
+
+    def fail_turn(self, event: TurnFailed) -> None:
+        """End the span of a request that failed."""
+        self._metrics.record_call(CHAT, event.model, event.seconds, NO_USAGE, error=event.error)
+        if (begun := self._tree.find(event.run_id, (CHAT, event.turn))) is not None:
+            self._tree.end(event, begun, {}, name_error(event.error), event.error if self._content else None)
+
+    def start_tool(self, event: ToolCalled) -> None:
+        """Begin the span of a tool."""
+        call, name = event.call, shorten_name(event.call.name)
+        attributes: Attributes = {OPERATION: EXECUTE_TOOL, TOOL: name, TOOL_TYPE: "function", TOOL_CALL_ID: call.id}
+        if self._content:
+            attributes[TOOL_ARGUMENTS] = replace_surrogates(call.arguments)
+        self._tree.start(event, Opening(key=("tool", call.id), name=f"{EXECUTE_TOOL} {name}", attributes=attributes))
+
+    def end_tool(self, event: ToolReturned) -> None:
+        """End the span of a tool."""
+        error = _TOOL_ERROR if event.result.is_error else None
+        self._metrics.record_tool(shorten_name(event.call.name), event.seconds, error)
+        if (begun := self._tree.find(event.run_id, ("tool", event.call.id))) is not None:
+            content = replace_surrogates(event.result.content) if self._content else None
+            attributes = {} if content is None else {TOOL_RESULT: content}
+            self._tree.end(event, begun, attributes, error, content)
+
+    def interrupt_tool(self, event: ToolInterrupted) -> None:
+        """End the span of a tool that gives nothing: its run waits, or has ended."""
+        if (begun := self._tree.find(event.run_id, ("tool", event.call.id))) is not None:
+            attributes = {RUN_STATUS: "waiting"} if event.error is None else {}
+            detail = event.error if self._content else None
+            self._tree.end(event, begun, attributes, name_error(event.error), detail)
+
+    def start_call(self, event: ModelCalled) -> None:
+        """Begin the span of a call of a model that is no turn."""
+        operation = _OPERATIONS.get(event.operation, event.operation)
+        attributes: Attributes = {OPERATION: operation, **describe_model(event.model)}
+        self._start_call(event, operation, event.model, attributes, "")
+
+    def end_call(self, event: ModelReturned) -> None:
+        """End the span of such a call."""
+        operation = _OPERATIONS.get(event.operation, event.operation)
+        self._metrics.record_call(operation, event.model, event.seconds, event.usage, error=event.error)
+        if (begun := self._tree.find(event.run_id, (operation, ""))) is not None:
+            detail = event.error if self._content else None
+            self._tree.end(event, begun, describe_usage(event.usage), name_error(event.error), detail)
+
+    def start_retrieval(self, event: RetrievalStarted) -> None:
+        """Begin the span of a search."""
+        attributes: Attributes = {OPERATION: RETRIEVAL, DATA_SOURCE: event.source}
+        if event.limit is not None:
+            attributes[TOP_K] = event.limit
+        if self._content:
+            attributes[QUERY] = replace_surrogates(event.query)
+        name = f"{RETRIEVAL} {shorten_name(event.source)}"
+        self._tree.start(event, Opening(key=(RETRIEVAL, event.source), name=name, attributes=attributes))
+
+    def end_retrieval(self, event: RetrievalEnded) -> None:
+        """End the span of a search."""
+        if (begun := self._tree.find(event.run_id, (RETRIEVAL, event.source))) is not None:
+            detail = event.error if self._content else None
+            self._tree.end(event, begun, {DOCUMENTS: event.documents}, name_error(event.error), detail)
+
+    def _start_call(
+        self, event: TurnStarted | ModelCalled, operation: str, model: str, attributes: Attributes, number: int | str
+    ) -> None:
+        is_here = model.partition(":")[0] in _IN_PROCESS
+        opening = Opening(
+            key=(operation, number),
+            name=f"{operation} {attributes[REQUEST_MODEL]}",
+            attributes=attributes,
+            kind=SpanKind.INTERNAL if is_here else SpanKind.CLIENT,
+        )
+        self._tree.start(event, opening)

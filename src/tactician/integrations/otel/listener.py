@@ -1,0 +1,145 @@
+"""Listener that turns events into spans and metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Final
+
+from opentelemetry import metrics, trace
+from opentelemetry.metrics import MeterProvider
+from opentelemetry.trace import TracerProvider
+
+from tactician.agents import RouteChosen
+from tactician.conversation import ConversationSummarized
+from tactician.events import Event
+from tactician.guardrails import GuardrailChecked
+from tactician.integrations.otel.call_spans import CallSpans
+from tactician.integrations.otel.conventions import SCOPE
+from tactician.integrations.otel.metrics import Metrics
+from tactician.integrations.otel.run_spans import RunSpans
+from tactician.integrations.otel.span_events import note_event
+from tactician.integrations.otel.span_tree import SpanTree, find_run_trace
+from tactician.llm import CircuitClosed, CircuitOpened, ModelFellBack, RequestDelayed, RequestRetried, RequestRouted
+from tactician.loop import (
+    HandedOff,
+    OutputRejected,
+    TextReceived,
+    ThinkingReceived,
+    ToolCalled,
+    ToolInterrupted,
+    ToolReturned,
+    TurnCompleted,
+    TurnFailed,
+    TurnStarted,
+)
+from tactician.process import (
+    ActionCompleted,
+    ActionResumed,
+    ActionStarted,
+    ActionSuspended,
+    MessageSent,
+    PlanningEnded,
+    PlanningStarted,
+    ProcessEnded,
+    ProcessStarted,
+)
+from tactician.runs import (
+    ModelCalled,
+    ModelReturned,
+    RetrievalEnded,
+    RetrievalStarted,
+    RunEnded,
+    RunStarted,
+    RunSuspended,
+    set_trace_source,
+)
+
+_NOTED: Final = (
+    RequestRetried,
+    RequestDelayed,
+    ModelFellBack,
+    CircuitOpened,
+    CircuitClosed,
+    HandedOff,
+    OutputRejected,
+    GuardrailChecked,
+    ConversationSummarized,
+    RouteChosen,
+    MessageSent,
+    RunSuspended,
+)
+"""Events that become events of the span in which they happen."""
+
+
+class SpanListener:
+    """Listener that turns events into spans and metrics of OpenTelemetry.
+
+    Args:
+        tracer_provider: maker of the tracer; that of the program by default.
+        meter_provider: maker of the meter; that of the program by default.
+        content: true to record prompts, answers, arguments and results of tools, and messages of errors.
+    """
+
+    def __init__(
+        self,
+        tracer_provider: TracerProvider | None = None,
+        meter_provider: MeterProvider | None = None,
+        *,
+        content: bool = False,
+    ) -> None:
+        release = version(SCOPE)
+        tracer = (tracer_provider or trace.get_tracer_provider()).get_tracer(SCOPE, release)
+        meter = (meter_provider or metrics.get_meter_provider()).get_meter(SCOPE, release)
+        tree, measured = SpanTree(tracer), Metrics(meter)
+        self._handlers = _list_handlers(RunSpans(tree, measured, content=content), CallSpans(tree, measured, content))
+        for kind in _NOTED:
+            self._handlers[kind] = note_event
+        for kind in (RequestDelayed, RequestRetried, ModelFellBack, CircuitOpened, CircuitClosed):
+            self._handlers[kind] = _combine(note_event, measured.record_routing)
+        set_trace_source(find_run_trace)
+
+    def __call__(self, event: Event) -> None:
+        """Begin, end or change the spans that an event concerns."""
+        handle = self._handlers.get(type(event))
+        if handle is not None:
+            handle(event)
+
+
+Handler = Callable[..., None]
+
+
+def _list_handlers(runs: RunSpans, calls: CallSpans) -> dict[type[Event], Handler]:
+    return {
+        RunStarted: runs.start_run,
+        RunEnded: runs.end_run,
+        ProcessStarted: runs.start_process,
+        ProcessEnded: runs.end_process,
+        PlanningStarted: runs.start_plan,
+        PlanningEnded: runs.end_plan,
+        ActionStarted: runs.start_action,
+        ActionResumed: runs.start_action,
+        ActionCompleted: runs.complete_action,
+        ActionSuspended: runs.suspend_action,
+        TurnStarted: calls.start_turn,
+        TextReceived: calls.note_first_chunk,
+        ThinkingReceived: calls.note_first_chunk,
+        TurnCompleted: calls.complete_turn,
+        TurnFailed: calls.fail_turn,
+        ToolCalled: calls.start_tool,
+        ToolReturned: calls.end_tool,
+        ToolInterrupted: calls.interrupt_tool,
+        ModelCalled: calls.start_call,
+        ModelReturned: calls.end_call,
+        RetrievalStarted: calls.start_retrieval,
+        RetrievalEnded: calls.end_retrieval,
+        RequestRouted: calls.note_route,
+    }
+
+
+def _combine(*handlers: Handler) -> Handler:
+    def handle(event: Event) -> None:
+        for one in handlers:
+            one(event)
+
+    return handle

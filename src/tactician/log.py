@@ -1,0 +1,54 @@
+"""Log of what runs do, by the standard library: one line for each event, without prompts, answers and arguments."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Final, Literal, TypeAlias
+
+from tactician.errors import ConfigurationError
+from tactician.events import Event, subscribe_everywhere
+from tactician.text import escape_controls
+
+LogLevel: TypeAlias = Literal["debug", "info", "warning", "error"]
+LOGGER: Final = "tactician.log"
+"""Name of the logger."""
+_FORMAT: Final = "%(asctime)s %(levelname)-7s %(message)s"
+_LEVELS: Final = {name: logging.getLevelNamesMapping()[name.upper()] for name in ("debug", "info", "warning", "error")}
+_LONGEST: Final = 500
+_logger = logging.getLogger(LOGGER)
+
+
+def enable(level: LogLevel = "info") -> Callable[[], None]:
+    """Log the events of all runs of the program from now on, each with the path of its run.
+
+    At the level `"info"` these are runs, plans, actions, tools and what fails; at `"debug"`, model calls and decisions
+    too. Where the program has not configured `logging`, the lines go to standard error.
+
+    Args:
+        level: lowest level that is logged. Called again, the last one holds.
+
+    Returns:
+        The function that ends it.
+
+    Raises:
+        ConfigurationError: when there is no such level.
+    """
+    if level not in _LEVELS:
+        raise ConfigurationError(f"There is no level {level!r}: it is one of {', '.join(_LEVELS)}.")
+    _logger.setLevel(_LEVELS[level])
+    if not _logger.hasHandlers():
+        handler = logging.StreamHandler()
+        handler.setFormatter(logging.Formatter(_FORMAT))
+        _logger.addHandler(handler)
+    return subscribe_everywhere(log_event)
+
+
+def log_event(event: Event) -> None:
+    """Log an event: `Platform(on_event=log_event)` logs those of one platform only."""
+    level = event.level
+    if _logger.isEnabledFor(level):
+        said = event.describe()
+        line = " ".join((said if len(said) <= _LONGEST else f"{said[:_LONGEST]}…").split())
+        place = " / ".join(event.path)
+        _logger.log(level, "%s", escape_controls(f"{place}: {line}" if place else line))

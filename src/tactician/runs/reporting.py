@@ -1,0 +1,122 @@
+"""Events around what takes a while: before it begins, and when it has ended, however it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Sequence
+from time import perf_counter
+from typing import Protocol, TypeVar
+
+from tactician.llm import Usage
+from tactician.runs.context import RunContext
+from tactician.runs.errors import RunError
+from tactician.runs.events import ModelCalled, ModelReturned, RetrievalEnded, RetrievalStarted, RunEnded, RunStarted
+from tactician.runs.result import RunResult
+from tactician.runs.status import RunStatus
+from tactician.runs.suspension import find_suspension
+from tactician.text import describe_error
+
+T = TypeVar("T")
+
+
+class WithUsage(Protocol):
+    """Anything that says what it used."""
+
+    @property
+    def usage(self) -> Usage:
+        """Tokens of the call."""
+        ...
+
+
+AnsweredT = TypeVar("AnsweredT", bound=WithUsage)
+SequenceT = TypeVar("SequenceT", bound=Sequence[object])
+
+
+async def report_run(
+    running: Awaitable[RunResult[T]], context: RunContext, kind: str, *, is_resumed: bool = False
+) -> RunResult[T]:
+    """Await a run, with an event before and one after it. Without listeners, callers await the run itself.
+
+    Args:
+        running: the run.
+        context: its context.
+        kind: kind of Runnable.
+        is_resumed: true when it goes on after a pause.
+    """
+    context.emit(RunStarted, kind=kind, is_resumed=is_resumed, trace_parent=context.trace_parent)
+    began = perf_counter()
+    try:
+        result = await running
+    except BaseException as error:
+        seconds, failure = perf_counter() - began, None if find_suspension(error) else describe_error(error)
+        status, tally = _judge(error), context.tally
+        context.emit(RunEnded, status=status, kind=kind, seconds=seconds, tally=tally, error=failure)
+        raise
+    context.emit(RunEnded, status=result.status, kind=kind, seconds=perf_counter() - began, tally=context.tally)
+    return result
+
+
+async def report_model_call(
+    calling: Awaitable[AnsweredT], context: RunContext, operation: str, model: str
+) -> AnsweredT:
+    """Await a call of a model that is no turn, with an event before and one after it.
+
+    Args:
+        calling: the call.
+        context: context of the run that it is part of.
+        operation: what the model does, such as `"embeddings"`.
+        model: name of the model.
+    """
+    if not context.is_observed:
+        return await calling
+    context.emit(ModelCalled, operation=operation, model=model)
+    began = perf_counter()
+    try:
+        answer = await calling
+    except BaseException as error:
+        seconds, failure = perf_counter() - began, describe_error(error)
+        context.emit(ModelReturned, operation=operation, model=model, seconds=seconds, error=failure)
+        raise
+    used = answer.usage.attribute_to(model)
+    context.emit(ModelReturned, operation=operation, model=model, seconds=perf_counter() - began, usage=used)
+    return answer
+
+
+async def report_retrieval(
+    searching: Awaitable[SequenceT],
+    source: str,
+    query: str,
+    *,
+    limit: int | None = None,
+    context: RunContext | None = None,
+) -> SequenceT:
+    """Await a search for documents, with an event before and one after it, so that traces show it.
+
+    Args:
+        searching: the search.
+        source: name of what is searched.
+        query: text that is searched for.
+        limit: largest number of documents.
+        context: context of the run that it is part of; that of the code that runs by default.
+    """
+    run = context or RunContext.current()
+    if not run.is_observed:
+        return await searching
+    run.emit(RetrievalStarted, source=source, query=query, limit=limit)
+    began = perf_counter()
+    try:
+        found = await searching
+    except BaseException as error:
+        seconds, failure = perf_counter() - began, describe_error(error)
+        run.emit(RetrievalEnded, source=source, documents=0, seconds=seconds, error=failure)
+        raise
+    run.emit(RetrievalEnded, source=source, documents=len(found), seconds=perf_counter() - began)
+    return found
+
+
+def _judge(error: BaseException) -> RunStatus:
+    """Return the status of a run that raised."""
+    if (suspended := find_suspension(error)) is not None:
+        return RunStatus.WAITING if suspended.pending else RunStatus.PAUSED
+    if isinstance(error, RunError):
+        return error.status
+    return RunStatus.FAILED if isinstance(error, Exception) else RunStatus.KILLED

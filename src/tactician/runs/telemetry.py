@@ -1,0 +1,24 @@
+"""Telemetry that the settings of a project ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from tactician.config import TelemetrySettings, load_settings
+from tactician.late_binding import Port
+
+TELEMETRY: Final[Port[Callable[[TelemetrySettings], None]]] = Port("telemetry")
+"""The function that `tactician.integrations.otel` binds. It is loaded when the settings enable telemetry."""
+
+
+def start_telemetry() -> None:
+    """Start what `[telemetry]` in `tactician.toml` asks for: nothing, by default.
+
+    Raises:
+        ConfigurationError: when the settings are not valid.
+        MissingExtraError: when the extra is not installed.
+    """
+    settings = load_settings().telemetry
+    if settings.enabled:
+        TELEMETRY.load()(settings)
