@@ -20,6 +20,7 @@ ApiFormat: TypeAlias = Literal["openai-responses", "openai-chat", "anthropic-mes
 
 INSTANCES_VARIABLE = "LLM_INSTANCES"
 PROVIDERS_VARIABLE = "ENABLED_PROVIDERS"
+HAS_A_PASSWORD = "has a user or a password in it"
 NOT_A_URL = 'is not a URL; it begins with "https://" or "http://" and a host'
 UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f]")
 _AZURE = re.compile(r"\.(openai|services\.ai|cognitiveservices)\.azure\.(com|us|cn)$")
@@ -133,8 +134,8 @@ def find_base_url(name: str, environment: Mapping[str, str]) -> str | None:
         ConfigurationError: when the value is not a URL. The message does not show it.
     """
     url = environment.get(variable := get_base_url_variable(name), "").strip()
-    if url and split_url(url) is None:
-        raise ConfigurationError(f"{variable} {NOT_A_URL}")
+    if url and (problem := find_url_problem(url)) is not None:
+        raise ConfigurationError(f"{variable} {problem}")
     return url or None
 
 
@@ -221,7 +222,7 @@ def find_access_by_url(
         problems.add(NOT_A_URL, "base_url")
         return None
     if parts.username is not None:
-        problems.add("has a user or a password in it; name the variable of the key in api_key_env instead", "base_url")
+        problems.add(f"{HAS_A_PASSWORD}; name the variable of the key in api_key_env instead", "base_url")
     host = parts.hostname or ""
     is_azure = _AZURE.search(host) is not None
     provider = _provider_at(base_url, spoken, is_azure)
@@ -233,8 +234,17 @@ def find_access_by_url(
     return ProviderAccess(there, key, f"{parts.scheme}://{parts.netloc}", host)
 
 
+def find_url_problem(url: str) -> str | None:
+    """Return what is wrong with the URL of a server, without showing it; `None` when nothing is."""
+    if (parts := split_url(url)) is None:
+        return NOT_A_URL
+    return None if parts.username is None else f"{HAS_A_PASSWORD}; the key goes into a field or variable of its own"
+
+
 def split_url(url: str) -> SplitResult | None:
     """Return the parts of an HTTP URL, or `None` if the text is not one."""
+    if not url.isprintable() or " " in url:
+        return None
     try:
         parts = urlsplit(url)
         is_url = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
