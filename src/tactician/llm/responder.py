@@ -23,7 +23,7 @@ from tactician.llm.provider_access import (
     split_url,
 )
 from tactician.llm.providers import PROVIDERS
-from tactician.llm.remote import Endpoint, RemoteModel
+from tactician.llm.remote import DEFAULT_TIMEOUT, Endpoint, RemoteModel
 from tactician.llm.routing import Deployment, ModelRetryPolicy, ModelRouter, RetryRule, RoutedModel, format_full_name
 
 _ONCE_MORE = 2
@@ -77,7 +77,7 @@ class RetrySettings:
             connection=rule,
             truncated=once_more,
             malformed=once_more,
-            deadline=max(usual.deadline, attempts * (usual.first_timeout + longest)),
+            deadline=max(usual.deadline, attempts * (DEFAULT_TIMEOUT + longest)),
             statuses=frozenset(self.retryable_status_codes),
         )
 
