@@ -200,7 +200,7 @@ class TestModels:
         assert made.model is None
 
     def test_no_key_is_in_it(self) -> None:
-        model = Responder(provider="OPEN_ROUTER").create_model("gpt", environment=KEYS, hosts=HOSTS)
+        model = Responder(provider="OPEN_ROUTER").create_model("gpt", environment=KEYS)
 
         assert "key-one" not in Agent("A", model=model).to_blueprint().to_json()
 
