@@ -27,6 +27,7 @@ from tactician.tools import ToolLike, require_declared_tools, snake_case
 from tests.blueprint import acme
 
 ALLOW = ("tests.blueprint.acme",)
+HOSTS = ("models.example", "localhost", "acme.example", "acme.openai.azure.com", "127.0.0.1")
 KEYS = {"OPENROUTER_API_KEY": "key-one", "ANTHROPIC_API_KEY": "key-two", "ACME_KEY": "key-three"}
 AnyRunnable = BaseRunnable[object]
 
