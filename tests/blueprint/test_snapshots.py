@@ -10,9 +10,9 @@ from pydantic import BaseModel
 from tactician import (
     Agent,
     AgentDefinition,
-    AgentNetwork,
     Blueprint,
     Handoff,
+    ParallelAgents,
     PlannedAgent,
     RouterAgent,
     Runnable,
@@ -266,9 +266,8 @@ class TestPlannedAgents:
         }
 
     def test_an_instance_is_as_good_as_its_agent(self) -> None:
-        assert export_blueprint(AgentNetwork("N", cast("list[Runnable]", [acme.Teller(), acme.Teller(3)]))).to_data()[
-            "peers"
-        ] == [
+        panel = ParallelAgents("N", cast("list[Runnable]", [acme.Teller(), acme.Teller(3)]))
+        assert export_blueprint(panel).to_data()["members"] == [
             {"type": "planned", "className": "tests.blueprint.acme.Teller"},
             {"type": "planned", "className": "tests.blueprint.acme.Teller", "arguments": {"count": 3}},
         ]
