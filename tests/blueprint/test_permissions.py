@@ -31,9 +31,12 @@ def describe_variable(name: str) -> str:
     return f"the variable {name} is not allowed; allow it with build(variables=['{name}']) or TACTICIAN_ALLOW_VARIABLES"
 
 
-def find_problems(data: Mapping[str, object], **allowed: tuple[str, ...]) -> dict[str, str]:
+def find_problems(
+    data: Mapping[str, object], *, variables: tuple[str, ...] | None = None, hosts: tuple[str, ...] | None = None
+) -> dict[str, str]:
     blueprint = Blueprint.from_json(json.dumps(data))
-    return {one.path: one.message for one in blueprint.problems(**allowed)}
+    problems = blueprint.problems(variables=variables, hosts=hosts)
+    return {problem.path: problem.message for problem in problems}
 
 
 class TestTexts:
@@ -107,8 +110,7 @@ class TestFiles:
     def test_a_file_of_this_machine_may_use_everything(self, data: Mapping[str, object], tmp_path: Path) -> None:
         (tmp_path / "one.json").write_text(json.dumps(data), encoding="utf-8")
 
-        assert Blueprint.load(tmp_path / "one.json")
-        assert AgentRegistry(tmp_path).get("one")
+        assert Blueprint.load(tmp_path / "one.json").name == AgentRegistry(tmp_path).get("one").name == data["name"]
 
     def test_unless_the_program_says_what(self, tmp_path: Path) -> None:
         (tmp_path / "one.json").write_text(json.dumps(THIEF), encoding="utf-8")
@@ -122,4 +124,4 @@ class TestFiles:
 def test_a_blueprint_that_the_program_made_may_use_everything() -> None:
     model = Responder(base_url="https://thief.example/v1", api_key_env="TEAM_KEY").create_model("m")
 
-    assert Agent("Own", model=model).to_blueprint().build()
+    assert Agent("Own", model=model).to_blueprint().build().name == "Own"
