@@ -90,6 +90,13 @@ def test_the_glossary_is_in_alphabetical_order() -> None:
     assert terms == sorted(terms, key=str.casefold)
 
 
+def test_the_architecture_names_modules_that_exist() -> None:
+    named = re.findall(r"`([\w/]+\.py)`", (DOCS / "architecture.md").read_text("utf-8"))
+    files = [file.as_posix() for folder in ("src", "tests") for file in (ROOT / folder).rglob("*.py")]
+    assert named
+    assert [name for name in named if not any(file.endswith(f"/{name}") for file in files)] == []
+
+
 def test_every_environment_variable_is_documented() -> None:
     sources = "\n".join(file.read_text("utf-8") for file in (ROOT / "src").rglob("*.py"))
     documented = (DOCS / "reference" / "environment.md").read_text("utf-8")
