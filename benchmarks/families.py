@@ -26,7 +26,8 @@ def measure(environments: Mapping[str, Environment], *, quick: bool) -> list[Sec
         add_row(section, problem, own, optimal, first)
         progress(" | ".join(section.rows[-1]))
     section.notes += [
-        f"Limits: {SECONDS:g} s of processor time for Tactician, {PEER_SECONDS:g} s for each run of Fast Downward, with translation.",
+        f"Limits: {SECONDS:g} s of processor time for Tactician; {PEER_SECONDS:g} s for each run of Fast Downward,"
+        " translation included.",
         "gap: 0 % is proved to be optimal; ms: processor time of the planner, and of the peers' search alone.",
         "LAMA's first plan is found at once, and as good as it happens to be.",
     ]
