@@ -54,7 +54,7 @@ def solve(
             return solution
         steps = canonical_order(masks, start, _shorten(masks, start, solution.steps))
     if problem.contested and solution.limit is None:
-        preferred = exchange(problem, weights, usable, start, steps)
+        preferred = yield from exchange(problem, weights, usable, start, steps, meter)
         steps = steps if preferred is steps else canonical_order(masks, start, preferred)
     return replace(solution, steps=steps)
 
