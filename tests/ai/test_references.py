@@ -18,11 +18,8 @@ class Handbook(LlmReference):
     def __init__(self, name: str, pages: dict[str, str]) -> None:
         self.name = name
         self.description = f"The handbook of {name}"
+        self.notes = f"It has {len(pages)} pages. Search before you read."
         self.pages = pages
-
-    @property
-    def notes(self) -> str:
-        return f"It has {len(self.pages)} pages. Search before you read."
 
     @tool
     def search(self, word: str, context: RunContext) -> str:

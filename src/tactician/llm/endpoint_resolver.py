@@ -157,7 +157,7 @@ class ModelEntry:
     @property
     def full_name(self) -> str:
         """Name that means exactly this provider or instance."""
-        return self.name if is_local(self.name) else format_full_name(self.provider, self.name)
+        return format_full_name(self.provider, self.name) if self.provider and not is_local(self.name) else self.name
 
 
 class EndpointResolver:
@@ -165,6 +165,7 @@ class EndpointResolver:
 
     Attributes:
         instances: the instances of `LLM_INSTANCES`, else of the settings.
+        registered: the models that the program registered; they follow those of the instances.
 
     Raises:
         ConfigurationError: when the settings, `LLM_INSTANCES` or an address are not valid.
@@ -178,6 +179,7 @@ class EndpointResolver:
         self._prices = parse_prices(settings)
         self._listed_by = INSTANCES_VARIABLE if environment.get(INSTANCES_VARIABLE) else "tactician.toml"
         self.instances = find_instances(settings, environment, self._profiles, self._prices)
+        self.registered: list[ModelEntry] = []
 
     def choose_model(self, kind: ModelKind[M], name: str | None) -> str:
         """Return the name of the model that a role or, without a name, the default stands for.
@@ -233,6 +235,33 @@ class EndpointResolver:
         """Return all models that can be used by name, in the order in which the default is chosen."""
         return (*self._listed_entries(), *self._provider_entries(CHAT))
 
+    def list_named_entries(self) -> tuple[ModelEntry, ...]:
+        """Return the models that the default and the roles name, as far as `list_entries` has no such names.
+
+        The provider of a model that nothing serves is empty.
+        """
+        known = {name for entry in self.list_entries() for name in (entry.name, entry.full_name)}
+        entries: dict[str, ModelEntry] = {}
+        for name, origin in self._list_named_models():
+            if name not in known:
+                entries.setdefault(name, ModelEntry(name, self._find_provider_name(name), origin))
+        return tuple(entries.values())
+
+    def _list_named_models(self) -> Iterator[tuple[str, str]]:
+        """Yield the names of models in the environment and the settings, and what names them."""
+        variable = self._environment.get(MODEL_VARIABLE)
+        default = variable or self._settings.default
+        if default and not default.startswith("role:"):
+            yield default, f"{MODEL_VARIABLE} is set" if variable else "tactician.toml says so"
+        for role, model in self._settings.roles.items():
+            yield model, f"it has the role {role}"
+
+    def _find_provider_name(self, name: str) -> str:
+        try:
+            return THIS_PROCESS if is_local(name) else self._find_access(CHAT, name)[0].name
+        except ConfigurationError:
+            return ""
+
     def _listed_entries(self, kind: ModelKind[M] | None = None) -> Iterator[ModelEntry]:
         """Yield the models of the instances: those of one kind, or all."""
         for instance in self.instances:
@@ -240,6 +269,7 @@ class EndpointResolver:
                 entry = ModelEntry(model, instance.id, f"{self._listed_by} lists it", instance.find_kind(model))
                 if kind is None or entry.kind == kind.name:
                     yield entry
+        yield from (entry for entry in self.registered if kind is None or entry.kind == kind.name)
 
     def _check_server_models(self, kind: ModelKind[M]) -> None:
         """Check that no server is configured whose models are unknown: another model would be a surprise."""
@@ -269,7 +299,8 @@ class EndpointResolver:
             return None
         if provider in kind.keyless and (base_url := find_base_url(provider, self._environment)):
             return f"{get_base_url_variable(provider)} is set to {_without_secrets(base_url)}"
-        return f"{PROVIDERS[provider].key_variable} is set" if find_key(provider, self._environment) else None
+        variable = PROVIDERS[provider].find_key_variable(self._environment)
+        return f"{variable} is set" if find_key(provider, self._environment) else None
 
     def _find_listed(self, name: str) -> str | None:
         """Return the model that an instance lists under the name, or under the name without the instance's id."""

@@ -28,7 +28,15 @@ _OPENAI_RESPONSES = replace(
         "code_interpreter": {"type": "code_interpreter", "container": {"type": "auto"}},
     },
 )
-_MISTRAL = Dialect(top_k=False, reasoning_effort=False, short_call_ids=True, documents="document_url")
+# Mistral's API refuses unknown fields (422), and a message of the user after a tool's result (400, code 3230).
+_MISTRAL = Dialect(
+    top_k=False,
+    reasoning_effort=False,
+    short_call_ids=True,
+    documents="document_url",
+    stream_usage=False,
+    user_after_tool=False,
+)
 _PLAIN = Dialect(top_k=False, reasoning_effort=False, documents="")
 _LOCAL = Dialect(documents="")
 _GEMINI = replace(_PLAIN, replayed=frozenset({"extra_content"}))
@@ -59,7 +67,16 @@ _OPENAI = Provider(
     path=_RESPONSES,
     wire=OPENAI_RESPONSES,
     dialect=_OPENAI_RESPONSES,
-    elsewhere=Provider("openai", None, path=_CHAT, dialect=_OPENAI_CHAT),
+    elsewhere=Provider(
+        "openai",
+        None,
+        path=_CHAT,
+        dialect=_OPENAI_CHAT,
+        native_tools_remedy=(
+            'It is spoken to in openai-chat, which has no native tools. If it knows Responses, write "apiFormat": '
+            '"openai-responses" in its instance, or an address that ends in /v1/responses.'
+        ),
+    ),
 )
 _ANTHROPIC = Provider(
     "anthropic",
@@ -98,6 +115,7 @@ _TABLE = (
         "gemini-2.5-flash",
         path="/v1beta/openai/chat/completions",
         dialect=_GEMINI,
+        other_key_variables=("GOOGLE_API_KEY",),
     ),
     Provider("openrouter", "https://openrouter.ai/api", "OPENROUTER_API_KEY", "openrouter/auto", dialect=_OPENROUTER),
     Provider("ollama", "http://localhost:11434", dialect=_LOCAL),

@@ -23,15 +23,12 @@ class LlmReference(PromptContributor):
     Attributes:
         name: the name, which is the prefix of the names of its tools.
         description: the description.
+        notes: the notes for the model: how to use the tools, or the knowledge itself.
     """
 
     name: str
     description: str
-
-    @property
-    def notes(self) -> str:
-        """The notes for the model: how to use the tools, or the knowledge itself."""
-        return ""
+    notes: str = ""
 
     @property
     def tools(self) -> Sequence[ToolLike]:
