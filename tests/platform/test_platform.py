@@ -165,14 +165,16 @@ class TestRunsThatWait:
         model = ScriptedModel(ToolCall("pay", amount=5), "done")
         platform = Platform(models=model, store=store).register(Agent("Clerk", tools=[pay]))
         waiting = await Agent("Clerk", tools=[pay]).run("pay", context=platform.context())
-        assert [(record.id, record.name) for record in await platform.waiting()] == [(waiting.run_id, "Clerk")]
+        assert [(record.id, record.name) for record in await platform.list_waiting_runs()] == [
+            (waiting.run_id, "Clerk")
+        ]
 
         other = Platform(models=model, store=store).register(Agent("Clerk", tools=[pay]))
         result = await other.respond(waiting.run_id, waiting.pending[0].id, True)
 
         assert isinstance(result, RunResult)
         assert (result.output, paid) == ("done", [5])
-        assert await platform.waiting() == []
+        assert await platform.list_waiting_runs() == []
 
     async def test_a_run_that_is_not_there(self) -> None:
         with pytest.raises(RunNotFoundError, match="There is no run with the id 'x'"):

@@ -53,7 +53,7 @@ def find_symmetries(masks: Masks, weights: Sequence[int]) -> Generator[None, Non
     while colors.refine():
         yield
     finder = _FamilyFinder(SwapFinder(masks, weights, colors))
-    for facts in colors.shared():
+    for facts in colors.list_shared():
         finder.look_among(facts)
         yield
     return Symmetries(finder.families) if finder.families else None

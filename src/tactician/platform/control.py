@@ -50,7 +50,7 @@ class RunControl:
     async def processes(self) -> list[AgentProcess]:
         """Return the processes that run here or wait, and the last 1000 that have ended or are stuck, oldest first.
 
-        With a store, those that wait are among the last 1000 too (see `waiting`), and one that was continued elsewhere
+        With a store, those that wait are among the last 1000 too (see `list_waiting_runs`), and one that was continued elsewhere
         is returned as it is stored. Others are in the list as long as the program holds them.
 
         Raises:
@@ -228,7 +228,7 @@ class RunControl:
         """
         return await self._runner.step_claimed(record, lease, seconds)
 
-    async def waiting(self, limit: int = 1000) -> list[RunView]:
+    async def list_waiting_runs(self, limit: int = 1000) -> list[RunView]:
         """Return the runs that wait for somebody, or of which a part does while others go on; the oldest is the first.
 
         These are the runs in the store and the processes of this program, one entry for each.

@@ -93,7 +93,7 @@ class Actor:
         execution = self._execution
         execution.context.emit(ActionStarted, action=action.name, description=action.description)
         operation = create_operation(execution.process, action, context)
-        with execution.meter.acting(1):
+        with execution.meter.count_actions(1):
             outcome = await perform(operation, action, action.retry or execution.options.retry)
         if outcome.waiting is not None:
             execution.context.emit(ActionSuspended, action=action.name)

@@ -268,7 +268,7 @@ class Blackboard:
             self._newest[wanted] = found
         return found if isinstance(found, wanted) else None
 
-    def named(self, binding: str, wanted: type[T]) -> T | None:
+    def find_named(self, binding: str, wanted: type[T]) -> T | None:
         """Return the newest object of a type that was bound to a name, or `None`."""
         entries = (e for e in self._visible() if e.binding == binding and isinstance(e.value, wanted))
         found = next((e.value for e in entries), None)
@@ -404,7 +404,7 @@ class Blackboard:
             noted[name] = holds
 
     @contextmanager
-    def noting(self) -> Iterator[Mapping[str, bool]]:
+    def note_conditions(self) -> Iterator[Mapping[str, bool]]:
         """Note the conditions that are set inside the `with` block: not those that others set meanwhile."""
         noted: dict[str, bool] = {}
         token = _noting.set((self, noted))

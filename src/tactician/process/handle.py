@@ -128,7 +128,7 @@ class ProcessHandle(ABC):
         kinds, binding = self.goal.output_types, self.goal.output_binding
         if binding == DEFAULT_BINDING:
             return next((value for value in reversed(self.blackboard.objects) if isinstance(value, kinds)), None)
-        found = self.blackboard.named(binding, object)
+        found = self.blackboard.find_named(binding, object)
         return found if isinstance(found, kinds) else None
 
     def last(self, wanted: type[T]) -> T | None:

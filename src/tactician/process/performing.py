@@ -88,7 +88,7 @@ async def perform(operation: OperationContext, action: ActionSpec, policy: Actio
     try:
         with (
             allow_questions(run) as asked,
-            operation.blackboard.noting() as outcome.set_by_hand,
+            operation.blackboard.note_conditions() as outcome.set_by_hand,
         ):
             outcome.output = await run_with_retries(partial(_attempt, outcome), policy, run.clock)
     except Replan as replan:

@@ -286,7 +286,7 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
         """
         await self._continue(self._driver.run_step)
 
-    async def finished(self) -> Self:
+    async def wait(self) -> Self:
         """Wait until the process has run as far as it can: has ended, is stuck, waits or is paused. It runs elsewhere.
 
         Raises:

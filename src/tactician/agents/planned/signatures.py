@@ -51,7 +51,7 @@ class Parameter:
     def find(self, blackboard: Blackboard) -> object | None:
         """Return the object for the parameter, or `None`."""
         if self.binding != DEFAULT_BINDING:
-            return blackboard.named(self.binding, self.type)
+            return blackboard.find_named(self.binding, self.type)
         found = blackboard.last(self.type)
         return None if self.exact and type(found) is not self.type else found
 

@@ -53,7 +53,7 @@ class RequiredInput:
         """Return whether the model may create the object: no action does, and no other object is there."""
         if self.producers:
             return False
-        return not self.is_there(agent, context) or context.blackboard.named(self.binding, self.type) is not None
+        return not self.is_there(agent, context) or context.blackboard.find_named(self.binding, self.type) is not None
 
 
 def list_required_inputs(action: ActionSpec, agent: PlannedAgentSpec) -> tuple[RequiredInput, ...]:
