@@ -167,7 +167,7 @@ class TestMistakes:
             (three, r"not 3 values"),
             (by_name, "parameter 'limit': it is called with values by position"),
             (any_number, "parameter 'texts'"),
-            (Demanding, "it cannot be made: .*'limit'; give an object of it"),
+            (Demanding, "it cannot be created: .*'limit'; pass an instance"),
             ("max_length", r"give a function, an object with check\(\), or guardrails.input\(name\)"),
             (42, "input guardrail 'int' is not declared correctly"),
         ],

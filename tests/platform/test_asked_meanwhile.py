@@ -210,7 +210,7 @@ async def test_an_answer_from_elsewhere_is_refused_until_the_run_waits(make: Cal
     async with office.running(office.platform(make(office))) as record:
         (request,) = record.header.pending
         elsewhere = office.platform(make(office))
-        with pytest.raises(RunConflictError, match="nswer again once it waits"):
+        with pytest.raises(RunConflictError, match="espond again once it waits"):
             await elsewhere.respond(record.run_id, request.id, answer_to(request))
 
     await elsewhere.respond(record.run_id, request.id, answer_to(request))

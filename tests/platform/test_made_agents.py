@@ -168,7 +168,7 @@ class TestLed:
         process = await waiting(store)
         for name in ("os.system", "tests.platform.test_made_agents.Bill", "builtins.str"):
             await change_data(store, process.id, partial(want, name))
-            with pytest.raises(AgentNotFoundError, match=f"No action of Kitchen gives a {name}"):
+            with pytest.raises(AgentNotFoundError, match=f"No action of Kitchen produces {name}"):
                 await platform_of(store, Kitchen(), CashDesk(), Gardener()).process(process.id)
 
     @pytest.mark.parametrize("recipe", [None, {"within": "Kitchen"}, []])

@@ -111,7 +111,7 @@ async def test_start_without_any_agent_says_that_there_is_none() -> None:
 
 async def test_start_of_another_kind_of_agent_says_how_to_run_it() -> None:
     platform = Platform(models=ScriptedModel()).register(Agent("Support"))
-    with pytest.raises(AgentNotFoundError, match=r"'Support' \(Agent\) is no planned agent: call its `run`"):
+    with pytest.raises(AgentNotFoundError, match=r"'Support' \(Agent\) is not a planned agent: call its `run`"):
         await platform.start("Support", "help")
     assert await platform.processes() == []
 

@@ -217,7 +217,7 @@ def test_what_is_hidden_before_it_is_there_is_not_hidden() -> None:
 
 def test_nothing_is_no_object() -> None:
     board = Blackboard()
-    with pytest.raises(ConfigurationError, match=r"^None is no object for a blackboard: add what there is"):
+    with pytest.raises(ConfigurationError, match=r"^None cannot be added to a blackboard: add an object"):
         board.add(None)
     with pytest.raises(ConfigurationError):
         board["note"] = None

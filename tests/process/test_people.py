@@ -333,7 +333,7 @@ async def test_a_default_has_to_be_a_valid_answer() -> None:
     process = await started(Asker())
 
     assert process.status is ProcessStatus.FAILED
-    assert "the default is no valid answer" in str(process.failure)
+    assert "the default is not a valid answer" in str(process.failure)
 
 
 async def test_after_a_wrong_answer_the_default_still_counts_when_time_is_over() -> None:

@@ -99,7 +99,7 @@ class AgentSpec(TurnPolicy, Generic[T_co]):
         self.__dict__.update(name=label, output_type=output_type)
         self._set(settings)
         if (source := self.source) is not None and (role or goal or self.background):
-            raise DeclarationError(label, ["instructions from a source stand alone, without a role"])
+            raise DeclarationError(label, ["instructions from a source cannot be combined with a role"])
         own_text = self.instructions if source is None else source.text
         self.__dict__["description"] = settings.get("description") or goal or own_text or label
 

@@ -159,7 +159,7 @@ def export_guardrails(used: Iterable[AnyGuardrail], exporter: Exporter, field: s
         named = None if one.registered is not None else _find_guardrail_name(one)
         if one.registered is None and named is None:
             give = f'give it a name, as in @guardrails.{one.kind}_guardrail("{one.name}")'
-            exporter.add_problem(f"no name finds the guardrail {one.name!r}; {give}", field, place)
+            exporter.add_problem(f"the guardrail {one.name!r} is not registered under a name; {give}", field, place)
         else:
             parts.append(GuardrailPart(registry_id=one.registered, class_name=named))
     return tuple(parts)

@@ -21,7 +21,7 @@ from tactician.llm import Responder
 from tactician.tools import ToolLike, as_tool
 
 P = TypeVar("P", bound=Part)
-_VARIABLES = "a definition has no variables: write what they stand for"
+_VARIABLES = "a definition cannot contain variables: write their values"
 _UNSAID = (
     *("tool_input_guardrails", "tool_output_guardrails", "agent_tools", "tool_groups", "autonomy"),
     *(name for name in PLAIN if name not in ("id", "description", "max_turns", "parallel_tools")),

@@ -145,8 +145,8 @@ class ModelParts:
             return _with_options(cls(model.model, export_responder(model.responder)), model.options)
         if (name := _find_catalog_name(model)) is None:
             exporter.add_problem(
-                f"a {type(model).__name__} has no place in a blueprint: give the agent the name of the model, or a "
-                "model of a Responder",
+                f"a {type(model).__name__} cannot be saved in a blueprint: pass the agent the name of the model, or "
+                "a model of a Responder",
                 "model",
             )
         return cls(name or DEFAULT)

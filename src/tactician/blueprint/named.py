@@ -22,9 +22,7 @@ from tactician.tools import describe_validation_error, resolve_hints
 
 _MANY: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 _SECRETS: Final = (Secret, SecretBytes, SecretStr)
-_NO_SECRETS: Final = (
-    "it may be a secret, which no blueprint holds: give it a default that reads the environment, and leave it out"
-)
+_NO_SECRETS: Final = "it may be a secret; keep it out of the blueprint, with a default that reads the environment"
 
 
 @blueprint_type("planned")

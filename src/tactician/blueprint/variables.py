@@ -133,7 +133,7 @@ class _Expansion:
         if (value := self.environment.get(name, variable.default)) is None:
             raise ValueError(f"the environment variable {name} is not set")
         if len(value) > self._room:
-            raise ValueError(f"with it, variables stand for more than {DEFAULT_DOCUMENT_LIMITS.size:,} characters")
+            raise ValueError(f"with it, the variables have more than {DEFAULT_DOCUMENT_LIMITS.size:,} characters")
         self._room -= len(value)
         return value
 

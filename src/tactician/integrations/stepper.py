@@ -67,7 +67,7 @@ class Stepper:
 
         Raises:
             RunNotFoundError: when there is no such run.
-            RunConflictError: when somebody else is continuing it.
+            RunConflictError: when another worker is continuing it.
             LeaseLostError: when somebody else has claimed it meanwhile.
             StoredStateError: when what is kept cannot be read.
         """
@@ -167,7 +167,7 @@ class Stepper:
     async def _claim(self, run_id: str) -> tuple[RunRecord, Lease]:
         claimed = await self._runs.claim(self._owner, self._lease, run_id=run_id)
         if claimed is None:
-            raise RunConflictError(f"Somebody else is continuing the run {run_id}: try again.")
+            raise RunConflictError(f"Another worker is continuing the run {run_id}: try again.")
         return claimed
 
 

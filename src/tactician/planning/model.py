@@ -224,7 +224,7 @@ def _is_finite(amount: float, owner: Action | Goal, field_name: str) -> bool:
         return math.isfinite(amount)
     except TypeError:
         raise TypeError(
-            f"{_label(owner)}: {field_name} must be a number, or a function that gives one, not {amount!r}"
+            f"{_label(owner)}: {field_name} must be a number, or a function that returns one, not {amount!r}"
         ) from None
 
 

@@ -68,5 +68,5 @@ def _ranking_of(names: tuple[str, ...]) -> type[RootModel[list[Ranked]]]:
 def _each_once(ranking: list[Ranked]) -> list[Ranked]:
     names = [one.name for one in ranking]
     if repeated := sorted({name for name in names if names.count(name) > 1}):
-        raise PydanticCustomError("repeated", "{names} stands there more than once", {"names": ", ".join(repeated)})
+        raise PydanticCustomError("repeated", "{names} is listed more than once", {"names": ", ".join(repeated)})
     return [Ranked(one.name, one.confidence, one.reason) for one in ranking]

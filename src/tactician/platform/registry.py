@@ -136,7 +136,7 @@ class Registry:
         found = self.runnable(agent)
         if (spec := find_process_spec(found)) is None:
             raise AgentNotFoundError(
-                f"{found.name!r} ({type(found).__name__}) is no planned agent: call its `run`, as in "
+                f"{found.name!r} ({type(found).__name__}) is not a planned agent: call its `run`, as in "
                 f"`await platform.agents[{found.name!r}].run(..., context=platform.context())`. One that says what it "
                 "gives, by an `output_type`, has processes too."
             )
@@ -222,7 +222,7 @@ def _as_runnable(agent: object) -> Runnable:
     if (found := as_runnable(agent)) is not None:
         return found
     raise DeclarationError(
-        type(agent).__name__, ["it is no Runnable; decorate the class with @planned_agent(description=...)"]
+        type(agent).__name__, ["it is not a Runnable; decorate the class with @planned_agent(description=...)"]
     )
 
 

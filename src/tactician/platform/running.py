@@ -172,7 +172,7 @@ class Runner:
             if (kept := await self.process(run_id)).status.is_terminal:
                 for request_id, response in responses.items():
                     kept.answer(request_id, response)  # which says that it has ended
-            raise RunConflictError(f"{error} Answer again once it waits.") from None
+            raise RunConflictError(f"{error} Respond again once it waits.") from None
         async with self._continuing(process):
             for request_id, response in responses.items():
                 await process.respond(request_id, response)
@@ -224,7 +224,7 @@ class Runner:
         if claimed is None:
             if record.has_ended:
                 raise _has_ended(run_id, record.status)
-            raise RunConflictError(f"The run {run_id} is {record.status}: somebody else is continuing it.")
+            raise RunConflictError(f"The run {run_id} is {record.status}: another worker is continuing it.")
         return await runnable.continue_claimed(*claimed, context=self._context())
 
     async def _is_process(self, run_id: str) -> bool:
@@ -377,7 +377,7 @@ class Runner:
         if claimed is None:
             if (status := (await self.record(process_id)).status).is_terminal:
                 raise _has_ended(process_id, status)
-            raise RunConflictError(f"The process {process_id} is {status}: somebody else is going on with it.")
+            raise RunConflictError(f"The process {process_id} is {status}: another worker is continuing it.")
         return await self._claimed(*claimed)
 
     async def _claimed(self, record: RunRecord, lease: Lease, seconds: float = DEFAULT_LEASE) -> AgentProcess:

@@ -79,7 +79,7 @@ def rebuild_supervised_agent(record: RunRecord, agents: Mapping[str, Runnable]) 
             f"Registered: {', '.join(agents) or 'none'}."
         )
     if wanted is None:
-        raise AgentNotFoundError(f"No action of {' and '.join(parts)} gives a {recipe.wanted}.")
+        raise AgentNotFoundError(f"No action of {' and '.join(parts)} produces {recipe.wanted}.")
     return build_supervised_agent([part.instance for part in parts.values()], wanted, recipe.model, recipe.max_rounds)
 
 
@@ -89,7 +89,7 @@ def _aimed(scope: Sequence[object], wanted: type) -> PlannedAgentSpec:
     if (aimed := spec.towards(wanted) or _with_goals(spec, wanted)) is None:
         within = " and ".join(type(instance).__name__ for instance in scope)
         given = sorted({kind.__name__ for action in spec.actions for kind in action.output_types})
-        raise AgentNotFoundError(f"No action of {within} gives a {wanted.__name__}, only: {', '.join(given)}.")
+        raise AgentNotFoundError(f"No action of {within} produces {wanted.__name__}, only: {', '.join(given)}.")
     return aimed
 
 

@@ -88,8 +88,8 @@ class SupervisorInvocation(Generic[T]):
             raise ConfigurationError("Say what is wanted, and of what it is made: .returning(Meal).within(Stages())")
         if self.platform.is_durable and not isinstance(self.model, str | LlmOptions | None):
             raise ConfigurationError(
-                "A process that is kept in a store goes on elsewhere too, and a model object is not there: give the "
-                'name of the model, as in SupervisorInvocation(platform, model="gpt-5.4").'
+                "Another worker may continue a process that is kept in a store, and cannot have this model object: "
+                'pass the name of the model, as in SupervisorInvocation(platform, model="gpt-5.4").'
             )
         agent = PlannedAgent.of(build_supervised_agent(self.scope, self.wanted, self.model, self.max_rounds))
         return await self.platform.start(agent, *objects, named=named, options=self.options)

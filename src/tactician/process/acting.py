@@ -259,7 +259,7 @@ def _convert_output(output: object, action: ActionSpec) -> object:
             try:
                 return kind.model_validate(output)
             except ValidationError as error:
-                mismatch = f"{mismatch}, which is no {kind.__name__}: {error}"
+                mismatch = f"{mismatch}, which is not valid as {kind.__name__}: {error}"
     raise TypeError(mismatch)
 
 

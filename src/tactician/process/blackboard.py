@@ -112,7 +112,7 @@ def with_named(objects: Iterable[object], named: Named | None) -> tuple[object, 
     known = named or {}
     for name in known:
         if not _is_name(name):
-            raise ConfigurationError(f"{name!r} is no name for an object: use the name of a parameter")
+            raise ConfigurationError(f"{name!r} is not a valid name for an object: use the name of a parameter")
     return (*objects, *(Bound(value, name) for name, value in known.items()))
 
 
@@ -224,7 +224,7 @@ class Blackboard:
             StoredStateError: as `add`.
         """
         if value is None:
-            raise ConfigurationError("None is no object for a blackboard: add what there is, or nothing.")
+            raise ConfigurationError("None cannot be added to a blackboard: add an object, or leave the call out.")
         return Entry(value, binding, saved=None if self._encode is None else self._encode(value))
 
     def put(self, entry: Entry) -> None:

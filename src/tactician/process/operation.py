@@ -169,7 +169,7 @@ async def _map_items(
 async def _run_agent(agent: object, wanted: type[T], inputs: Sequence[object], context: RunContext) -> T:
     runnable = _aim(agent, wanted)
     if not hasattr(agent, TOWARDS) and any(isinstance(one, Bound) for one in inputs):
-        raise ConfigurationError(f"{runnable.name} is no planned agent: only such begin with named objects.")
+        raise ConfigurationError(f"{runnable.name} is not a planned agent: named objects need one.")
     result = await runnable.run(inputs[0] if len(inputs) == 1 else tuple(inputs), context=context)
     if result.status is RunStatus.WAITING:  # inside an action, it would have been on its way out
         raise ConfigurationError(
@@ -195,10 +195,10 @@ def _aim(agent: object, wanted: object) -> Runnable:
     towards = cast("Callable[[type], object] | None", getattr(agent, TOWARDS, None))
     aimed = agent if towards is None else towards(wanted) if isinstance(wanted, type) else None
     if aimed is None:
-        raise ConfigurationError(f"{getattr(agent, 'name', agent)!r} has no goal that gives a {_name_of(wanted)}.")
+        raise ConfigurationError(f"{getattr(agent, 'name', agent)!r} has no goal that produces {_name_of(wanted)}.")
     if not isinstance(aimed, Runnable):
         raise ConfigurationError(
-            f"{type(agent).__name__} is no agent: pass a Runnable, or an instance of a @planned_agent class."
+            f"{type(agent).__name__} is not an agent: pass a Runnable, or an instance of a @planned_agent class."
         )
     return aimed
 

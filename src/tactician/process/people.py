@@ -336,7 +336,7 @@ def _check_default(wanted: type[T], prompt: str, default: object) -> None:
         answer = parse_answer(wanted, default)
         read = parse_answer(wanted, to_jsonable_python(default))
     except (InvalidOutput, PydanticSerializationError) as error:
-        raise ConfigurationError(f"{prompt!r}: the default is no valid answer: {error}") from error
+        raise ConfigurationError(f"{prompt!r}: the default is not a valid answer: {error}") from error
     if (difference := find_difference(answer, read)) is not None:
         raise ConfigurationError(
             f"{prompt!r}: the default is kept as JSON, and `{type(default).__name__}{difference.path}` would not be "

@@ -310,7 +310,7 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
         await self.run()
         for request in self.pending:
             if request.id == request_id and request.problem is not None:
-                raise ResponseError(f"{request_id}: this is no valid answer: {request.problem}")
+                raise ResponseError(f"{request_id}: the answer is not valid: {request.problem}")
         return self
 
     def answer(self, request_id: str, response: Response) -> None:
@@ -354,7 +354,7 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
             if task is None:
                 self._state.status, self._state.failure = status, failure
             raise RunConflictError(
-                f"{self!r} has gone on elsewhere: `await platform.kill(id)` ends it there."
+                f"{self!r} is continued by another worker: `await platform.kill(id)` ends it there."
             ) from error
 
     def mark_ended(self, status: ProcessStatus, failure: str | None) -> None:

@@ -74,7 +74,7 @@ def _create_reference(entry: Data, known: Mapping[str, ReferenceKind]) -> LlmRef
     made: object = make(**fields)
     if isinstance(made, LlmReference):
         return made
-    raise TypeError(f"the kind {kind!r} has to give an LlmReference, not a {type(made).__name__}")
+    raise TypeError(f"the kind {kind!r} must return an LlmReference, not a {type(made).__name__}")
 
 
 def _create_text_reference(name: str, description: str, notes: str = "") -> LlmReference:

@@ -43,7 +43,7 @@ class StoredAnswer:
         """
         read = decode_value(self.value, wanted)
         if (found := _describe(_find_type(read))) != self.kind:
-            raise StoredStateError(f"it is a {self.kind}, and would be read as a {found}: give it as JSON")
+            raise StoredStateError(f"it is a {self.kind}, and would be read as a {found}: pass it as JSON")
         return read
 
 
@@ -129,7 +129,7 @@ def _decode(saved: object) -> Response:
             return StoredAnswer(text, value, kind if isinstance(kind, str) else None)
         case {"value": value}:
             return value
-    raise StoredStateError("An answer in the saved state of a run cannot be read: it has none of the known forms.")
+    raise StoredStateError("An answer in the saved state of a run cannot be read: its form is not known.")
 
 
 def _find_type(value: object) -> object:

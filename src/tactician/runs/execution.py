@@ -99,7 +99,7 @@ async def resume_run(
     claimed = await RunStore(outer.store).claim(OWNER, DEFAULT_LEASE, run_id=run_id)
     if claimed is None:
         raise RunConflictError(
-            f"The run {run_id} of {name} is being continued by somebody else: answer again once it waits."
+            f"The run {run_id} of {name} is being continued by another worker: respond again once it waits."
         )
     record, lease = claimed
     restored = await restore_claimed(record, lease, outer, DEFAULT_LEASE, responses)

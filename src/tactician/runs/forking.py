@@ -172,7 +172,7 @@ async def prepare_fork(run_id: str, options: ForkOptions, context: RunContext) -
         StoredStateError: when what is stored cannot be read.
     """
     if not context.is_durable:
-        raise ConfigurationError("Only a store has the steps of runs: give it to the platform, as Platform(store=...).")
+        raise ConfigurationError("Only a store has the steps of runs: pass one, as in Platform(store=...).")
     if options.model is not None:
         replace(context, model=options.model).find_model()
     runs = RunStore(context.store)

@@ -394,7 +394,7 @@ def _record_of(document: StoredDocument, status: RunStatus, header: RunHeader) -
 
 
 def _conflict(run_id: str) -> RunConflictError:
-    return RunConflictError(f"The run {run_id} has been changed by somebody else: load it again to see how it stands.")
+    return RunConflictError(f"The run {run_id} was changed by another worker: load it again to see its status.")
 
 
 @cache

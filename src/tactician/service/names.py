@@ -58,7 +58,7 @@ class AgentFileNames(Names):
         """
         found = self.find(name)
         if not isinstance(found, type):
-            raise NameProblem(f"{name!r} is no class")
+            raise NameProblem(f"{name!r} is not a class")
         try:
             TypeAdapter(found)
         except (PydanticSchemaGenerationError, PydanticUserError) as error:
@@ -75,7 +75,7 @@ class AgentFileNames(Names):
         plain, spec = TypeAdapter(wanted).json_schema(), output_type(wanted).spec
         contains_itself = "$ref" in plain
         if spec is None or not (contains_itself or plain.get("type") == "object"):
-            raise NameProblem(f"{name!r} is no object, and arguments are one")
+            raise NameProblem(f"{name!r} is not an object; pass the arguments as one")
         return spec.schema
 
     def executor(self, name: str) -> ToolExecutor:

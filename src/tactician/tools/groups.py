@@ -116,7 +116,7 @@ def _check_supplier(group: str, function: Callable[..., object]) -> Callable[[],
     try:
         signature(function).bind()
     except TypeError:
-        problem = "the function that gives its tools takes no arguments; if it is a tool itself, put it into a list"
+        problem = "the function that returns its tools takes no arguments; if it is a tool itself, put it into a list"
         raise DeclarationError(f"ToolGroup({group!r})", [problem]) from None
     return function
 

@@ -26,7 +26,7 @@ from tactician.process import SomeOf, get_field_names
 
 _REMEDY: Final = "wrap it in a class of its own, so that the planner can tell it from others"
 _ONE_EACH: Final = "take one parameter for each, as in `story: Story | None`, or a class that they derive from"
-_SAY_WHICH: Final = "say what it stands for, as in `class StoryWriter(Writer[Story])`"
+_SAY_WHICH: Final = "say which type it is, as in `class StoryWriter(Writer[Story])`"
 UNDEFINED: Final = "import it (not only under TYPE_CHECKING), or define it before the class"
 
 

@@ -166,7 +166,7 @@ class _Reader:
         methods, word = (self.conditions, "condition") if kinds[0] == CONDITION else (self.costs, "cost")
         name = declared.name if isinstance(declared, MethodDeclaration) and declared.name else method.attribute
         if (label := f"{method.source.prefix}{name}") in methods:
-            self.problems.append(f"{method.name}: the {word} {name!r} is declared twice; give each a name of its own")
+            self.problems.append(f"{method.name}: the {word} {name!r} is declared twice; rename one of them")
         methods[label] = method
         return None
 

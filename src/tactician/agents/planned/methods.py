@@ -65,7 +65,7 @@ class Method:
         if arguments is None:
             needed = self.signature.required
             missing = ", ".join(one.type.__name__ for one in needed if one.find(context.blackboard) is None)
-            raise LookupError(f"{missing} is not on the blackboard any more")
+            raise LookupError(f"{missing} is no longer on the blackboard")
         method = self.of(receiver)
         if any(isinstance(arguments[name], Awaitable) for name in self.signature.infrastructure):
             return self._call_when_resolved(method, arguments)

@@ -91,7 +91,7 @@ class AgentDeclaration:
         wrong = [goal for goal in spec.goals if not all(issubclass(kind, promised) for kind in goal.output_types)]
         if wrong:
             self.compiled = None
-            problem = "the goal {} gives {}, which is not the {} of Planned[{}]"
+            problem = "the goal {} produces {}, which is not the {} of Planned[{}]"
             raise DeclarationError(
                 self.name,
                 [

@@ -185,7 +185,7 @@ def is_generator(function: Callable[..., object]) -> bool:
 def validate_return_type(function: Callable[..., object], hints: Mapping[str, object]) -> Iterator[str]:
     """Yield a sentence for each mistake in the return type of a method."""
     if is_generator(function):
-        yield "it yields, and has to give one thing; return it"
+        yield "it is a generator; return one object instead of yielding"
     elif hasattr(function, ACTION):
         return
     elif hasattr(function, CONDITION) and not _has_return_type(hints, bool):

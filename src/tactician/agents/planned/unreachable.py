@@ -71,8 +71,8 @@ def _find_cycles(declared: Declarations) -> Iterator[str]:
             others = [other.name for other in left if name in other.post and other is not action]
             who = f"only {' and '.join(others)}, which can never run either," if others else "only itself"
             yield (
-                f"{action.name}: it can never run, as {who} makes {name!r} true; give another action {name!r} in "
-                "`post`, or declare a @condition"
+                f"{action.name}: it can never run, as {who} makes {name!r} true; add it to the `post` of another "
+                "action, or declare a @condition"
             )
 
 

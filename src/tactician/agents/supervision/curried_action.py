@@ -206,7 +206,7 @@ def describe_type(kind: type) -> str:
 
 def _wait_for(wanted: RequiredInput, names: Mapping[str, str]) -> str:
     producers = " or ".join(names[giver] for giver in wanted.producers)
-    return f"{wanted.label} (from {producers})" if producers else f"{wanted.label}, which nothing gives"
+    return f"{wanted.label} (from {producers})" if producers else f"{wanted.label}, which no action produces"
 
 
 @lru_cache(maxsize=256)

@@ -73,4 +73,4 @@ def _kind_of(content: bytes) -> str:
     for beginning, kind in _KINDS:
         if content.startswith(beginning):
             return kind
-    raise ValueError("this is no PNG, JPEG, GIF or WebP; make an Image with its media type instead")
+    raise ValueError("the data is not a PNG, JPEG, GIF or WebP image; make an Image with its media type instead")
