@@ -168,7 +168,7 @@ class TestMistakes:
             (by_name, "parameter 'limit': it is called with values by position"),
             (any_number, "parameter 'texts'"),
             (Demanding, "it cannot be created: .*'limit'; pass an instance"),
-            ("max_length", r"give a function, an object with check\(\), or guardrails.input\(name\)"),
+            ("max_length", r"pass a function, an object with check\(\), or guardrails.input\(name\)"),
             (42, "input guardrail 'int' is not declared correctly"),
         ],
     )
@@ -239,7 +239,7 @@ class TestMistakes:
         class Nothing:
             pass
 
-        with pytest.raises(DeclarationError, match="give a function"):
+        with pytest.raises(DeclarationError, match="pass a function"):
             as_input_guardrail(Nothing)  # type: ignore[arg-type]
 
     def test_a_context_is_what_a_second_parameter_takes(self) -> None:

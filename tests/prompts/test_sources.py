@@ -270,7 +270,7 @@ class TestProvidedInstructions:
                 return None
 
         prompt_providers.register("team", cast("PromptProvider", Nothing()))
-        with pytest.raises(ConfigurationError, match=r"'team' has to give a text for 'support', not a NoneType\."):
+        with pytest.raises(ConfigurationError, match=r"'team' must return a text for 'support', not a NoneType\."):
             await Agent("A", model=ScriptedModel(), instructions=ASKED_FOR).run("hi")
 
     async def test_instructions_for_one_request_come_before_it(self, shelf: Shelf) -> None:

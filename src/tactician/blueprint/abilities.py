@@ -125,7 +125,7 @@ def export_handoffs(handoffs: Iterable[Handoff[object]], exporter: Exporter) -> 
     for place, one in enumerate(handoffs):
         here = exporter.at("handoffs", place)
         if one.history is not None:
-            here.add_problem(f"{one.name}: a filter of the history has no place in a blueprint")
+            here.add_problem(f"{one.name}: a filter of the history cannot be saved in a blueprint")
         if (target := here.export_node(one.target, "target")) is None:
             continue
         part = HandoffPart(

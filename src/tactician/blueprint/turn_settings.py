@@ -91,7 +91,7 @@ def export_instructions(source: str | InstructionSource, exporter: Exporter) -> 
         filters = source.filters or None
         return ProviderPart(source="provider", provider_id=source.provider, prompt_id=source.prompt, filters=filters)
     if not isinstance(source, str):
-        exporter.add_problem(f"a {type(source).__name__} has no place in a blueprint", "instructions")
+        exporter.add_problem(f"a {type(source).__name__} cannot be saved in a blueprint", "instructions")
         return ""
     return source
 
@@ -200,7 +200,7 @@ def export_window(strategy: WindowStrategy, exporter: Exporter) -> WindowPart | 
             inner = [export_window(one, exporter.at("strategies", n)) for n, one in enumerate(strategy.strategies)]
             said_of = tuple(one for one in inner if one is not None)
             return ChainPart(strategy_type="chain", strategies=said_of) if said_of else None
-    exporter.add_problem(f"a {type(strategy).__name__} has no place in a blueprint")
+    exporter.add_problem(f"a {type(strategy).__name__} cannot be saved in a blueprint")
     return None
 
 

@@ -209,8 +209,8 @@ def _find_misleading_names(declared: Declarations, words: ConditionNames) -> Ite
     for name in dict.fromkeys((*declared.conditions, *(name for one in declared.actions for name in one.post))):
         if name in taken and ": " not in name:
             yield (
-                f"the condition {name!r} has the name of a type, or of what tells that an action ran; "
-                "give it another name"
+                f"the condition {name!r} has the name of a type, or of the condition that an action ran; "
+                "rename it"
             )
 
 
