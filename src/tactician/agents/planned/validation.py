@@ -208,10 +208,7 @@ def _find_misleading_names(declared: Declarations, words: ConditionNames) -> Ite
     taken = {*words.things, *(action.ran for action in declared.actions)}
     for name in dict.fromkeys((*declared.conditions, *(name for one in declared.actions for name in one.post))):
         if name in taken and ": " not in name:
-            yield (
-                f"the condition {name!r} has the name of a type, or of the condition that an action ran; "
-                "rename it"
-            )
+            yield (f"the condition {name!r} has the name of a type, or of the condition that an action ran; rename it")
 
 
 def _find_dead_ends(declared: Declarations) -> Iterator[str]:
