@@ -220,8 +220,10 @@ async def tick_of(platform: Platform) -> float:
 
 async def built(ending: str) -> float:
     """Return the seconds for one of many blueprints in files: an agent with a responder, a tool and a handoff."""
-    billing: Agent = Agent("Billing", model=RESPONDER.model("openai/gpt-4o"), instructions=scenario.INSTRUCTIONS)
-    agent: Agent = Agent("Bench", model=RESPONDER.model("openai/gpt-4o"), tools=[get_weather], handoffs=[billing])
+    billing: Agent = Agent("Billing", model=RESPONDER.create_model("openai/gpt-4o"), instructions=scenario.INSTRUCTIONS)
+    agent: Agent = Agent(
+        "Bench", model=RESPONDER.create_model("openai/gpt-4o"), tools=[get_weather], handoffs=[billing]
+    )
     blueprint = agent.to_blueprint()
     with TemporaryDirectory() as folder:
         files = [Path(folder) / f"{number}{ending}" for number in range(RUNS)]

@@ -23,9 +23,11 @@ import tactician
 from tactician.blueprint import json_schema
 from tactician.cli.commands import app
 from tactician.config import Settings
+from tactician.config_variables import find_variable
 from tactician.errors import TacticianError
 from tactician.events import Event
 
+_NAMED = ("tool_groups", "prompts")
 NOT_LOADED = ("tactician.testing.plugin", "tactician.__main__")
 PAGES = Path(__file__).parent.parent
 _IMPORTS = re.compile(r"^\s*from (tactician[\w.]*) import (.+)$", re.MULTILINE)
@@ -112,10 +114,14 @@ def _tables_of(model: type[BaseModel], place: str, listed: dict[type[BaseModel],
     kinds = model.model_json_schema(by_alias=False)["properties"]
     meanings = read_attributes(model)
     inner = {name: found for name, field in model.model_fields.items() if (found := _model_in(field.annotation))}
-    rows = [(f"`{name}`", _kind(kinds[name]), meanings.get(name, "")) for name in kinds if name not in inner]
+    rows = [
+        (f"`{name}`", _kind(kinds[name]), _variable_of(place, name), meanings.get(name, ""))
+        for name in kinds
+        if name not in inner
+    ]
     if rows:
         yield from ("", f"**`[{place}]`** {_say_of_table(model)}", "")
-        yield from make_table(("setting", "value", "meaning"), rows)
+        yield from make_table(("setting", "value", "variable", "meaning"), rows)
     alike: list[str] = []
     for name, found in inner.items():
         many = "dict[" in str(model.model_fields[name].annotation)
@@ -126,6 +132,12 @@ def _tables_of(model: type[BaseModel], place: str, listed: dict[type[BaseModel],
             yield from _tables_of(found, key, listed)
     if alike:
         yield from ("", f"The same settings are in {', '.join(alike)}.", "")
+
+
+def _variable_of(place: str, name: str) -> str:
+    """Return the environment variable that overrides a setting; a setting in a table that users name has none."""
+    variable = None if "<" in place or place in _NAMED else find_variable(f"{place}.{name}")
+    return f"`{variable}`" if variable else ""
 
 
 def _say_of_table(model: type[BaseModel]) -> str:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from math import inf
+from typing import Final
 
 from tactician.errors import ConfigurationError
+
+FINITE: Final = sys.float_info.max
+"""The most that an amount may be which has to be finite."""
 
 
 def need_amount(place: str, value: object, *, least: float = 0, most: float = inf, whole: bool = False) -> None:
@@ -23,5 +28,5 @@ def need_amount(place: str, value: object, *, least: float = 0, most: float = in
     fits = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
     if not (fits and isinstance(value, int | float) and least <= value <= most):
         kind = "a whole number" if whole else "a number"
-        span = f"from {least:g} up" if most == inf else f"from {least:g} to {most:g}"
+        span = f"from {least:g} up" if most >= FINITE else f"from {least:g} to {most:g}"
         raise ConfigurationError(f"{place} is {value!r}; it has to be {kind} {span}")

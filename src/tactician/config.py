@@ -8,6 +8,7 @@ from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import Field, model_validator
 
+from tactician.config_variables import apply_variables
 from tactician.documents import DocumentModel, UnreadableFileError, load_document, validate_document
 from tactician.errors import ConfigurationError
 
@@ -53,7 +54,6 @@ class RetryPolicySettings(DocumentModel):
     content_filter: RetryRuleSettings | None = None
     truncated: RetryRuleSettings | None = None
     malformed: RetryRuleSettings | None = None
-    first_timeout: _Above | None = None
     statuses: frozenset[int] | None = None
 
 
@@ -75,6 +75,7 @@ class RouterSettings(DocumentModel):
         tokens_per_second: likewise, in tokens.
         max_concurrency: likewise, how many calls may run at once.
         max_retries: attempts after the first at calls that fail for transient reasons.
+        timeout: seconds of an attempt at a call whose options have no timeout; for a stream, of each wait.
         deadline: seconds for all waiting and all attempts of a call.
         retries: retry rules by kind of failure, which override `max_retries`.
         circuit_breaker: when a failing deployment is left alone, and for how long.
@@ -85,6 +86,7 @@ class RouterSettings(DocumentModel):
     tokens_per_second: _Above | None = None
     max_concurrency: int | None = Field(default=None, ge=1)
     max_retries: int | None = Field(default=None, ge=0)
+    timeout: _Above | None = None
     deadline: _Above | None = None
     retries: RetryPolicySettings = Field(default_factory=RetryPolicySettings)
     circuit_breaker: CircuitBreakerSettings = Field(default_factory=CircuitBreakerSettings)
@@ -159,20 +161,73 @@ class PlanningTable(DocumentModel):
     memory: float = Field(default=300.0, ge=0, allow_inf_nan=False)
 
 
+class AttemptSettings(DocumentModel):
+    """Settings of the `[platform.data_binding]` table: attempts at valid objects.
+
+    Attributes:
+        attempts: number of answers of a model, where an agent has no `max_attempts`.
+        base: seconds to wait after the first answer that is not valid.
+        factor: growth of the wait with each further answer.
+        longest: the longest wait in seconds.
+    """
+
+    attempts: int = Field(default=3, ge=1)
+    base: _Seconds = 0.0
+    factor: _Factor = 1.0
+    longest: _Seconds = 180.0
+
+    def pause_after(self, attempt: int) -> float:
+        """Return the seconds to wait after an attempt, counted from 1."""
+        try:
+            return min(self.base * self.factor ** (attempt - 1), self.longest)
+        except OverflowError:
+            return self.longest
+
+
+class RankingSettings(AttemptSettings):
+    """Settings of the `[platform.ranking]` table: the choice of agents and goals by `Autonomy`.
+
+    Attributes:
+        model: the model that ranks; the default model if `None`.
+        agent_cutoff: the minimum confidence in an agent, from 0 to 1.
+        goal_cutoff: the minimum confidence in a goal, from 0 to 1.
+        attempts: number of rankings of the model, when they are not valid.
+        base: seconds to wait after the first ranking that is not valid.
+        factor: growth of the wait with each further ranking.
+        longest: the longest wait in seconds.
+    """
+
+    model: str | None = None
+    agent_cutoff: float = Field(default=0.6, ge=0, le=1)
+    goal_cutoff: float = Field(default=0.6, ge=0, le=1)
+
+
+class MemorySettings(DocumentModel):
+    """Settings of the `[platform.memory]` table: what a platform remembers beside what runs and waits.
+
+    Attributes:
+        processes: number of processes that have ended, or wait in a store, which can be looked up by their ids.
+        messages: number of messages in conversations that nobody uses, which need not be read from the store again.
+    """
+
+    processes: int = Field(default=1_000, ge=0)
+    messages: int = Field(default=20_000, ge=0)
+
+
 class PlatformSettings(DocumentModel):
     """Settings of the `[platform]` table.
 
     Attributes:
         personality: the default style of progress on the command line; see `tactician run --personality`.
-        ranking_model: the model that ranks for `Autonomy`; the default model if `None`.
-        agent_cutoff: the minimum confidence in an agent, from 0 to 1.
-        goal_cutoff: the minimum confidence in a goal, from 0 to 1.
+        data_binding: attempts at valid objects.
+        ranking: the choice of agents and goals.
+        memory: what is remembered.
     """
 
     personality: str | None = None
-    ranking_model: str | None = None
-    agent_cutoff: float = Field(default=0.6, ge=0, le=1)
-    goal_cutoff: float = Field(default=0.6, ge=0, le=1)
+    data_binding: AttemptSettings = Field(default_factory=AttemptSettings)
+    ranking: RankingSettings = Field(default_factory=RankingSettings)
+    memory: MemorySettings = Field(default_factory=MemorySettings)
 
 
 class ToolGroupSettings(DocumentModel):
@@ -252,12 +307,17 @@ class Settings(DocumentModel):
 def load_settings(path: str | Path | None = None) -> Settings:
     """Return the settings in `path`, else in the file of TACTICIAN_CONFIG, else in `./tactician.toml`.
 
-    Without any of these files, the settings are the defaults.
+    Without any of these files, the settings are the defaults. Environment variables come before the file: see
+    `find_variable`. Those of models are read by a `ModelCatalog`.
 
     Raises:
         ConfigurationError: when a named file is missing, or a file is not TOML; with every setting that does not exist
             or has a wrong value.
     """
+    return apply_variables(_load_file(path), os.environ)
+
+
+def _load_file(path: str | Path | None) -> Settings:
     named = path or os.environ.get(PATH_VARIABLE)
     file = Path(named or FILE_NAME)
     try:

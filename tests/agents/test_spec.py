@@ -28,7 +28,7 @@ def test_blueprints_express_every_setting() -> None:
 
 def test_what_is_not_said_is_the_default() -> None:
     assert Agent("A").spec == AgentSpec("A")
-    assert (Agent("A").spec.max_attempts, Agent("A", max_attempts=7).spec.max_attempts) == (3, 7)
+    assert (Agent("A").spec.max_attempts, Agent("A", max_attempts=7).spec.max_attempts) == (None, 7)
 
 
 def test_a_spec_does_not_change() -> None:

@@ -251,7 +251,7 @@ class TestWhatGoesIntoTheRequest:
 
     async def test_pictures(self, scripted_model: ScriptedModel) -> None:
         scripted_model.script("A cat", "A cat")
-        first, second = Image(url="https://example.com/a.png"), Image.from_bytes(b"x")
+        first, second = Image(url="https://example.com/a.png"), Image.from_bytes(b"\xff\xd8\xff")
 
         await scripted_model.ai().with_image(first).with_image(second).generate_text("What is it?")
         await scripted_model.ai().with_images(first, second).generate_text("What is it?")

@@ -72,7 +72,6 @@ class TestValues:
         "said",
         [
             {"parallelTools": True},
-            {"maxAttempts": 3},
             {"id": "support"},
             {"description": "You are Support."},
             {"description": ""},

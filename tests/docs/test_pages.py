@@ -52,5 +52,7 @@ def test_the_tables_of_the_reference_are_complete() -> None:
     assert "`ModelConnectionError` (`tactician.errors`)" in tables["errors"]
     assert "`ActionCompleted`" in tables["events"]
     assert "`agent_cutoff`" in tables["settings"]
+    assert "`TACTICIAN_PLATFORM_RANKING_ATTEMPTS`" in tables["settings"]
+    assert "`TACTICIAN_ROUTER_DEADLINE`" in tables["settings"]
     assert "`tactician blueprint check`" in tables["commands"]
     assert "`maxTurns`" in tables["blueprint-fields"]

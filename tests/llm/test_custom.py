@@ -199,7 +199,7 @@ class TestServices:
             painter = RemoteImageModel.at_provider(ProviderAccess(provider, KEY, server.url, "mine"), "m")
             await painter.generate("a cat")
             with pytest.raises(UnsupportedFeatureError, match="mine does not support image_editing"):
-                await painter.edit(Image.from_bytes(b"png"), "a hat")
+                await painter.edit(Image.from_bytes(b"\x89PNG\r\n\x1a\n"), "a hat")
 
         assert [one.path for one in server.received] == ["/vectors?tenant=t", "/pictures?tenant=t"]
 

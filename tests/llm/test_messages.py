@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import base64
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -23,6 +26,7 @@ from tactician.llm import (
     messages_from_json,
     messages_to_json,
 )
+from tests.support.effort import examples
 
 WORDS = st.text(max_size=8)
 IMAGES = st.builds(Image, url=WORDS) | st.builds(Image.from_bytes, st.binary(max_size=8), st.just("image/jpeg"))
@@ -98,9 +102,50 @@ def test_a_picture_from_a_file_knows_its_type(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["a", "a.txt"])
 def test_a_file_that_is_no_picture_is_refused(tmp_path: Path, name: str) -> None:
-    with pytest.raises(ValueError, match=r"cannot tell the kind of picture.*Image\.from_bytes"):
+    (tmp_path / name).write_bytes(b"some text")
+    with pytest.raises(ValueError, match=rf"{name}: the bytes begin like no PNG.*Image\.from_bytes"):
         Image.from_path(tmp_path / name)
 
 
+BEGINNINGS = {
+    b"\x89PNG\r\n\x1a\n": "image/png",
+    b"\xff\xd8\xff\xe0": "image/jpeg",
+    b"GIF87a": "image/gif",
+    b"GIF89a": "image/gif",
+    b"RIFF\x00\x01\n\x03WEBPVP8 ": "image/webp",
+    b"BM" + bytes(12): "image/bmp",
+    b"II*\x00": "image/tiff",
+    b"\x00\x00\x00\x20ftypavif": "image/avif",
+    b"\x00\x00\x00\x18ftypheic": "image/heic",
+}
+
+
+@pytest.mark.parametrize("beginning", BEGINNINGS)
+def test_a_picture_knows_its_type_by_its_first_bytes(tmp_path: Path, beginning: bytes) -> None:
+    content, file = beginning + b" and more", tmp_path / "picture"
+    file.write_bytes(content)
+    expected = Image(data=base64.b64encode(content).decode(), media_type=BEGINNINGS[beginning])
+
+    assert Image.from_bytes(content) == Image(data=content) == Image.from_path(file) == expected
+    assert messages_from_json(messages_to_json([UserMessage((expected,))])) == (UserMessage((expected,)),)
+    assert Image.from_bytes(content, "image/x-mine").media_type == "image/x-mine"
+    assert Image(data=content, media_type="image/x-mine").media_type == "image/x-mine"
+
+
+@pytest.mark.parametrize("content", [b"", b"text", b"RIFF\x00\x00\x00\x00WAVE", b"\x89PNG", b"%PDF-1.7"])
+def test_bytes_that_tell_no_type_ask_for_it(content: bytes) -> None:
+    makers: tuple[Callable[[], Image], ...] = (lambda: Image.from_bytes(content), lambda: Image(data=content))
+    for make in makers:
+        with pytest.raises(ValueError, match=r'name their type, as in Image\.from_bytes\(content, "image/png"\)'):
+            make()
+
+
+@examples(1000)
+@given(st.binary(max_size=40))
+def test_bytes_are_a_picture_or_a_value_error(content: bytes) -> None:
+    with suppress(ValueError):
+        assert Image.from_bytes(content).media_type.startswith("image/")
+
+
 def test_the_repr_of_a_picture_does_not_show_its_bytes() -> None:
-    assert "eHl6" not in repr(Image.from_bytes(b"xyz"))
+    assert "eHl6" not in repr(Image.from_bytes(b"xyz", "image/png"))

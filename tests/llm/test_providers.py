@@ -168,7 +168,7 @@ class TestRequests:
 
     async def test_pictures_and_documents(self, server: StrictServer) -> None:
         for feature, part in (
-            ("vision", Image.from_bytes(b"\x89PNG")),
+            ("vision", Image.from_bytes(b"\x89PNG\r\n\x1a\n")),
             ("vision", Image(url="https://example.com/a.png")),
             ("documents", Document.from_bytes(b"%PDF")),
         ):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tactician.errors import ContentFilterError
 from tactician.llm import (
     PROVIDERS,
     AssistantMessage,
@@ -91,6 +92,16 @@ class TestAnswers:
         server.will(answers(body))
 
         assert (await server.model().generate(ask("hi"))).message.text == "I will not"
+
+    @pytest.mark.parametrize("nothing", [None, ""])
+    async def test_an_answer_of_which_the_filter_left_nothing_is_an_error(
+        self, server: ChatServer, nothing: str | None
+    ) -> None:
+        server.will(answers(completion(nothing, finish="content_filter")), streams(chunk("content_filter")))
+
+        for asked in (server.model().generate(ask()), streamed(server.model(), ask())):
+            with pytest.raises(ContentFilterError, match="test:test-model: the provider's filter blocked the answer"):
+                await asked
 
     @pytest.mark.parametrize("finish", ["stop", "length", "tool_calls", "content_filter"])
     async def test_finish_reasons_are_passed_on(self, server: ChatServer, finish: str) -> None:

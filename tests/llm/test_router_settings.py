@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tactician import LlmOptions, ModelRouter
 from tactician.config import ModelSettings, RouterSettings, Settings, load_settings
-from tactician.errors import ConfigurationError, ModelError
+from tactician.errors import ConfigurationError, ModelError, ModelTimeoutError
 from tactician.llm import (
     CircuitBreakerPolicy,
     LanguageModel,
@@ -21,9 +24,11 @@ from tactician.llm import (
     UserMessage,
     parse_instances,
 )
-from tactician.llm.router_settings import apply_environment
+from tactician.llm.router_settings import MODEL_VARIABLES, apply_environment
 from tactician.llm.routing import create_deployments, create_router_arguments
+from tactician.llm.routing.router_arguments import RouterChanges
 from tests.support.chat_server import ChatServer, answers, completion, fails
+from tests.support.effort import examples
 
 ALL = """
 [models.router]
@@ -32,12 +37,12 @@ requests_per_second = 20
 tokens_per_second = 3000
 max_concurrency = 7
 max_retries = 4
+timeout = 30
 deadline = 60
 
 [models.router.retries]
 rate_limit = { attempts = 9, longest = 5 }
 truncated = { attempts = 1 }
-first_timeout = 30
 statuses = [429, 503]
 
 [models.router.circuit_breaker]
@@ -46,6 +51,16 @@ cooldown = 1.5
 
 [models.fallbacks]
 "big" = ["small"]
+
+[models.roles]
+reviewer = "big"
+
+[models.prices]
+big = { input = 1, output = 2 }
+
+[[models.profiles]]
+match = "big*"
+images = false
 """
 VARIABLES = {
     "TACTICIAN_ROUTER_POLICY": "sticky",
@@ -53,17 +68,20 @@ VARIABLES = {
     "TACTICIAN_ROUTER_TOKENS_PER_SECOND": " 3000 ",
     "TACTICIAN_ROUTER_MAX_CONCURRENCY": "7",
     "TACTICIAN_ROUTER_MAX_RETRIES": "4",
+    "TACTICIAN_ROUTER_TIMEOUT": "30",
     "TACTICIAN_ROUTER_DEADLINE": "60",
     "TACTICIAN_ROUTER_RETRIES": json.dumps(
         {
             "rate_limit": {"attempts": 9, "longest": 5},
             "truncated": {"attempts": 1},
-            "first_timeout": 30,
             "statuses": [429, 503],
         }
     ),
     "TACTICIAN_ROUTER_CIRCUIT_BREAKER": '{"failure_threshold": 2, "cooldown": 1.5}',
     "TACTICIAN_FALLBACKS": '{"big": ["small"]}',
+    "TACTICIAN_ROLES": '{"reviewer": "big"}',
+    "TACTICIAN_PRICES": '{"big": {"input": 1, "output": 2}}',
+    "TACTICIAN_PROFILES": '[{"match": "big*", "images": false}]',
 }
 
 
@@ -254,3 +272,72 @@ rateLimits = { m = 5 }
 
 
 ENTRY = {"id": "x", "url": "http://x", "models": "m", "provider": "ollama"}
+
+
+NAMED_ELSEWHERE = {
+    "default": "TACTICIAN_MODEL",
+    "default_embedding": "TACTICIAN_EMBEDDING",
+    "default_image": "TACTICIAN_IMAGE",
+    "instances": "LLM_INSTANCES",
+    "router": "TACTICIAN_ROUTER_...",
+}
+
+
+def test_every_setting_has_a_variable_and_an_argument() -> None:
+    """What one way of configuring can do, the others can."""
+    assert {*MODEL_VARIABLES.values(), *NAMED_ELSEWHERE} == set(ModelSettings.model_fields)
+    tables = {"retries", "circuit_breaker"}
+    assert {*RouterChanges.__annotations__, *tables} == set(RouterSettings.model_fields)
+
+
+def test_arguments_of_from_json_say_what_settings_say() -> None:
+    text = '[{"id": "a", "provider": "ollama", "url": "http://127.0.0.1:1", "models": "big,small"}]'
+    for name, wrong in {"timeout": 0, "deadline": -1, "max_concurrency": 0, "tokens_per_second": 0}.items():
+        with pytest.raises(ConfigurationError, match=name):
+            ModelRouter.from_json(text, environment={}, **{name: wrong})  # type: ignore[arg-type]
+
+
+async def test_a_role_of_the_settings_is_one_of_the_router_too() -> None:
+    async with ChatServer(answers(completion("hello"))) as server:
+        text = json.dumps([{"id": "a", "provider": "ollama", "url": server.url, "models": "big,small"}])
+        router = ModelRouter.from_json(text, ModelSettings(roles={"reviewer": "small"}), environment={})
+        options = LlmOptions(role="reviewer")
+        await router.generate(ModelRequest((UserMessage("hi"),), options=options))
+        await router.resolve(options).generate(ModelRequest((UserMessage("hi"),)))
+    assert [body["model"] for body in server.bodies] == ["small", "small"]
+
+
+@pytest.mark.parametrize("way", ["argument", "settings", "environment", "file"])
+async def test_the_default_timeout_holds_for_the_first_attempt_however_it_is_set(way: str, tmp_path: Path) -> None:
+    async with ChatServer() as server:
+        server.will(server.stall())
+        text = json.dumps([{"id": "a", "provider": "ollama", "url": server.url, "models": "m"}])
+        environment = {"LLM_INSTANCES": text, "TACTICIAN_ROUTER_MAX_RETRIES": "0"}
+        settings = ModelSettings(router=RouterSettings(timeout=0.02, max_retries=0))
+        filed = written("[models.router]\ntimeout = 0.02\n", tmp_path)
+        models: dict[str, Callable[[], LanguageModel]] = {
+            "argument": lambda: ModelRouter.from_json(text, timeout=0.02, max_retries=0, environment={}),
+            "settings": lambda: ModelRouter.from_json(text, settings, environment={}),
+            "environment": lambda: ModelCatalog(
+                Settings(), {**environment, "TACTICIAN_ROUTER_TIMEOUT": "0.02"}
+            ).resolve(LlmOptions(model="m")),
+            "file": lambda: ModelCatalog(filed, environment).resolve(LlmOptions(model="m")),
+        }
+        with pytest.raises(ModelTimeoutError, match=r"no answer within 0\.02 s"):
+            await models[way]().generate(ModelRequest((UserMessage("hi"),)))
+
+
+JSONS = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@examples(300)
+@given(
+    st.dictionaries(st.sampled_from(sorted(VARIABLES)), JSONS.map(json.dumps) | st.text(max_size=20), max_size=4),
+)
+def test_an_environment_is_settings_or_a_configuration_error(environment: dict[str, str]) -> None:
+    with suppress(ConfigurationError):
+        assert isinstance(apply_environment(ModelSettings(), environment), ModelSettings)

@@ -168,7 +168,7 @@ class TestClosed:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         file = tmp_path / "tactician.toml"
-        file.write_text('[platform]\nranking_model = "ranker"\nagent_cutoff = 0.3\n', encoding="utf-8")
+        file.write_text('[platform.ranking]\nmodel = "ranker"\nagent_cutoff = 0.3\n', encoding="utf-8")
         monkeypatch.setenv("TACTICIAN_CONFIG", str(file))
         platform, model = platform_of(ranking({"Researcher": 0.4}), ranking({"Researcher": 0.4}))
         assert (await Autonomy(platform).run("x")).delegation_path == ("Researcher",)

@@ -13,7 +13,6 @@ import pytest
 
 from tactician import Agent, AgentService, Autonomous, LlmOptions
 from tactician.errors import AgentFileError, AgentNotFoundError, Problem
-from tactician.loop import DEFAULT_MAX_ATTEMPTS
 from tactician.testing import ScriptedModel, ToolCall
 from tests.service.acme import Analysis, Query, Search
 
@@ -67,7 +66,7 @@ def test_id_name_and_model_are_enough(folder: Folder) -> None:
     agent = folder.agent()
     assert (agent.id, agent.name, agent.model) == ("my-agent", "My Assistant", LlmOptions(model="gpt-5.4"))
     assert (agent.instructions, list(agent.tools), agent.spec.autonomy, agent.output_type) == ("", [], None, None)
-    assert agent.spec.max_attempts == DEFAULT_MAX_ATTEMPTS
+    assert agent.spec.max_attempts is None
 
 
 def test_every_field_of_the_model_is_an_option(folder: Folder) -> None:

@@ -48,7 +48,7 @@ class AgentSettings(TypedDict, total=False):
     window: WindowStrategy | None
     autonomy: Autonomous | None
     max_turns: int
-    max_attempts: int
+    max_attempts: int | None
     max_tool_calls: int | None
     max_tool_output_tokens: int | None
     parallel_tools: bool

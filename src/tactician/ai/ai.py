@@ -183,7 +183,7 @@ class Ai:
         return replace(self, _has_generated_example=wanted)
 
     def with_max_attempts(self, attempts: int) -> Self:
-        """Set the number of attempts at a valid object; 3 by default."""
+        """Set the number of attempts at a valid object; as many as `tactician.toml` says by default."""
         return replace(self, policy=replace(self.policy, max_attempts=attempts))
 
     async def generate_text(self, prompt: Input) -> str:

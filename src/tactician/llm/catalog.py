@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Final, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from tactician.config import Settings, load_settings
 from tactician.environment import read_environment
@@ -17,6 +17,7 @@ from tactician.llm.model import LanguageModel
 from tactician.llm.options import NO_ROUTING_OPTIONS, LlmOptions, RoutingOptions
 from tactician.llm.router_settings import apply_environment
 from tactician.llm.routing import (
+    Deployment,
     DeploymentStatus,
     ModelRouter,
     RoutedEmbeddingModel,
@@ -27,6 +28,8 @@ from tactician.llm.routing import (
 )
 
 M = TypeVar("M", bound=ServedModel)
+REGISTERED: Final = "program"
+"""Instance of models that the program registers."""
 
 
 @runtime_checkable
@@ -168,6 +171,30 @@ class ModelCatalog:
         """
         model = self._find(IMAGES, self._image_models, name, self._image_model)
         return model.with_options(options) if isinstance(model, RoutedImageModel) else model
+
+    def register(self, model: ServedModel, name: str | None = None) -> None:
+        """Serve a model of the program, for chat, embeddings or images, by a name as any other model.
+
+        Roles, defaults and fallbacks can name it, and calls are limited, retried and counted. A chat model with
+        `Features(knowledge_cutoff=...)` is told that day.
+
+        Args:
+            model: the model.
+            name: the name; that of the model by default.
+
+        Raises:
+            ConfigurationError: when it is no model, or another one is served by the name.
+        """
+        if not isinstance(model, LanguageModel | EmbeddingModel | ImageModel):
+            raise ConfigurationError(
+                f"{type(model).__name__} is not a model: it needs the members of a LanguageModel, an EmbeddingModel or "
+                "an ImageModel of tactician.llm"
+            )
+        added = Deployment(REGISTERED, name or model.name, model)
+        if self._router.has_model(added.model, added.kind):
+            raise ConfigurationError(f"There is a model {added.model!r} already: register this one by another name")
+        self._router.add(added)
+        self._resolver.registered.append(ModelEntry(added.model, REGISTERED, "it is registered", added.kind))
 
     @property
     def default(self) -> tuple[str, str]:

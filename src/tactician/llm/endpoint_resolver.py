@@ -165,6 +165,7 @@ class EndpointResolver:
 
     Attributes:
         instances: the instances of `LLM_INSTANCES`, else of the settings.
+        registered: the models that the program registered; they follow those of the instances.
 
     Raises:
         ConfigurationError: when the settings, `LLM_INSTANCES` or an address are not valid.
@@ -178,6 +179,7 @@ class EndpointResolver:
         self._prices = parse_prices(settings)
         self._listed_by = INSTANCES_VARIABLE if environment.get(INSTANCES_VARIABLE) else "tactician.toml"
         self.instances = find_instances(settings, environment, self._profiles, self._prices)
+        self.registered: list[ModelEntry] = []
 
     def choose_model(self, kind: ModelKind[M], name: str | None) -> str:
         """Return the name of the model that a role or, without a name, the default stands for.
@@ -240,6 +242,7 @@ class EndpointResolver:
                 entry = ModelEntry(model, instance.id, f"{self._listed_by} lists it", instance.find_kind(model))
                 if kind is None or entry.kind == kind.name:
                     yield entry
+        yield from (entry for entry in self.registered if kind is None or entry.kind == kind.name)
 
     def _check_server_models(self, kind: ModelKind[M]) -> None:
         """Check that no server is configured whose models are unknown: another model would be a surprise."""
@@ -269,7 +272,8 @@ class EndpointResolver:
             return None
         if provider in kind.keyless and (base_url := find_base_url(provider, self._environment)):
             return f"{get_base_url_variable(provider)} is set to {_without_secrets(base_url)}"
-        return f"{PROVIDERS[provider].key_variable} is set" if find_key(provider, self._environment) else None
+        variable = PROVIDERS[provider].find_key_variable(self._environment)
+        return f"{variable} is set" if find_key(provider, self._environment) else None
 
     def _find_listed(self, name: str) -> str | None:
         """Return the model that an instance lists under the name, or under the name without the instance's id."""

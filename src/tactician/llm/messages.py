@@ -16,8 +16,12 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pydantic_core import from_json, to_json
 
+from tactician.llm.image_types import find_image_type
+
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
+
+_PNG = "image/png"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,29 +34,59 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """Image: either a `url` that the provider fetches, or base64 `data` with its `media_type`."""
+    """Image: either a `url` that the provider fetches, or `data` with its `media_type`.
+
+    Attributes:
+        data: the image in base64. Bytes are encoded, and their first bytes tell the type, unless `media_type` does.
+    """
 
     url: str | None = None
     data: str | None = field(default=None, repr=False)
-    media_type: str = "image/png"
+    media_type: str = _PNG
     kind: Literal["image"] = "image"
 
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            url: str | None = None,
+            data: str | bytes | None = None,
+            media_type: str = _PNG,
+            kind: Literal["image"] = "image",
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
+        data: object = self.data
+        if isinstance(data, bytes | bytearray):
+            media_type = find_image_type(bytes(data)) if self.media_type == _PNG else self.media_type
+            object.__setattr__(self, "data", base64.b64encode(data).decode("ascii"))
+            object.__setattr__(self, "media_type", media_type)
+
     @classmethod
-    def from_bytes(cls, content: bytes, media_type: str = "image/png") -> Image:
-        """Create an image from its bytes."""
-        return cls(data=base64.b64encode(content).decode("ascii"), media_type=media_type)
+    def from_bytes(cls, content: bytes, media_type: str | None = None) -> Image:
+        """Create an image from its bytes, which tell the media type if it is left out.
+
+        Raises:
+            ValueError: when they do not tell it.
+        """
+        data = base64.b64encode(content).decode("ascii")
+        return cls(data=data, media_type=find_image_type(content) if media_type is None else media_type)
 
     @classmethod
     def from_path(cls, path: str | Path) -> Image:
-        """Create an image from a file; the media type follows from the file's name.
+        """Create an image from a file; the media type follows from the file's name, else from its first bytes.
 
         Raises:
-            ValueError: when the name does not imply a type of image.
+            ValueError: when neither tells the type of image.
         """
         media_type, _ = mimetypes.guess_type(str(path))
-        if media_type is None or not media_type.startswith("image/"):
-            raise ValueError(f"{path}: cannot tell the kind of picture from the name; use Image.from_bytes")
-        return cls.from_bytes(Path(path).read_bytes(), media_type)
+        content = Path(path).read_bytes()
+        if media_type is not None and media_type.startswith("image/"):
+            return cls.from_bytes(content, media_type)
+        try:
+            return cls.from_bytes(content)
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from None
 
     @property
     def location(self) -> str:

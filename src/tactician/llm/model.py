@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import date
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from tactician.events import EventEmitter
@@ -35,12 +36,17 @@ class OutputSpec:
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """Features that a model has natively. `adapt_request` replaces missing ones where that is possible."""
+    """Features that a model has natively. `adapt_request` replaces missing ones where that is possible.
+
+    Attributes:
+        knowledge_cutoff: day up to which it knows the world, if that is known. It is told so in its instructions.
+    """
 
     tools: bool = False
     json_schema: bool = False
     images: bool = False
     temperature: bool = True
+    knowledge_cutoff: date | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,11 @@ from functools import lru_cache
 
 from pydantic import JsonValue
 
+from tactician.amounts import FINITE, need_amount
+from tactician.errors import ConfigurationError
 from tactician.events import EventEmitter
+
+_LEAST_TIMEOUT = 0.001
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +66,9 @@ class LlmOptions:
         instances: the only instances that may serve the call; any if empty.
         session: calls with the same key go to the same instance if the router is `sticky`.
         trace: the trace of the request, for providers that pass it on.
+
+    Raises:
+        ConfigurationError: when a value is out of range or of the wrong type.
     """
 
     model: str | None = None
@@ -77,6 +84,14 @@ class LlmOptions:
     instances: tuple[str, ...] = ()
     session: str | None = None
     trace: TraceMetadata | None = None
+
+    def __post_init__(self) -> None:
+        numbers = (self.temperature, self.top_p, self.top_k, self.max_tokens, self.timeout)
+        if numbers != _NO_NUMBERS:  # options are made for every call, mostly without any of these
+            _check_numbers(numbers)
+        if self.native_tools or self.fallbacks or self.instances:
+            for name in _LISTS:
+                object.__setattr__(self, name, _check_names(name, getattr(self, name)))
 
     @property
     def requested_model(self) -> str | None:
@@ -116,6 +131,28 @@ class LlmOptions:
         return replace(self, trace=trace if self.trace is None else self.trace.with_defaults(trace))
 
 
+def _check_numbers(numbers: tuple[object, ...]) -> None:
+    for value, (name, least, most, is_whole) in zip(numbers, _RANGES, strict=True):
+        if value is not None:
+            need_amount(f"LlmOptions.{name}", value, least=least, most=most, whole=is_whole)
+
+
+def _check_names(name: str, value: object) -> tuple[str, ...]:
+    """Return the value as a tuple of names. A single name in the place of several would be one name for each letter."""
+    if isinstance(value, tuple | list) and all(isinstance(one, str) for one in value):
+        return tuple(value)
+    raise ConfigurationError(f'LlmOptions.{name} is {value!r}; write a tuple of names, as in {name}=("a",)')
+
+
+_RANGES = (
+    ("temperature", 0.0, FINITE, False),
+    ("top_p", 0.0, 1.0, False),
+    ("top_k", 1.0, FINITE, True),
+    ("max_tokens", 1.0, FINITE, True),
+    ("timeout", _LEAST_TIMEOUT, FINITE, False),
+)
+_NO_NUMBERS = (None,) * len(_RANGES)
+_LISTS = ("native_tools", "fallbacks", "instances")
 _TRACE_NAMES = tuple(one.name for one in fields(TraceMetadata) if one.name != "metadata")
 _NAMES = tuple(one.name for one in fields(LlmOptions))
 _HYPERPARAMETERS = tuple(name for name in _NAMES if name not in ("model", "role"))

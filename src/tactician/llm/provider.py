@@ -22,6 +22,7 @@ class Provider:
         base_url: the address of the API; an environment variable or an instance can override it.
         path: the path after the base URL; may have a query.
         key_variable: the environment variable of the key; `None` if the provider needs none.
+        other_key_variables: further variables that are common for its key, for when the first one is not set.
         default_model: the default model if the key is set.
         auth_header: the header that carries the key, where `{key}` stands in `auth_format`.
         headers: headers of every request beside the key; `{api_version}` stands for that of the instance.
@@ -58,6 +59,14 @@ class Provider:
     endpoints: Mapping[str, str] = field(default_factory=dict)
     prices: Mapping[str, ModelPrice] = field(default_factory=dict, repr=False)
     elsewhere: Provider | None = field(default=None, repr=False)
+    other_key_variables: tuple[str, ...] = ()
+
+    def find_key_variable(self, environment: Mapping[str, str]) -> str | None:
+        """Return the first of the variables of its key that is set; the first one if none is."""
+        others = (name for name in self.other_key_variables if environment.get(name, "").strip())
+        if self.key_variable is None or environment.get(self.key_variable, "").strip():
+            return self.key_variable
+        return next(others, self.key_variable)
 
     def create_endpoint(
         self,

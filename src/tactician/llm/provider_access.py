@@ -155,7 +155,7 @@ def check_base_urls(environment: Mapping[str, str]) -> None:
 
 def find_key(name: str, environment: Mapping[str, str]) -> str | None:
     """Return the key in the provider's own variable."""
-    variable = PROVIDERS[name].key_variable
+    variable = PROVIDERS[name].find_key_variable(environment)
     return environment.get(variable) if variable else None
 
 
@@ -201,7 +201,9 @@ def find_access_by_name(
     _check_enabled(provider.name, environment, problems)
     needs_key = provider.base_url is None or (provider.key_variable is not None and base_url is None)
     return ProviderAccess(
-        provider, _read_key(variable, provider.key_variable, needs_key, environment, problems), base_url
+        provider,
+        _read_key(variable, provider.find_key_variable(environment), needs_key, environment, problems),
+        base_url,
     )
 
 
@@ -222,7 +224,8 @@ def find_access_by_url(
     provider = _provider_at(base_url, spoken, is_azure)
     is_home = provider.is_home(base_url)
     _check_enabled(provider.name if is_azure or is_home else "custom", environment, problems)
-    key = _read_key(variable, provider.key_variable if is_home else None, is_azure or is_home, environment, problems)
+    usual = provider.find_key_variable(environment) if is_home else None
+    key = _read_key(variable, usual, is_azure or is_home, environment, problems)
     query = {**provider.query, **dict(parse_qsl(parts.query))}
     there = replace(provider, path=_path(parts.path.rstrip("/"), provider.path), query=query)
     return ProviderAccess(there, key, f"{parts.scheme}://{parts.netloc}", host)

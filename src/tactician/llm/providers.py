@@ -98,6 +98,7 @@ _TABLE = (
         "gemini-2.5-flash",
         path="/v1beta/openai/chat/completions",
         dialect=_GEMINI,
+        other_key_variables=("GOOGLE_API_KEY",),
     ),
     Provider("openrouter", "https://openrouter.ai/api", "OPENROUTER_API_KEY", "openrouter/auto", dialect=_OPENROUTER),
     Provider("ollama", "http://localhost:11434", dialect=_LOCAL),

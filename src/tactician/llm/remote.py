@@ -7,7 +7,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from itertools import chain
 
-from tactician.errors import ThinkingRefusedError
+from tactician.errors import ContentFilterError, ThinkingRefusedError
 from tactician.llm.feature_check import FeatureCheck
 from tactician.llm.http import post_json, post_stream
 from tactician.llm.model import Delta, Features, ModelRequest, ModelResponse
@@ -158,5 +158,13 @@ class RemoteModel:
         return continue_paused(request, response) if continue_paused is not None else None
 
     def _signed(self, response: ModelResponse, restore: RestoreResponse | None) -> ModelResponse:
+        _check_filter(response, self.name)
         restored = response if restore is None else restore(response)
         return restored.attribute_to(self.name, self.price)
+
+
+def _check_filter(response: ModelResponse, name: str) -> None:
+    """Check that a filter left something of an answer."""
+    message = response.message
+    if response.finish_reason == "content_filter" and not message.text and not message.tool_calls:
+        raise ContentFilterError(f"{name}: the provider's filter blocked the answer, and gave no reason", model=name)

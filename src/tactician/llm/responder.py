@@ -14,7 +14,7 @@ from tactician.errors import Problem
 from tactician.llm.model import Delta, Features, ModelRequest, ModelResponse
 from tactician.llm.options import NO_OPTIONS, LlmOptions, TraceMetadata
 from tactician.llm.provider_access import ApiFormat, ProviderAccess, find_access_by_name, find_access_by_url
-from tactician.llm.remote import Endpoint, RemoteModel
+from tactician.llm.remote import DEFAULT_TIMEOUT, Endpoint, RemoteModel
 from tactician.llm.routing import Deployment, ModelRetryPolicy, ModelRouter, RetryRule, RoutedModel, format_full_name
 
 _ONCE_MORE = 2
@@ -68,7 +68,7 @@ class RetrySettings:
             connection=rule,
             truncated=once_more,
             malformed=once_more,
-            deadline=max(usual.deadline, attempts * (usual.first_timeout + longest)),
+            deadline=max(usual.deadline, attempts * (DEFAULT_TIMEOUT + longest)),
             statuses=frozenset(self.retryable_status_codes),
         )
 

@@ -1,4 +1,4 @@
-"""Router settings from environment variables."""
+"""Settings of models from environment variables: one for every field of `[models]` and of `[models.router]`."""
 
 from __future__ import annotations
 
@@ -11,12 +11,18 @@ from tactician.documents import Data, DocumentModel, Problems, did_you_mean, lis
 from tactician.errors import DocumentError
 
 ROUTER_PREFIX = "TACTICIAN_ROUTER_"
-FALLBACKS_VARIABLE = "TACTICIAN_FALLBACKS"
-_TABLES = ("retries", "circuit_breaker", "fallbacks")
+MODEL_VARIABLES: Mapping[str, str] = {
+    "TACTICIAN_ROLES": "roles",
+    "TACTICIAN_FALLBACKS": "fallbacks",
+    "TACTICIAN_PRICES": "prices",
+    "TACTICIAN_PROFILES": "profiles",
+}
+"""Fields of `[models]` by their variables, except those that have a reason to show: the defaults and the instances."""
+_TABLES = ("retries", "circuit_breaker", *MODEL_VARIABLES.values())
 
 
 def apply_environment(settings: ModelSettings, environment: Mapping[str, str]) -> ModelSettings:
-    """Return the settings, overridden by `TACTICIAN_FALLBACKS` and `TACTICIAN_ROUTER_<SETTING>`.
+    """Return the settings, overridden by `MODEL_VARIABLES` and `TACTICIAN_ROUTER_<SETTING>`.
 
     Tables are written in JSON. Empty variables are ignored.
 
@@ -25,24 +31,33 @@ def apply_environment(settings: ModelSettings, environment: Mapping[str, str]) -
     """
     problems = Problems()
     router = {
-        name.removeprefix(ROUTER_PREFIX).lower(): _read_setting(RouterSettings, ROUTER_PREFIX, name, text, problems)
-        for name, text in sorted(environment.items())
-        if name.startswith(ROUTER_PREFIX) and text.strip()
+        name: _read_setting(RouterSettings, name, variable, text, problems)
+        for variable, text in sorted(environment.items())
+        if (name := _find_router_field(variable, text, problems)) is not None
     }
-    changes: dict[str, object] = {"router": settings.router.model_copy(update=router)}
-    if text := environment.get(FALLBACKS_VARIABLE, "").strip():
-        changes["fallbacks"] = _read_setting(ModelSettings, "TACTICIAN_", FALLBACKS_VARIABLE, text, problems)
+    changes: dict[str, object] = {
+        name: _read_setting(ModelSettings, name, variable, text, problems)
+        for variable, name in MODEL_VARIABLES.items()
+        if (text := environment.get(variable, "").strip())
+    }
     problems.check("The environment is wrong")
-    return settings.model_copy(update=changes)
+    return settings.model_copy(update={**changes, "router": settings.router.model_copy(update=router)})
 
 
-def _read_setting(kind: type[DocumentModel], prefix: str, variable: str, text: str, problems: Problems) -> object:
-    """Return the value of a settings field in a variable, or add the problem with it."""
-    name = variable.removeprefix(prefix).lower()
-    if name not in kind.model_fields:
-        known = [f"{prefix}{field.upper()}" for field in kind.model_fields]
-        problems.add(f"there is no such setting.{did_you_mean(variable, known)}", file=variable)
+def _find_router_field(variable: str, text: str, problems: Problems) -> str | None:
+    """Return the field of `[models.router]` that a variable sets, if it sets one, or add the problem with its name."""
+    if not variable.startswith(ROUTER_PREFIX) or not text.strip():
         return None
+    name = variable.removeprefix(ROUTER_PREFIX).lower()
+    if name in RouterSettings.model_fields:
+        return name
+    known = [f"{ROUTER_PREFIX}{field.upper()}" for field in RouterSettings.model_fields]
+    problems.add(f"there is no such setting.{did_you_mean(variable, known)}", file=variable)
+    return None
+
+
+def _read_setting(kind: type[DocumentModel], name: str, variable: str, text: str, problems: Problems) -> object:
+    """Return the value of a settings field in a variable, or add the problem with it."""
     try:
         value: Data = read_document(text, "json").data if name in _TABLES else text.strip()
         return getattr(kind.model_validate({name: value}), name)

@@ -1,6 +1,7 @@
 """The turn loop: conversations with a model and tools."""
 
 from tactician.loop.answer_text import read_answer_text
+from tactician.loop.attempts import AnswerAttempts
 from tactician.loop.autonomy import TASK_OVER, Autonomous
 from tactician.loop.endings import Answer
 from tactician.loop.events import (
@@ -20,7 +21,7 @@ from tactician.loop.events import (
 from tactician.loop.guards import NO_GUARDS, Guards
 from tactician.loop.handoff import Handoff, HistoryFilter, handoff, last_messages, without_tools
 from tactician.loop.output import InvalidOutput, OutputType, output_type
-from tactician.loop.policy import DEFAULT_MAX_ATTEMPTS, DEFAULT_MAX_TURNS, DEFAULT_POLICY, TurnPolicy
+from tactician.loop.policy import DEFAULT_MAX_TURNS, DEFAULT_POLICY, TurnPolicy
 from tactician.loop.state import read_added_messages, read_messages
 from tactician.loop.turns import NO_TOOLS, TurnLoop
 
@@ -31,7 +32,7 @@ __all__ = [
     "TurnPolicy",
     "DEFAULT_POLICY",
     "DEFAULT_MAX_TURNS",
-    "DEFAULT_MAX_ATTEMPTS",
+    "AnswerAttempts",
     "NO_TOOLS",
     "Autonomous",
     "TASK_OVER",

@@ -6,6 +6,7 @@ from typing import Generic, TypeVar
 
 from tactician.guardrails import CheckedOutput, Objection, find_first_objection
 from tactician.llm import UserMessage
+from tactician.loop.attempts import AnswerAttempts
 from tactician.loop.events import OutputRejected
 from tactician.loop.output import InvalidOutput, OutputType
 from tactician.loop.policy import TurnPolicy
@@ -80,7 +81,7 @@ class Acceptance(Generic[T]):
         state.rejections += 1
         reason = f"it was cut off after max_tokens; {why}" if state.cut_off else str(why)
         self._emit_rejection(reason)
-        if state.rejections >= self._policy.max_attempts:
+        if state.rejections >= self._count_attempts():
             raise OutputError(
                 f"{self._name}: no valid {name} in {state.rejections} attempts: {reason}",
                 state.create_failed_result(self._context),
@@ -88,6 +89,10 @@ class Acceptance(Generic[T]):
             )
         wrong = f"That is not a valid {name}" if isinstance(why, InvalidOutput) else "That answer is not accepted"
         state.conversation.append(UserMessage(f"{wrong}: {reason}. Answer again with the whole, corrected."))
+
+    def _count_attempts(self) -> int:
+        own = self._policy.max_attempts
+        return self._context.services.find(AnswerAttempts).settings.attempts if own is None else own
 
     def _emit_rejection(self, reason: str) -> None:
         context, state = self._context, self._state

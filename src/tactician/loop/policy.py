@@ -9,7 +9,6 @@ from tactician.loop.autonomy import Autonomous
 from tactician.loop.guards import NO_GUARDS, Guards
 
 DEFAULT_MAX_TURNS = 10
-DEFAULT_MAX_ATTEMPTS = 3
 DEFAULT_MAX_REPEATS = 3
 
 
@@ -19,7 +18,7 @@ class TurnPolicy:
 
     Attributes:
         max_turns: requests in which the model may use tools. After them it is told to answer, at most three times.
-        max_attempts: number of attempts at a valid object before the run fails.
+        max_attempts: number of attempts at a valid object before the run fails; those of the project, when `None`.
         max_tool_calls: number of tool calls in all; no limit, when `None`.
         max_repeats: number of equal calls in a row from which on the call is not run any more; no limit, when `None`.
         parallel_tools: run the tool calls of a turn concurrently.
@@ -32,7 +31,7 @@ class TurnPolicy:
     """
 
     max_turns: int = DEFAULT_MAX_TURNS
-    max_attempts: int = DEFAULT_MAX_ATTEMPTS
+    max_attempts: int | None = None
     max_tool_calls: int | None = None
     max_repeats: int | None = DEFAULT_MAX_REPEATS
     parallel_tools: bool = True

@@ -23,6 +23,7 @@ from tactician.llm import (
     UserMessage,
 )
 from tactician.loop.acceptance import Acceptance
+from tactician.loop.attempts import AnswerAttempts
 from tactician.loop.autonomy import Autonomous, TaskOver
 from tactician.loop.endings import Answer, AutonomousEnding, Ending, ReplyEnding
 from tactician.loop.handoff import Handoff, hand_over
@@ -31,6 +32,7 @@ from tactician.loop.output import InvalidOutput, OutputType
 from tactician.loop.policy import DEFAULT_POLICY, TurnPolicy
 from tactician.loop.state import TurnState
 from tactician.loop.tool_runner import Refused, ToolRunner
+from tactician.prompts import KnowledgeCutoff
 from tactician.runs import BudgetError, RunContext, RunResult, Suspended, TurnLimitError
 from tactician.tools import Tool, Toolbox, as_text
 
@@ -65,6 +67,8 @@ class TurnLoop(Generic[T]):
         self._model = model
         self._output = output
         self._context = context
+        if (cutoff := model.features.knowledge_cutoff) is not None:
+            instructions = "\n\n".join(filter(None, (instructions, KnowledgeCutoff(cutoff).contribution())))
         self._instructions = instructions
         self._system = _build_system_messages(instructions)
         self._tools = tools
@@ -148,6 +152,7 @@ class TurnLoop(Generic[T]):
             has_to_check = (immediate or concurrent) and not state.turn
             message = await (self._get_first_message(new) if has_to_check else self._get_next_message())
         while True:
+            rejections = state.rejections
             if calls := message.tool_calls:
                 result = await self._handle_calls(message, calls)
             elif (answer := self._read_reply(text := message.text)) is None:
@@ -158,6 +163,8 @@ class TurnLoop(Generic[T]):
                 result = state.create_result(answer.value, self._context)
             if result is not None:
                 return result
+            if state.rejections > rejections:
+                await self._pause(state.rejections)
             message = await self._get_next_message()
 
     async def _get_first_message(self, new: Sequence[Message]) -> AssistantMessage:
@@ -239,6 +246,12 @@ class TurnLoop(Generic[T]):
 
     def _load_toolbox(self) -> Toolbox:
         return self._ending.tools(self._tools if isinstance(self._tools, Toolbox) else self._tools())
+
+    async def _pause(self, rejections: int) -> None:
+        """Wait after an answer that was not valid, as the project says."""
+        context = self._context
+        if seconds := context.services.find(AnswerAttempts).settings.pause_after(rejections):
+            await context.clock.sleep(seconds)
 
     async def _throttle(self, autonomy: Autonomous) -> None:
         if autonomy.min_iteration_interval is None:

@@ -18,7 +18,6 @@ from tactician.process import ProcessOptions, ProcessStatus
 from tactician.runs import Input, RunContext, Runnable, RunResult, RunStatus, run_blocking
 
 Mode: TypeAlias = Literal["closed", "open"]
-DEFAULT_RETRIES = 2
 
 
 class Autonomy:
@@ -33,7 +32,8 @@ class Autonomy:
         model: who is asked; that of `tactician.toml`, else the default model of the platform, when `None`.
         agent_cutoff: how sure it has to be of an agent, from 0 to 1; as `tactician.toml` says, else 0.6, when `None`.
         goal_cutoff: how sure it has to be of a goal, likewise.
-        retries: how often it is asked again when its ranking is not valid.
+        retries: how often it is asked again when its ranking is not valid; as `tactician.toml` says, else 2, when
+            `None`.
 
     Raises:
         ConfigurationError: when `platform` is not a platform, or a cutoff or `retries` is out of its range.
@@ -46,20 +46,22 @@ class Autonomy:
         model: str | LlmOptions | LanguageModel | None = None,
         agent_cutoff: float | None = None,
         goal_cutoff: float | None = None,
-        retries: int = DEFAULT_RETRIES,
+        retries: int | None = None,
     ) -> None:
         if not isinstance(platform, Platform):
             kind = type(platform).__name__
             raise ConfigurationError(f"Autonomy takes a Platform, not {kind}: Autonomy(Platform(...).register(agents))")
-        settings = load_settings().platform
+        settings = load_settings().platform.ranking
         self._platform = platform
-        self._model = settings.ranking_model if model is None else model
+        self._model = settings.model if model is None else model
         self._agent_cutoff = settings.agent_cutoff if agent_cutoff is None else agent_cutoff
         self._goal_cutoff = settings.goal_cutoff if goal_cutoff is None else goal_cutoff
-        self._retries = retries
         need_amount("Autonomy.agent_cutoff", self._agent_cutoff, most=1)
         need_amount("Autonomy.goal_cutoff", self._goal_cutoff, most=1)
-        need_amount("Autonomy.retries", retries, whole=True)
+        if retries is not None:
+            need_amount("Autonomy.retries", retries, whole=True)
+            settings = settings.model_copy(update={"attempts": retries + 1})
+        self._attempts = settings
 
     async def run(
         self, request: Input, *, mode: Mode = "closed", options: ProcessOptions | None = None
@@ -125,7 +127,7 @@ class Autonomy:
         if not candidates:
             what = "agent" if mode == "closed" else "planned agent with a goal"
             raise NoAgentFitsError(f"No {what} is registered on the platform: call platform.register(...) first.", ())
-        return await rank_candidates(request, candidates, self._model, self._retries, context)
+        return await rank_candidates(request, candidates, self._model, self._attempts, context)
 
     def _agents(self) -> Mapping[str, str]:
         return {name: agent.description for name, agent in self._platform.agents.items()}

@@ -9,7 +9,7 @@ from tactician.llm import UsageTally
 from tactician.loop import TurnCompleted
 from tactician.platform.run_views import RunTree, RunView
 from tactician.process import ActionCompleted, ActionRun, ProcessEnded, ProcessStarted
-from tactician.runs import PendingRequest, RunCompleted, RunSuspended
+from tactician.runs import PROCESS_KIND, PendingRequest, RunCompleted, RunEnded, RunStarted, RunSuspended
 
 
 def replay_events(events: Iterable[Event]) -> list[RunTree]:
@@ -45,8 +45,14 @@ class _Run:
         """Take an event into account."""
         self.last = event.time
         match event:
+            case RunStarted():
+                self.kind, self.status, self.pending = event.kind, "running", ()
+            case RunEnded():
+                self.status = event.status.value
+                self.failure = self.failure or event.error
             case ProcessStarted():
-                self.kind, self.status, self.pending = "process", "running", ()
+                self.kind, self.status, self.pending = PROCESS_KIND, "running", ()
+                self.parent_id = event.parent_id or ""  # the process around it, and not the action
             case TurnCompleted():
                 self.tally.add(event.response.usage)
             case ActionCompleted():

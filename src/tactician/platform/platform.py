@@ -12,6 +12,7 @@ from typing_extensions import Unpack
 
 from tactician.agents import Planned, PlannedAgent, raise_unless_completed
 from tactician.clock import SYSTEM_CLOCK
+from tactician.config import load_settings
 from tactician.conversation import ConversationStore
 from tactician.errors import ConfigurationError
 from tactician.events import EventBus, EventListener
@@ -93,10 +94,11 @@ class Platform(RunControl):
         self.services = services
         self.retention = retention
         self.tool_groups.add([local_goals(lambda: self.goal_tools(remote=False)), *tool_groups])
-        self.conversations = Conversations(ConversationStore(services.store))
+        sizes = load_settings().platform.memory
+        self.conversations = Conversations(ConversationStore(services.store), sizes.messages)
         self.requests = Requests(self.conversations, self.find_agent)
         self._registry = Registry(self.requests)
-        self._runner = Runner(self._registry, self.context, services)
+        self._runner = Runner(self._registry, self.context, services, sizes.processes)
         self._forker = Forker(self._runner, self.context)
 
     @staticmethod

@@ -11,7 +11,6 @@ from weakref import WeakValueDictionary
 
 from tactician.process import AgentProcess, IdleProcess, PlannedAgentSpec, ProcessOptions, ProcessStatus
 
-MOST_AT_REST: Final = 1000
 _TO_BE_CONTINUED: Final = frozenset({ProcessStatus.WAITING, ProcessStatus.PAUSED})
 
 
@@ -37,9 +36,11 @@ class Processes:
     Args:
         is_durable: whether they are kept in a store.
         wake: returns the process that an idle one is.
+        limit: number of processes that have ended, or wait in the store, which are not forgotten.
     """
 
-    def __init__(self, wake: Callable[[IdleProcess], AgentProcess], *, is_durable: bool) -> None:
+    def __init__(self, wake: Callable[[IdleProcess], AgentProcess], *, is_durable: bool, limit: int) -> None:
+        self._limit = limit
         self._is_durable = is_durable
         self._wake = wake
         self._known: WeakValueDictionary[str, AgentProcess] = WeakValueDictionary()
@@ -65,7 +66,7 @@ class Processes:
             self._idle[process.id] = process.to_idle()
             return
         self._resting[process.id] = StoredProcess(process.agent, process.options) if waits else process
-        if len(self._resting) > MOST_AT_REST:
+        if len(self._resting) > self._limit:
             self._resting.popitem(last=False)
 
     def find(self, process_id: str) -> AgentProcess | None:

@@ -11,8 +11,10 @@ from pydantic import AfterValidator, Field, RootModel, create_model
 from pydantic_core import PydanticCustomError
 
 from tactician.agents import Agent
+from tactician.config import AttemptSettings
 from tactician.errors import Ranked
 from tactician.llm import LanguageModel, LlmOptions, join_text
+from tactician.loop import AnswerAttempts
 from tactician.runs import Input, RunContext, messages_of
 
 _PROMPT = """How well does each of these fit the request?
@@ -29,7 +31,7 @@ async def rank_candidates(
     request: Input,
     candidates: Mapping[str, str],
     model: str | LlmOptions | LanguageModel | None,
-    retries: int,
+    settings: AttemptSettings,
     context: RunContext,
 ) -> tuple[Ranked, ...]:
     """Rank all candidates, which are described by their values, the best first; equal ones stay in their order.
@@ -38,14 +40,15 @@ async def rank_candidates(
     it leaves out have a confidence of 0.
 
     Raises:
-        OutputError: when the ranking is not valid after all retries.
+        OutputError: when the ranking is not valid after all attempts.
         ModelError: when the model cannot be called.
     """
     listed = "\n".join(f"- {name}: {description}" for name, description in candidates.items())
     wanted = _ranking_of(tuple(candidates))
-    ranker = Agent("Ranker", model=model, output_type=wanted, max_attempts=retries + 1)
+    ranker = Agent("Ranker", model=model, output_type=wanted)
+    inside = context.with_service(AnswerAttempts(settings)).as_internal()
     prompt = _PROMPT.format(candidates=listed, request=join_text(messages_of(request)))
-    given = {one.name: one for one in (await ranker.run(prompt, context=context)).output.root}
+    given = {one.name: one for one in (await ranker.run(prompt, context=inside)).output.root}
     everything = (given.get(name) or Ranked(name, 0.0, "not ranked") for name in candidates)
     return tuple(sorted(everything, key=lambda one: -one.confidence))
 

@@ -82,9 +82,12 @@ class Runner:
         registry: registered agents.
         context: returns a context for a run on the platform.
         services: services of the platform.
+        remembered: number of processes that are looked up by their ids when they have ended.
     """
 
-    def __init__(self, registry: Registry, context: Callable[[], RunContext], services: Services) -> None:
+    def __init__(
+        self, registry: Registry, context: Callable[[], RunContext], services: Services, remembered: int
+    ) -> None:
         self._registry = registry
         self._context = context
         self._store = services.store
@@ -92,7 +95,7 @@ class Runner:
         self._is_durable = services.is_durable
         self._owner = f"platform-{new_id()}"
         self._spawned: set[asyncio.Task[AgentProcess]] = set()
-        self.processes = Processes(self._wake, is_durable=services.is_durable)
+        self.processes = Processes(self._wake, is_durable=services.is_durable, limit=remembered)
 
     async def start(self, agent: PlannedAgentSpec, objects: Objects, options: ProcessOptions | None) -> AgentProcess:
         """Create a process, and run it as far as it can go."""

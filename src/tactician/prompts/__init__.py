@@ -2,6 +2,7 @@
 
 from tactician.prompts.contributors import (
     CurrentDate,
+    KnowledgeCutoff,
     Persona,
     Place,
     PromptContributor,
@@ -34,6 +35,7 @@ __all__ = [
     "Persona",
     "RoleGoalBackstory",
     "CurrentDate",
+    "KnowledgeCutoff",
     "LlmReference",
     "Reference",
     "ReferenceKind",

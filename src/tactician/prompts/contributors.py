@@ -97,6 +97,25 @@ class CurrentDate(PromptContributor):
         return f"Today is {_DAYS[day.weekday()]}, {day:%Y-%m-%d}."
 
 
+@dataclass(frozen=True)
+class KnowledgeCutoff(PromptContributor):
+    """Day up to which a model knows the world. Models with a `knowledge_cutoff` among their features are told theirs.
+
+    Args:
+        day: the day.
+    """
+
+    day: date
+    place: Place = "end"
+
+    def contribution(self) -> str:
+        """Return the day as year, month and day, and what follows from it."""
+        return (
+            f"Your knowledge ends on {self.day:%Y-%m-%d}. What has happened since you know only from this conversation "
+            "and from tools."
+        )
+
+
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 

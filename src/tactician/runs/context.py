@@ -365,6 +365,10 @@ class RunContext:
         """Return the same context on another platform, with its models, for the same listeners."""
         return self._copy(services=services.with_bus(self.bus), own_model=None, pins=NO_OPTIONS)
 
+    def with_service(self, service: object) -> RunContext:
+        """Return the same context with another service of its class; see `Services.find`."""
+        return self._copy(services=self.services.with_service(service))
+
     def with_trace(self, trace: TraceMetadata) -> RunContext:
         """Return the same context with this trace; fields that the trace leaves open keep their values."""
         return self._copy(trace=trace if self.trace is None else trace.with_defaults(self.trace))

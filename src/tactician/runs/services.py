@@ -74,6 +74,12 @@ class Services:
         changed.models = models
         return changed
 
+    def with_service(self, service: object) -> Services:
+        """Return the same services with another one of its class."""
+        changed = self.with_bus(self.bus)
+        changed._others = {**self._others, type(service): service}
+        return changed
+
     def with_bus(self, bus: EventBus) -> Services:
         """Return the same services with another bus."""
         changed = Services(self.models, self.store, self.clock, bus)

@@ -26,7 +26,7 @@ from tests.support.chat_server import ChatServer, answers, fails
 
 KEY = "sk-very-secret"
 PNG = base64.b64encode(b"\x89PNG picture").decode()
-CAT = Image.from_bytes(b"\x89PNG cat")
+CAT = Image.from_bytes(b"\x89PNG\r\n\x1a\n cat")
 
 
 def pictures(*data: str, **more: object) -> dict[str, object]:
@@ -236,9 +236,9 @@ async def test_the_form_of_an_edit_and_its_answer(forms: FormServer) -> None:
 
 
 async def test_an_edit_with_a_mask(forms: FormServer) -> None:
-    await editor(forms).edit(CAT, "a hat", mask=Image.from_bytes(b"\x89PNG mask"))
+    await editor(forms).edit(CAT, "a hat", mask=Image.from_bytes(b"\x89PNG\r\n\x1a\n mask"))
 
-    assert forms.forms[0]["mask"] == ("mask.png", "image/png", b"\x89PNG mask")
+    assert forms.forms[0]["mask"] == ("mask.png", "image/png", b"\x89PNG\r\n\x1a\n mask")
 
 
 async def test_a_model_that_can_edit_does_so_itself(forms: FormServer) -> None:

@@ -87,7 +87,7 @@ class TestWhatTheModelSees:
     async def test_pictures_and_documents(self) -> None:
         parts = (
             Text("look"),
-            Image.from_bytes(b"png"),
+            Image.from_bytes(b"\x89PNG\r\n\x1a\n"),
             Image(url="https://example.org/a.jpg"),
             Document.from_bytes(b"pdf"),
             Document(url="https://example.org/a.pdf"),
@@ -99,7 +99,7 @@ class TestWhatTheModelSees:
         assert isinstance(part, messages.UserPromptPart)
         assert part.content == [
             "look",
-            messages.BinaryContent(b"png", media_type="image/png"),
+            messages.BinaryContent(b"\x89PNG\r\n\x1a\n", media_type="image/png"),
             messages.ImageUrl("https://example.org/a.jpg"),
             messages.BinaryContent(b"pdf", media_type="application/pdf"),
             messages.DocumentUrl("https://example.org/a.pdf"),

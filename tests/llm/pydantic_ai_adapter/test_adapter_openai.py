@@ -124,7 +124,7 @@ async def test_a_conversation_with_tools_and_pictures(server: ChatServer, model:
     request = ModelRequest(
         (
             SystemMessage("Be brief."),
-            UserMessage((Text("Add what you see."), Image.from_bytes(b"png"))),
+            UserMessage((Text("Add what you see."), Image.from_bytes(b"\x89PNG\r\n\x1a\n"))),
             AssistantMessage((Text("Sure."), ToolCall("c1", "add", '{"a":1}'))),
             ToolResult("c1", "add", "3"),
         ),
@@ -144,7 +144,7 @@ async def test_a_conversation_with_tools_and_pictures(server: ChatServer, model:
             "role": "user",
             "content": [
                 {"type": "text", "text": "Add what you see."},
-                {"type": "image_url", "image_url": {"url": "data:image/png;base64,cG5n"}},
+                {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}},
             ],
         },
         {

@@ -140,7 +140,7 @@ async def test_each_attempt_after_a_timeout_has_more_time(clock: FakeClock) -> N
 async def test_without_a_timeout_of_its_own_a_call_grows_from_the_policys(clock: FakeClock) -> None:
     router, model = lone(clock, *[ModelTimeoutError("slow")] * 2, retries=ModelRetryPolicy(first_timeout=10.0))
     await router.generate(ask())
-    assert [request.options.timeout for request in model.requests] == [None, 20.0, 30.0]
+    assert [request.options.timeout for request in model.requests] == [10.0, 20.0, 30.0]
 
 
 @virtual

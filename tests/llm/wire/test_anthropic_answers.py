@@ -8,6 +8,7 @@ import pytest
 
 from tactician.errors import (
     AuthenticationError,
+    ContentFilterError,
     MalformedResponseError,
     ModelError,
     ModelNotFoundError,
@@ -78,18 +79,48 @@ class TestAnswers:
             ("model_context_window_exceeded", "length"),
             ("pause_turn", "length"),
             ("tool_use", "tool_calls"),
-            ("refusal", "content_filter"),
             ("something_new", "stop"),
         ],
     )
     def test_stop_reasons(self, stop: str, finish: str) -> None:
         assert decode(message(text("a"), stop=stop)).finish_reason == finish
 
+    @pytest.mark.parametrize(
+        ("details", "reason"),
+        [
+            (
+                {"type": "refusal", "category": "cyber", "explanation": "It may help an attack."},
+                "cyber: It may help an",
+            ),
+            ({"type": "refusal", "category": None, "explanation": "It may help an attack."}, "It may help an attack."),
+            (None, "no reason was given"),
+            ([7], "no reason was given"),
+        ],
+    )
+    @pytest.mark.parametrize("blocks", [(), (text("I begin"),)])
+    def test_a_refusal_is_an_error_with_the_reason(
+        self, blocks: tuple[dict[str, object], ...], details: object, reason: str
+    ) -> None:
+        answer = {**message(*blocks, stop="refusal"), "stop_details": details}
+        for read in (lambda: decode(answer, "m"), lambda: feed(*refused(answer))):
+            with pytest.raises(ContentFilterError, match=rf"^m: Claude refused to answer \({reason}") as caught:
+                read()
+            assert caught.value.model == "m"
+
     @pytest.mark.parametrize("answer", [None, [], {}, {"content": None}, message({"type": "text"}), "hello"])
     def test_what_is_no_message_is_malformed(self, answer: object) -> None:
         with pytest.raises(MalformedResponseError, match="m: the answer is not an Anthropic message") as caught:
             decode(answer, "m")
         assert caught.value.model == "m"
+
+
+def refused(answer: dict[str, object]) -> list[dict[str, object]]:
+    """The events of a refusal: its details come with the reason at the end."""
+    found = [dict(event) for event in events(answer)]
+    for event in found:
+        if event["type"] == "message_delta":
+            event["delta"] = {"stop_reason": "refusal", "stop_details": answer["stop_details"]}
+    return found
 
 
 def feed(*given: dict[str, object]) -> tuple[list[object], ModelResponse]:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tactician.errors import MalformedResponseError, ModelError
+from tactician.errors import ContentFilterError, MalformedResponseError, ModelError
 from tactician.llm import (
     AssistantMessage,
     Delta,
@@ -145,7 +145,7 @@ BLOCKS = st.one_of(
     st.builds(searching, st.just("s1"), WORDS),
     st.builds(found, st.just("s1"), WORDS),
 )
-STOPS = st.sampled_from(["end_turn", "max_tokens", "stop_sequence", "tool_use", "pause_turn", "refusal", "new_reason"])
+STOPS = st.sampled_from(["end_turn", "max_tokens", "stop_sequence", "tool_use", "pause_turn", "new_reason"])
 USAGES = st.dictionaries(
     st.sampled_from(["input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"]),
     st.integers(0, 99),
@@ -224,6 +224,12 @@ def damaged(draw: st.DrawFn, value: object) -> object:
         place = draw(st.integers(0, len(value) - 1))
         return [*value[:place], draw(damaged(value[place])), *value[place + 1 :]]
     return draw(JSON)
+
+
+@given(ANSWERS, JSON)
+def test_a_refusal_is_always_an_error(body: dict[str, object], details: object) -> None:
+    with pytest.raises(ContentFilterError, match="refused"):
+        decode({**body, "stop_reason": "refusal", "stop_details": details})
 
 
 @given(JSON | ANSWERS.flatmap(damaged))

@@ -46,8 +46,8 @@ class City(BaseModel):
 
 
 CITY = OutputSpec("City", close_schema(City.model_json_schema()))
-PICTURE, PAPER = Image.from_bytes(b"\x89PNG"), Document.from_bytes(b"%PDF", name="a.pdf")
-DATA, PDF = "data:image/png;base64,iVBORw==", "data:application/pdf;base64,JVBERg=="
+PICTURE, PAPER = Image.from_bytes(b"\x89PNG\r\n\x1a\n"), Document.from_bytes(b"%PDF", name="a.pdf")
+DATA, PDF = "data:image/png;base64,iVBORw0KGgo=", "data:application/pdf;base64,JVBERg=="
 CONVERSATION: tuple[Message, ...] = (
     SystemMessage("Be brief."),
     UserMessage("Weather?"),

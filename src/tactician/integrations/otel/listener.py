@@ -20,7 +20,16 @@ from tactician.integrations.otel.metrics import Metrics
 from tactician.integrations.otel.run_spans import RunSpans
 from tactician.integrations.otel.span_events import note_event
 from tactician.integrations.otel.span_tree import SpanTree, find_run_trace
-from tactician.llm import CircuitClosed, CircuitOpened, ModelFellBack, RequestDelayed, RequestRetried, RequestRouted
+from tactician.llm import (
+    CircuitClosed,
+    CircuitOpened,
+    ModelFellBack,
+    RequestDelayed,
+    RequestRetried,
+    RequestRouted,
+    Usage,
+    calculate_cost,
+)
 from tactician.loop import (
     HandedOff,
     OutputRejected,
@@ -98,6 +107,8 @@ class SpanListener:
         for kind in (RequestDelayed, RequestRetried, ModelFellBack, CircuitOpened, CircuitClosed):
             self._handlers[kind] = _combine(note_event, measured.record_routing)
         set_trace_source(find_run_trace)
+        # The first price that is asked for loads all prices: now, and not while runs wait for it.
+        calculate_cost("", Usage(requests=1))
 
     def __call__(self, event: Event) -> None:
         """Begin, end or change the spans that an event concerns."""

@@ -10,6 +10,7 @@ from typing import Generic, TypeAlias, TypeVar
 
 from tactician.errors import ModelConnectionError, ModelError, ModelTimeoutError
 from tactician.events import EventEmitter
+from tactician.llm.remote import DEFAULT_TIMEOUT
 from tactician.llm.routing.attempt import Attempt
 from tactician.llm.routing.call_settings import CallSettings
 from tactician.llm.routing.deployment_state import DeploymentState
@@ -236,7 +237,7 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
         if self._attempts >= rule.attempts:
             return False
         if failure is Failure.TIMEOUT:
-            self._request = self._extend_timeout(settings.retries.first_timeout, self._timeouts + 1)
+            self._set_timeout(self._timeouts + 1)
         if failure is Failure.CONTENT_FILTER:
             self._states = self._list_untried()  # the same filter would block it again
             return bool(self._states)
@@ -304,9 +305,15 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
     def _enter_stage(self, number: int, stage: Stage, request: RequestT, restorer: Restorer[AnswerT] | None) -> None:
         self._stage_number, self._stage, self._states = number, stage, stage.states
         self._request, self._restorer = request, restorer
+        if self._settings.retries.first_timeout is not None:
+            self._set_timeout(1)
         self._tokens = self._count_tokens(request) if stage.pool.has_token_limit else 0
         self._attempts = self._timeouts = 0
         self._tried = ()
+
+    def _set_timeout(self, times: int) -> None:
+        first = self._settings.retries.first_timeout
+        self._request = self._extend_timeout(DEFAULT_TIMEOUT if first is None else first, times)
 
     def _create_unreachable_error(self, now: float) -> ModelConnectionError:
         name = ", ".join(state.name for state in self._states)

@@ -37,8 +37,8 @@ class ChatCall(RoutedCall[ModelRequest, Started]):
         return self._settings.estimate(request)
 
     def _extend_timeout(self, first: float, times: int) -> ModelRequest:
-        options = self._original.options
-        return replace(self._request, options=replace(options, timeout=(options.timeout or first) * times))
+        seconds = (self._original.options.timeout or first) * times
+        return replace(self._request, options=replace(self._request.options, timeout=seconds))
 
     def _adapt(self, request: ModelRequest, stage: Stage) -> tuple[ModelRequest, Restorer[Started] | None]:
         adapted, restore = adapt_request(request, stage.features)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import fields
+from datetime import date
 from functools import reduce
 
 from tactician.llm.model import Features
@@ -24,6 +25,8 @@ def _intersect(first: object, second: object) -> object:
         return first and second
     if isinstance(first, frozenset) and isinstance(second, frozenset):
         return first & second
+    if isinstance(first, date) and isinstance(second, date):
+        return min(first, second)
     if isinstance(first, int | float) and isinstance(second, int | float):
         return min(first, second)
     return first if first == second else None

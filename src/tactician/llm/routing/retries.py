@@ -85,7 +85,8 @@ class ModelRetryPolicy:
         truncated: an object or tool call was cut off at `max_tokens`. Plain text is returned as it is.
         malformed: the answer did not have the provider's format.
         deadline: seconds for all waiting and all attempts of a call; for a stream, until its first delta.
-        first_timeout: the timeout of the first attempt in seconds, if the call's options have none.
+        first_timeout: the timeout of the first attempt in seconds, if the call's options have none; if `None`, that of
+            the model, which is 120 s for remote models.
         statuses: the only HTTP statuses that are retried; if `None`, the rules decide.
     """
 
@@ -97,7 +98,7 @@ class ModelRetryPolicy:
     truncated: RetryRule = RETRY_ONCE
     malformed: RetryRule = RETRY_ONCE
     deadline: float = 300.0
-    first_timeout: float = 120.0
+    first_timeout: float | None = None
     statuses: frozenset[int] | None = None
 
     @classmethod

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random as chance
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
+from typing import Unpack
 
 from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.config import ModelSettings
@@ -31,12 +32,18 @@ from tactician.llm.routing.media import RoutedEmbeddingModel, RoutedImageModel
 from tactician.llm.routing.policies import Policy, PolicyName, find_policy_factory
 from tactician.llm.routing.reporter import Reporter
 from tactician.llm.routing.retries import ModelRetryPolicy, Random
-from tactician.llm.routing.router_arguments import change_settings, create_model_arguments, create_router_arguments
+from tactician.llm.routing.router_arguments import (
+    RouterChanges,
+    change_settings,
+    create_model_arguments,
+    create_router_arguments,
+)
 from tactician.llm.routing.routes import PoolSettings, RouteTable
 from tactician.llm.routing.token_estimate import Estimate, estimate_tokens
 from tactician.llm.usage import NO_USAGE, Usage
 
 NO_FALLBACKS: Mapping[str, Sequence[str]] = MappingProxyType({})
+NO_ROLES: Mapping[str, str] = MappingProxyType({})
 
 
 class ModelRouter:
@@ -69,6 +76,7 @@ class ModelRouter:
         default_image: likewise, the image model.
         fallbacks: for a chat model or an image model, the models to use in order when it cannot answer, after those of
             the request's own options. Embedding models have none: vectors of different models cannot be compared.
+        roles: the model of each role: a request for `role:<role>` is one for that model.
         estimate: estimates the tokens of a request to a chat model, where tokens are limited.
         clock: the time.
         random: numbers from 0 to 1, for pauses.
@@ -94,6 +102,7 @@ class ModelRouter:
         default_embedding: str | None = None,
         default_image: str | None = None,
         fallbacks: Mapping[str, Sequence[str]] = NO_FALLBACKS,
+        roles: Mapping[str, str] = NO_ROLES,
         estimate: Estimate = estimate_tokens,
         clock: Clock = SYSTEM_CLOCK,
         random: Random = chance.random,
@@ -107,7 +116,7 @@ class ModelRouter:
         pools = PoolSettings(limits, circuit_breaker, find_policy_factory(policy), clock)
         by_kind, defaults = group_by_kind(deployments), (default_model, default_embedding, default_image)
         self._tables = {
-            kind: RouteTable(kind, by_kind[kind], default, pools)
+            kind: RouteTable(kind, by_kind[kind], default, pools, roles)
             for kind, default in zip(KIND_NAMES, defaults, strict=True)
         }
         self._chat = self._tables["chat"]
@@ -125,31 +134,28 @@ class ModelRouter:
         text: str,
         settings: ModelSettings | None = None,
         *,
-        requests_per_second: float | None = None,
-        max_retries: int | None = None,
-        policy: PolicyName | None = None,
         environment: Mapping[str, str] | None = None,
         clock: Clock = SYSTEM_CLOCK,
         on_event: EventListener | None = None,
+        **changes: Unpack[RouterChanges],
     ) -> ModelRouter:
         """Create a router over the instances in the JSON of `LLM_INSTANCES`.
 
         Args:
             text: the JSON.
             settings: the `[models]` table of `tactician.toml`: limits, retries, circuit breakers, fallbacks, default
-                models, prices and profiles. The arguments below override it.
-            requests_per_second: the limit of each model at each instance that has none of its own.
-            max_retries: attempts after the first at calls that fail for transient reasons; 2 by default.
-            policy: the routing policy.
+                models, roles, prices and profiles.
             environment: the values of `${NAME}` in the JSON; the environment of this process by default.
             clock: the time.
             on_event: called with the event of every decision.
+            **changes: settings of the table `[models.router]`, which override those in `settings`:
+                `requests_per_second`, `tokens_per_second` and `max_concurrency` of each model at each instance that has
+                none of its own; `max_retries`, `timeout`, `deadline` and `policy`.
 
         Raises:
             ConfigurationError: with every mistake in the JSON, or every wrong argument.
         """
         settings = settings or ModelSettings()
-        changes = {"policy": policy, "requests_per_second": requests_per_second, "max_retries": max_retries}
         router = change_settings(settings.router, changes)
         instances = parse_instances(text, environment, parse_profiles(settings.profiles), parse_prices(settings))
         return cls(

@@ -32,6 +32,19 @@ class ModelArguments(TypedDict):
     default_embedding: str | None
     default_image: str | None
     fallbacks: Mapping[str, Sequence[str]]
+    roles: Mapping[str, str]
+
+
+class RouterChanges(TypedDict, total=False):
+    """Settings of `[models.router]` as keyword arguments; `None` changes nothing."""
+
+    policy: PolicyName | None
+    requests_per_second: float | None
+    tokens_per_second: float | None
+    max_concurrency: int | None
+    max_retries: int | None
+    timeout: float | None
+    deadline: float | None
 
 
 def create_router_arguments(settings: RouterSettings) -> RouterArguments:
@@ -59,6 +72,7 @@ def create_model_arguments(settings: ModelSettings) -> ModelArguments:
         "default_embedding": embedding,
         "default_image": image,
         "fallbacks": settings.fallbacks,
+        "roles": settings.roles,
     }
 
 
@@ -83,4 +97,6 @@ def _create_retry_policy(settings: RouterSettings) -> ModelRetryPolicy:
             changes[name] = replace(default, **change)
     if settings.deadline is not None:
         changes["deadline"] = settings.deadline
+    if settings.timeout is not None:
+        changes["first_timeout"] = settings.timeout
     return replace(policy, **changes)

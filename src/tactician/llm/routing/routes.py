@@ -78,8 +78,10 @@ class RouteTable:
         deployments: Iterable[Deployment],
         default: str | None,
         settings: PoolSettings,
+        roles: Mapping[str, str],
     ) -> None:
         self._kind = kind
+        self._roles = roles
         self._settings = settings
         self._pools: dict[str, DeploymentPool] = {}
         self._exact: dict[str, tuple[DeploymentPool, DeploymentState]] = {}
@@ -156,12 +158,17 @@ class RouteTable:
         if requested is None:
             noun = _NOUNS[self._kind]
             raise UnknownModelError(f"The request names no {noun}, and there is no default. {self._describe_models()}")
-        required = [self._stage(one, instances) for one in dict.fromkeys((requested, *fallbacks))]
+        requested = self._resolve_role(requested)
+        required = [self._stage(self._resolve_role(one), instances) for one in dict.fromkeys((requested, *fallbacks))]
         model = required[0].pool.model
         known = dict.fromkeys((*self._fallbacks.get(requested, ()), *self._fallbacks.get(model, ())))
         spare = [stage for one in known if (stage := self._find(one, instances)) is not None]
         stages = {(stage.pool.model, stage.states): stage for stage in (*required, *spare)}
         return Route(requested, tuple(stages.values()))
+
+    def _resolve_role(self, name: str) -> str:
+        prefix, _, role = name.partition(":")
+        return self._roles.get(role, name) if prefix == "role" else name
 
     def _stage(self, name: str, instances: tuple[str, ...]) -> Stage:
         if (stage := self._find(name, instances)) is not None:

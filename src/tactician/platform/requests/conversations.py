@@ -17,8 +17,6 @@ Role: TypeAlias = Literal["user", "assistant", "system"]
 
 
 _LONGEST_ID: Final = 200
-_IDLE_MESSAGES: Final = 20_000
-"""Number of messages in conversations that nobody uses, which are held in memory."""
 
 
 class Conversations:
@@ -29,12 +27,13 @@ class Conversations:
 
     Args:
         store: where they are kept.
+        idle_messages: number of messages in conversations that nobody uses, which are held in memory.
     """
 
-    def __init__(self, store: ConversationStore) -> None:
+    def __init__(self, store: ConversationStore, idle_messages: int) -> None:
         self._store = store
         self._open: dict[str, OpenConversation] = {}
-        self._idle = IdleConversations(_IDLE_MESSAGES)
+        self._idle = IdleConversations(idle_messages)
         self._new: set[str] = set()
 
     def create(self) -> str:

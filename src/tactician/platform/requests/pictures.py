@@ -12,30 +12,22 @@ from tactician.llm import Image, Message, UserMessage
 Picture: TypeAlias = Image | str | bytes
 """An image, its bytes, or a text: base64, or a URL (`https:`, `http:` or `data:`)."""
 
-_KINDS = (
-    (b"\x89PNG\r\n\x1a\n", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF8", "image/gif"),
-    (b"RIFF", "image/webp"),
-)
-
 
 def read_picture(picture: Picture) -> Image:
     """Convert a picture to an image, whose type follows from its first bytes.
 
     Raises:
-        ValueError: when a text is neither a URL nor base64, or the bytes are not a PNG, JPEG, GIF or WebP.
+        ValueError: when a text is neither a URL nor base64, or the bytes tell no type of image.
     """
     if isinstance(picture, Image):
         return picture
     if isinstance(picture, bytes):
-        return Image.from_bytes(picture, _kind_of(picture))
+        return Image.from_bytes(picture)
     if picture.startswith(("https://", "http://")):
         return Image(url=picture)
     if picture.startswith("data:"):
         return _inline(picture)
-    content = _decoded(picture)
-    return Image(data=picture, media_type=_kind_of(content))
+    return Image.from_bytes(_decoded(picture))
 
 
 def with_pictures(messages: Sequence[Message], pictures: Iterable[Picture]) -> tuple[Message, ...]:
@@ -67,10 +59,3 @@ def _decoded(text: str) -> bytes:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError) as error:
         raise ValueError("a picture as text is a URL or base64, and this is neither") from error
-
-
-def _kind_of(content: bytes) -> str:
-    for beginning, kind in _KINDS:
-        if content.startswith(beginning):
-            return kind
-    raise ValueError("the data is not a PNG, JPEG, GIF or WebP image; make an Image with its media type instead")

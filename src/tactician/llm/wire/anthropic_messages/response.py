@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from pydantic_core import from_json, to_json
 
-from tactician.errors import MalformedResponseError
+from tactician.errors import ContentFilterError, MalformedResponseError
 from tactician.llm.messages import AssistantMessage, AssistantPart, ProviderItem, Text, Thinking, ToolCall
 from tactician.llm.model import Delta, FinishReason, ModelResponse, TextDelta, ThinkingDelta, ToolCallDelta
 from tactician.llm.usage import Usage
@@ -29,7 +29,6 @@ _FINISH_REASONS: dict[object, FinishReason] = {
     "model_context_window_exceeded": "length",
     "pause_turn": "length",
     "tool_use": "tool_calls",
-    "refusal": "content_filter",
 }
 
 
@@ -38,6 +37,7 @@ def decode(body: object, model: str = "") -> ModelResponse:
 
     Raises:
         MalformedResponseError: when the body is not a message.
+        ContentFilterError: when Claude refused to answer.
     """
     try:
         message = expect_mapping(body)
@@ -56,6 +56,8 @@ def _response(blocks: Iterable[object], message: Mapping[str, object], model: st
     """Return the response of content blocks and of the message around them, for the model that was asked."""
     parts = [part for block in blocks if (part := _part(expect_mapping(block))) is not None]
     reason = message.get("stop_reason")
+    if reason == "refusal":
+        raise _create_refusal(message.get("stop_details"), model)
     if (item := _unfinished_item(reason, message.get("container"))) is not None:
         parts.append(item)
     usage = message.get("usage")
@@ -65,6 +67,14 @@ def _response(blocks: Iterable[object], message: Mapping[str, object], model: st
         _FINISH_REASONS.get(reason, "stop") if isinstance(reason, str) else "stop",
         expect_string(message.get("model") or ""),
     )
+
+
+def _create_refusal(details: object, model: str) -> ContentFilterError:
+    """Return the error of a refusal. What Claude wrote before is no answer, as the guide "Stop reasons" says."""
+    given = details if isinstance(details, dict) else {}
+    reasons = [str(given[name])[:300] for name in ("category", "explanation") if given.get(name)]
+    reason = ": ".join(reasons) or "no reason was given"
+    return ContentFilterError(f"{model or 'the model'}: Claude refused to answer ({reason})", model=model)
 
 
 def _part(block: Mapping[str, object]) -> AssistantPart | None:
@@ -246,6 +256,7 @@ class MessagesStreamDecoder:
 
         Raises:
             MalformedResponseError: when the stream ended before the answer was complete.
+            ContentFilterError: when Claude refused to answer.
         """
         if "stop_reason" not in self._message:
             raise MalformedResponseError(
