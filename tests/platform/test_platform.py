@@ -69,7 +69,7 @@ def test_a_name_is_taken_once() -> None:
 
 @pytest.mark.parametrize(("thing", "name"), [(42, "int"), ("Comedian", "str"), (echo, "function"), (None, "NoneType")])
 def test_what_is_no_runnable_is_refused(thing: object, name: str) -> None:
-    with pytest.raises(DeclarationError, match=f"{name} is not declared correctly:\n  - it is no Runnable"):
+    with pytest.raises(DeclarationError, match=f"{name} is not declared correctly:\n  - it is not a Runnable"):
         Platform(models=ScriptedModel()).register(thing)
 
 
