@@ -99,7 +99,9 @@ class TestForms:
     async def test_an_answer_that_does_not_fit_is_refused_and_the_process_still_waits(self) -> None:
         process = await started(Writer())
 
-        with pytest.raises(ResponseError, match="the answer is not valid: stars: Input should be less than or equal to 5"):
+        with pytest.raises(
+            ResponseError, match="the answer is not valid: stars: Input should be less than or equal to 5"
+        ):
             await process.respond(process.pending[0].id, {"comments": "x", "stars": 9})
 
         assert process.status is ProcessStatus.WAITING

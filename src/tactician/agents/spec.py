@@ -143,7 +143,7 @@ class AgentSpec(TurnPolicy, Generic[T_co]):
         if "tools" in settings:
             fields["tools"] = Toolbox(settings["tools"]) if settings["tools"] else NO_TOOLS
         if handoffs := settings.get("handoffs"):
-            fields["handoffs"] = tuple(_as_handoff(one, self.name) for one in handoffs)
+            fields["handoffs"] = tuple(_as_handoff(handoff, self.name) for handoff in handoffs)
         if groups := settings.get("tool_groups"):
             fields["tool_groups"] = (groups,) if isinstance(groups, str) else tuple(groups)
         if not isinstance(autonomy := settings.get("autonomy"), Autonomous | None):

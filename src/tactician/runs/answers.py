@@ -32,18 +32,18 @@ class StoredAnswer:
     value: JsonValue = None
     kind: str | None = None
 
-    def restore(self, wanted: object) -> object:
+    def restore(self, expected: object) -> object:
         """Return the object.
 
         Args:
-            wanted: type that was asked for.
+            expected: type that was asked for.
 
         Raises:
             StoredStateError: when the object would not be the one that was given.
         """
-        read = decode_value(self.value, wanted)
-        if (found := _describe(_find_type(read))) != self.kind:
-            raise StoredStateError(f"it is a {self.kind}, and would be read as a {found}: pass it as JSON")
+        read = decode_value(self.value, expected)
+        if (described := _describe(_find_type(read))) != self.kind:
+            raise StoredStateError(f"it is a {self.kind}, and would be read as a {described}: pass it as JSON")
         return read
 
 

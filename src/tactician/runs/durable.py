@@ -294,7 +294,7 @@ class DurableRun:
     async def _write_pending(self, asked: Iterable[PendingRequest], answered: Collection[str]) -> None:
         self._check()
         header = self.record.header
-        open_requests = {one.id: one for one in (*header.pending, *asked) if one.id not in answered}
+        open_requests = {request.id: request for request in (*header.pending, *asked) if request.id not in answered}
         pending = tuple(open_requests.values())
         if self.record.status is RunStatus.RUNNING and pending != header.pending:
             await self._write_record(replace(self.record, header=replace(header, pending=pending, spent=self._spent())))

@@ -52,8 +52,8 @@ class Parameter:
         """Return the object for the parameter, or `None`."""
         if self.binding != DEFAULT_BINDING:
             return blackboard.find_named(self.binding, self.type)
-        found = blackboard.last(self.type)
-        return None if self.exact and type(found) is not self.type else found
+        newest = blackboard.last(self.type)
+        return None if self.exact and type(newest) is not self.type else newest
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ def _find_provider(hint: object, resolvers: Mapping[type, Provide]) -> Provide |
         return None
     if (resolver := resolvers.get(kinds[0])) is not None:
         return resolver
-    return None if (found := find_run_parameter(kinds[0])) is None else RunValueProvider(found)
+    return None if (parameter := find_run_parameter(kinds[0])) is None else RunValueProvider(parameter)
 
 
 def _read_parameter(parameter: inspect.Parameter, hint: object) -> Parameter | None:
@@ -200,4 +200,4 @@ def _has_return_type(hints: Mapping[str, object], *kinds: type) -> bool:
         hint = get_args(hint)[-1]
     if hint in (Any, object):  # it does not say
         return True
-    return all(isinstance(one, type) and issubclass(one, kinds) for one in list_members(hint))
+    return all(isinstance(member, type) and issubclass(member, kinds) for member in list_members(hint))
