@@ -165,7 +165,7 @@ class Plan:
         steps = zip(self.actions, self.costs, strict=True)
         nodes = [DiagramNode(f"step_{n}", (step.name, f"cost {cost:g}")) for n, (step, cost) in enumerate(steps)]
         nodes.append(DiagramNode("goal", (self.goal.name,), "double"))
-        edges = (DiagramEdge(one.id, following.id) for one, following in pairwise(nodes))
+        edges = (DiagramEdge(node.id, following.id) for node, following in pairwise(nodes))
         return Diagram(tuple(nodes), tuple(edges))
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:

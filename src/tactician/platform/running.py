@@ -142,18 +142,18 @@ class Runner:
             priority=settings.get("priority", 0),
             idempotency_key=key,
         )
-        given = None if is_process else objects[0] if len(objects) == 1 else objects
+        value = None if is_process else objects[0] if len(objects) == 1 else objects
         types = getattr(runnable, "input_types", InputTypes())
         try:
-            return (await enqueue_run(record, given, context, input_types=types)).run_id
+            return (await enqueue_run(record, value, context, input_types=types)).run_id
         except RunConflictError:
             if (known := await self._find_enqueued(key)) is None:
                 raise
             return known
 
     async def _find_enqueued(self, key: str | None) -> str | None:
-        found = [] if key is None else await self._runs.find(idempotency_key=key)
-        return found[0].run_id if found else None
+        records = [] if key is None else await self._runs.find(idempotency_key=key)
+        return records[0].run_id if records else None
 
     async def respond(self, run_id: str, responses: Mapping[str, Response]) -> AgentProcess | RunResult[object]:
         """Answer requests of a run that waits, and continue it as far as it can go.
@@ -191,7 +191,7 @@ class Runner:
         async with self._continuing(process):
             add_inputs(process.blackboard, objects, process.agent)
             if objects and (keeper := process.keeper) is not None:
-                await keeper.save_all("objects", detail=", ".join(type(one).__name__ for one in objects))
+                await keeper.save_all("objects", detail=", ".join(type(value).__name__ for value in objects))
             await process.run()
         return process
 
@@ -244,10 +244,10 @@ class Runner:
         Raises:
             AgentNotFoundError: when it is not registered here, or cannot continue a run.
         """
-        found = self._registry.get_agent(record.name)
-        if not isinstance(found, BaseRunnable):
-            raise AgentNotFoundError(f"{record.name!r} ({type(found).__name__}) cannot continue a run.")
-        return found
+        agent = self._registry.get_agent(record.name)
+        if not isinstance(agent, BaseRunnable):
+            raise AgentNotFoundError(f"{record.name!r} ({type(agent).__name__}) cannot continue a run.")
+        return agent
 
     async def kill(self, process_id: str, reason: str) -> ProcessStatus:
         """End a run for good, wherever it runs; return its status then.

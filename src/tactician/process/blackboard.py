@@ -204,7 +204,7 @@ class Blackboard:
         Raises:
             StoredStateError: when that is so for an object that is there; then nothing has changed.
         """
-        self._entries = [one if one.saved else replace(one, saved=encode(one.value)) for one in self._entries]
+        self._entries = [entry if entry.saved else replace(entry, saved=encode(entry.value)) for entry in self._entries]
         self._encode = encode
 
     def add(self, value: object, binding: str = DEFAULT_BINDING) -> None:
@@ -259,24 +259,24 @@ class Blackboard:
     def __contains__(self, binding: object) -> bool:
         return any(entry.binding == binding for entry in self._visible())
 
-    def last(self, wanted: type[T]) -> T | None:
+    def last(self, kind: type[T]) -> T | None:
         """Return the newest object of a type, or `None`."""
         try:
-            found = self._newest[wanted]
+            newest = self._newest[kind]
         except KeyError:
-            found = next((e.value for e in self._visible() if isinstance(e.value, wanted)), None)
-            self._newest[wanted] = found
-        return found if isinstance(found, wanted) else None
+            newest = next((e.value for e in self._visible() if isinstance(e.value, kind)), None)
+            self._newest[kind] = newest
+        return newest if isinstance(newest, kind) else None
 
-    def find_named(self, binding: str, wanted: type[T]) -> T | None:
+    def find_named(self, binding: str, kind: type[T]) -> T | None:
         """Return the newest object of a type that was bound to a name, or `None`."""
-        entries = (e for e in self._visible() if e.binding == binding and isinstance(e.value, wanted))
-        found = next((e.value for e in entries), None)
-        return found if isinstance(found, wanted) else None
+        entries = (e for e in self._visible() if e.binding == binding and isinstance(e.value, kind))
+        newest = next((e.value for e in entries), None)
+        return newest if isinstance(newest, kind) else None
 
-    def all(self, wanted: type[T]) -> list[T]:
+    def all(self, kind: type[T]) -> list[T]:
         """Return all objects of a type, oldest first."""
-        return [value for value in self.objects if isinstance(value, wanted)]
+        return [value for value in self.objects if isinstance(value, kind)]
 
     @property
     def newest(self) -> object | None:

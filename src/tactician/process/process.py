@@ -363,8 +363,8 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
 
     def _is_run_by(self, task: asyncio.Task[object] | None) -> bool:
         """Return whether the task runs the process, or one inside it, for which it waits."""
-        inside = (one for one in self._inside.values() if isinstance(one, AgentProcess))
-        return task is self._task or any(one._is_run_by(task) for one in inside if one._task is not None)
+        inside = (process for process in self._inside.values() if isinstance(process, AgentProcess))
+        return task is self._task or any(process._is_run_by(task) for process in inside if process._task is not None)
 
     async def _continue(self, work: Callable[[], Awaitable[None]]) -> None:
         """Run the process, once nobody else does."""

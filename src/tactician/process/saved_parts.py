@@ -187,8 +187,8 @@ def _restore_retries(saved: SavedRetries) -> ActionRetryPolicy:
 
 
 def _find_known_error(name: str) -> type[Exception]:
-    if (found := find_error(name)) is None:
+    if (kind := find_error(name)) is None:
         raise StoredStateError(
             f"The snapshot says to try again after a {name}, which this program has not loaded: import its module."
         )
-    return found
+    return kind

@@ -40,8 +40,8 @@ def is_loaded_name(name: str) -> bool:
     place = next(loaded, None)
     if place is None or (module := ".".join(parts[:place])) == "__main__":
         return False
-    found = reduce(lambda owner, part: getattr(owner, part, None), parts[place:], cast("object", sys.modules[module]))
-    return isinstance(found, type) and type_name(found) == name
+    value = reduce(lambda owner, part: getattr(owner, part, None), parts[place:], cast("object", sys.modules[module]))
+    return isinstance(value, type) and type_name(value) == name
 
 
 def is_importable(kind: type) -> bool:
@@ -207,5 +207,5 @@ def _apply_upgrade(step: Upgrade, value: Saved, number: int, what: str) -> Saved
 
 
 def _get_upgrades(kind: type) -> Mapping[int, Upgrade]:
-    found: Mapping[int, Upgrade] = vars(kind).get(_UPGRADES, {})  # those of a base class are of the base class only
-    return found
+    upgrades: Mapping[int, Upgrade] = vars(kind).get(_UPGRADES, {})  # those of a base class are of the base class only
+    return upgrades
