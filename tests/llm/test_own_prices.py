@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from tactician import Agent, Budget, tool
 from tactician.cli.models import show_models
 from tactician.config import PriceSettings, Settings, load_settings
 from tactician.errors import ConfigurationError
 from tactician.llm import LlmOptions, ModelCatalog, ModelRequest, ModelResponse, Usage, UserMessage, calculate_cost
-from tests.support.chat_server import ChatServer
+from tactician.runs import BudgetError, RunContext
+from tests.support.chat_server import ChatServer, answers, call, chunk, completion, streams, usage_chunk
 
 USED = Usage(input_tokens=11, output_tokens=7, cache_read_tokens=3)  # what the server says
 PRICES = """
@@ -107,3 +109,70 @@ def test_a_price_has_to_be_one(tmp_path: Path) -> None:
 
 def test_cache_prices_may_be_left_out(settings: Settings) -> None:
     assert settings.models.prices["gpt-5.4-mini"] == PriceSettings(input=0.5, output=2)
+
+
+def deployed(url: str) -> str:
+    return json.dumps([instance("azure", url, models="prod-gpt", apiFormat="openai-chat")])
+
+
+def says_by(model: str) -> dict[str, object]:
+    return {**completion("hello"), "model": model}
+
+
+@pytest.mark.parametrize("answered_by", ["gpt-5.4", "gpt-5.4-2026-03-05"])
+async def test_a_deployment_is_priced_by_the_model_that_answered(server: ChatServer, answered_by: str) -> None:
+    piece = {**chunk("stop", content="x"), "model": answered_by}
+    server.will(streams(piece, usage_chunk()), answers(says_by(answered_by)))
+    model = ModelCatalog(Settings(), {"LLM_INSTANCES": deployed(server.url)}).resolve(LlmOptions(model="prod-gpt"))
+    request = ModelRequest((UserMessage("hi"),))
+    streamed = [item async for item in model.stream(request)][-1]
+
+    for response in (await model.generate(request), streamed):
+        assert isinstance(response, ModelResponse)
+        assert response.usage.model == "azure:prod-gpt"
+        assert response.usage.cost == calculate_cost("openai:gpt-5.4", USED)
+        assert response.usage.cost
+
+
+async def test_a_price_of_ones_own_may_be_that_of_the_model_that_answered(
+    server: ChatServer, settings: Settings
+) -> None:
+    server.will(answers(says_by("gpt-5.4-mini-2026")))
+    catalog = ModelCatalog(settings, {"LLM_INSTANCES": deployed(server.url)})
+
+    assert (await answered(catalog, "prod-gpt")).usage.cost == pytest.approx((11 * 0.5 + 7 * 2) / 1e6)
+
+
+async def test_an_unknown_name_in_the_answer_changes_nothing(server: ChatServer) -> None:
+    server.will(answers(says_by("/models/of-our-own")))
+    catalog = ModelCatalog(Settings(), {"LLM_INSTANCES": json.dumps([instance("eu", server.url)])})
+
+    assert (await answered(catalog, "gpt-5.4")).usage.cost == calculate_cost("openai:gpt-5.4", USED)
+
+
+def test_sums_keep_what_each_model_costs() -> None:
+    one = Usage(10**6, 0, requests=1, model="azure:prod", answered_by="gpt-5.4")
+    two = Usage(10**6, 0, requests=1, model="azure:prod", answered_by="gpt-4o")
+    total = one + two + one
+
+    assert one.cost
+    assert two.cost
+    assert total.cost == pytest.approx(2 * one.cost + two.cost)
+    assert (total.model, len(total.parts)) == ("azure:prod", 2)
+
+
+async def test_a_budget_in_money_bites_at_a_deployment(server: ChatServer) -> None:
+    usage = {"prompt_tokens": 10**6, "completion_tokens": 10**6}
+    asked = call("1", "look", "{}")
+    server.will(answers({**completion(None, asked, usage=usage), "model": "gpt-5.4"}))
+    catalog = ModelCatalog(Settings(), {"LLM_INSTANCES": deployed(server.url)})
+
+    @tool
+    def look() -> str:
+        """Look."""
+        return "nothing"
+
+    agent = Agent("A", model="prod-gpt", tools=[look])
+    with pytest.raises(BudgetError):
+        await agent.run("hi", context=RunContext.over(catalog), budget=Budget(cost=1.0))
+    assert len(server.received) == 1

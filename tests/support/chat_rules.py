@@ -29,6 +29,8 @@ class ChatRules:
         signed: the models that want the first call of each answer signed.
         fields: further fields that it knows.
         replayed: what it sends with an answer and takes back.
+        stream_options: whether it knows them.
+        user_after_tool: whether a message of the user may follow a result of a tool.
     """
 
     limit: str = "max_tokens"
@@ -43,6 +45,8 @@ class ChatRules:
     signed: str = ""
     fields: frozenset[str] = frozenset()
     replayed: frozenset[str] = frozenset()
+    stream_options: bool = True
+    user_after_tool: bool = True
 
     def __call__(self, model: str, body: Body) -> None:
         """Raises `Refused` when the provider would refuse the request for the model."""
@@ -66,6 +70,7 @@ class ChatRules:
         if self.calm and not re.match(self.calm, model):
             require("temperature" not in body and "top_p" not in body, "Unsupported parameter: 'temperature'")
         require("stream_options" not in body or body.get("stream"), "stream_options needs stream")
+        require("stream_options" not in body or self.stream_options, "stream_options: Extra inputs are not permitted")
 
     def _check_tools(self, model: str, body: Body) -> None:
         names = [tool["function"]["name"] for tool in listed(body.get("tools"))]  # type: ignore[index]
@@ -82,9 +87,13 @@ class ChatRules:
 
     def _check_messages(self, model: str, body: Body) -> None:
         waiting: list[object] = []
+        before: object = None
         for message in listed(body["messages"]):
             self._check_names(message, _MESSAGE_FIELDS)
             role, content = message.get("role"), message.get("content")
+            is_allowed = self.user_after_tool or (before, role) != ("tool", "user")
+            require(is_allowed, "Unexpected role 'user' after role 'tool'")
+            before = role
             require(role in self.roles, f"Unexpected role '{role}'")
             if role == "tool":
                 require(message.get("tool_call_id") in waiting, "tool message without a tool call before it")
@@ -145,6 +154,8 @@ MISTRAL = ChatRules(
     call_id="[a-zA-Z0-9]{9}",
     parts=frozenset({"text", "image_url", "document_url"}),
     fields=frozenset({"prompt_mode"}),
+    stream_options=False,
+    user_after_tool=False,
 )
 GROK = ChatRules(efforts=(("grok-3-mini", _LOW_HIGH), (r"grok-4\.3", _USUAL)))
 DEEPSEEK = ChatRules(

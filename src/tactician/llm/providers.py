@@ -28,7 +28,15 @@ _OPENAI_RESPONSES = replace(
         "code_interpreter": {"type": "code_interpreter", "container": {"type": "auto"}},
     },
 )
-_MISTRAL = Dialect(top_k=False, reasoning_effort=False, short_call_ids=True, documents="document_url")
+# Mistral's API refuses unknown fields (422), and a message of the user after a tool's result (400, code 3230).
+_MISTRAL = Dialect(
+    top_k=False,
+    reasoning_effort=False,
+    short_call_ids=True,
+    documents="document_url",
+    stream_usage=False,
+    user_after_tool=False,
+)
 _PLAIN = Dialect(top_k=False, reasoning_effort=False, documents="")
 _LOCAL = Dialect(documents="")
 _GEMINI = replace(_PLAIN, replayed=frozenset({"extra_content"}))

@@ -160,7 +160,10 @@ class RemoteModel:
     def _signed(self, response: ModelResponse, restore: RestoreResponse | None) -> ModelResponse:
         _check_filter(response, self.name)
         restored = response if restore is None else restore(response)
-        return restored.attribute_to(self.name, self.price)
+        price = self.price
+        if price is None and restored.model and (self.endpoint.prices or self.endpoint.default_prices):
+            price = self.endpoint.find_price(restored.model)
+        return restored.attribute_to(self.name, price)
 
 
 def _check_filter(response: ModelResponse, name: str) -> None:

@@ -29,6 +29,7 @@ class Usage:
     Attributes:
         model: the model, as `instance:model`; empty if unknown, or if there are several.
         price: the model's own price, if configured.
+        answered_by: the name of the model as the provider reports it: the requested name may be that of a deployment.
         parts: the usage of each model, if there are several.
     """
 
@@ -40,6 +41,7 @@ class Usage:
     reasoning_tokens: int = 0
     model: str = field(default="", compare=False, kw_only=True)
     price: ModelPrice | None = field(default=None, compare=False, kw_only=True)
+    answered_by: str = field(default="", compare=False, kw_only=True)
     parts: tuple[Usage, ...] = field(default=(), compare=False, repr=False, kw_only=True)
 
     @property
@@ -68,7 +70,7 @@ class Usage:
             return other
         if not other.requests and other == NO_USAGE:
             return self
-        is_alike = self.model == other.model and self.price == other.price
+        is_alike = _get_source(self) == _get_source(other)
         return Usage(
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
@@ -78,24 +80,31 @@ class Usage:
             self.reasoning_tokens + other.reasoning_tokens,
             model=self.model if self.model == other.model else "",
             price=self.price if is_alike else None,
+            answered_by=self.answered_by if is_alike else "",
             parts=() if is_alike and not (self.parts or other.parts) else _merge(self, other),
         )
 
     def _costs(self) -> list[float | None]:
         return [
-            0.0 if part == NO_USAGE else calculate_cost(part.model, part, part.price) for part in self.parts or (self,)
+            0.0 if part == NO_USAGE else calculate_cost(part.model, part, part.price, part.answered_by)
+            for part in self.parts or (self,)
         ]
 
 
 NO_USAGE = Usage()
 
 
+def _get_source(usage: Usage) -> tuple[str, ModelPrice | None, str]:
+    """Return what usages must share to be added up as one."""
+    return usage.model, usage.price, usage.answered_by
+
+
 def _merge(*usages: Usage) -> tuple[Usage, ...]:
     """Merge usages into one part for each model and price."""
-    merged: dict[tuple[str, ModelPrice | None], Usage] = {}
+    merged: dict[tuple[str, ModelPrice | None, str], Usage] = {}
     for usage in usages:
         for part in usage.parts or (usage,):
-            source = part.model, part.price
+            source = _get_source(part)
             merged[source] = merged.get(source, NO_USAGE) + part
     return tuple(merged.values())
 
@@ -219,9 +228,10 @@ def find_price(model: str, prices: Mapping[str, ModelPrice], instance: str = "")
     return prices[max(fitting, key=len)] if fitting else None
 
 
-def calculate_cost(model: str, usage: Usage, own: ModelPrice | None = None) -> float | None:
+def calculate_cost(model: str, usage: Usage, own: ModelPrice | None = None, answered_by: str = "") -> float | None:
     """Return the US dollars for the usage of a model named `instance:model`, at its own price or the listed price.
 
+    The listed price is that of the model that answered, else of the requested name, which may be that of a deployment.
     The result is `None` if no price is known. Models in this process, at Ollama and in Docker are free.
     """
     if own is not None:
@@ -229,7 +239,9 @@ def calculate_cost(model: str, usage: Usage, own: ModelPrice | None = None) -> f
     instance, colon, name = model.partition(":")
     if instance in _FREE:
         return 0.0
-    return _listed_cost(instance, name, usage) if colon else _listed_cost("", model, usage)
+    instance, name = (instance, name) if colon else ("", model)
+    cost = _listed_cost(instance, answered_by, usage) if answered_by else None
+    return _listed_cost(instance, name, usage) if cost is None else cost
 
 
 @cache

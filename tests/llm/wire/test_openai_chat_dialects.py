@@ -154,3 +154,26 @@ def test_text_with_reasoning_is_for_reading() -> None:
         format_with_reasoning(AssistantMessage((Thinking("Hm"), Text("42")))) == "[REASONING]\nHm\n[/REASONING]\n\n42"
     )
     assert format_with_reasoning(AssistantMessage((Text("42"),))) == "42"
+
+
+def test_a_stream_of_mistral_is_not_asked_for_its_usage() -> None:
+    request = ModelRequest((UserMessage("hi"),))
+
+    for provider in ("mistral", "azure-mistral"):
+        dialect = PROVIDERS[provider].dialect
+        assert "stream_options" not in encode(request, "mistral-large-latest", dialect, stream=True)
+    assert "stream_options" in encode(request, "grok-4", PROVIDERS["grok"].dialect, stream=True)
+
+
+def test_mistral_gets_an_answer_between_a_result_and_the_user() -> None:
+    call = AssistantMessage((ToolCall("abcdefghi", "look", "{}"), ToolCall("abcdefghj", "look", "{}")))
+    results = (ToolResult("abcdefghi", "look", "1"), ToolResult("abcdefghj", "look", "2"))
+    request = ModelRequest((UserMessage("hi"), call, *results, UserMessage("and"), UserMessage("now")))
+
+    def list_roles(provider: str) -> list[object]:
+        messages = body_for(provider, "a-model", request)["messages"]
+        assert isinstance(messages, list)
+        return [message["role"] for message in messages]
+
+    assert list_roles("mistral") == ["user", "assistant", "tool", "tool", "assistant", "user", "user"]
+    assert list_roles("grok") == ["user", "assistant", "tool", "tool", "user", "user"]

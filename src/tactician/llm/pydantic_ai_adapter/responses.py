@@ -80,7 +80,15 @@ def decode(answer: theirs.ModelResponse, model: str) -> ModelResponse:
 
 def _usage(answer: theirs.ModelResponse, model: str) -> Usage:
     used = answer.usage
-    return Usage(used.input_tokens, used.output_tokens, used.cache_read_tokens, used.cache_write_tokens, 1, model=model)
+    return Usage(
+        used.input_tokens,
+        used.output_tokens,
+        used.cache_read_tokens,
+        used.cache_write_tokens,
+        1,
+        model=model,
+        answered_by=answer.model_name or "",
+    )
 
 
 class PydanticAiStreamDecoder:

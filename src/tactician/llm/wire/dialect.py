@@ -46,6 +46,9 @@ class Dialect:
         thinking_display: whether Claude's thinking comes back `summarized` or `omitted`; the model's default if empty.
         traces: whether it takes the trace of a request, and passes it on (OpenRouter).
         plain_answers: whether its answers go back as plain text, because parts would need an id (OpenRouter).
+        stream_usage: whether a stream has to be asked for its usage (`stream_options`); Mistral refuses the field, and
+            sends the usage anyway.
+        user_after_tool: whether a message of the user may follow a tool's result; Mistral wants an answer in between.
         drops_stale_thinking: whether Claude ignores thinking whose conversation was changed since, instead of
             refusing the request; needs the header `anthropic-beta: thinking-binding-controls-2026-08-01`.
     """
@@ -77,6 +80,8 @@ class Dialect:
     drops_stale_thinking: bool = False
     traces: bool = False
     plain_answers: bool = False
+    stream_usage: bool = True
+    user_after_tool: bool = True
 
     def accepts_sampling(self, effort: str | None) -> bool:
         """Return whether `temperature` and `top_p` can be sent with this effort."""

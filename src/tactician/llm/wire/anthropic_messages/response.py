@@ -63,7 +63,7 @@ def _response(blocks: Iterable[object], message: Mapping[str, object], model: st
     usage = message.get("usage")
     return ModelResponse(
         AssistantMessage(tuple(parts)),
-        _usage({} if usage is None else expect_mapping(usage), model),
+        _usage({} if usage is None else expect_mapping(usage), model, expect_string(message.get("model") or "")),
         _FINISH_REASONS.get(reason, "stop") if isinstance(reason, str) else "stop",
         expect_string(message.get("model") or ""),
     )
@@ -100,7 +100,7 @@ def _item(block: Mapping[str, object]) -> ProviderItem:
     return ProviderItem(FORMAT, to_json(block).decode())
 
 
-def _usage(usage: Mapping[str, object], model: str) -> Usage:
+def _usage(usage: Mapping[str, object], model: str, answered_by: str) -> Usage:
     """Return the tokens of a call. Anthropic counts those of the cache beside the input; we count them as input."""
     read, written = (
         expect_count(usage.get("cache_read_input_tokens")),
@@ -113,6 +113,7 @@ def _usage(usage: Mapping[str, object], model: str) -> Usage:
         cache_write_tokens=written,
         requests=1,
         model=model,
+        answered_by=answered_by,
     )
 
 

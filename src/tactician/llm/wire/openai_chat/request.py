@@ -7,7 +7,7 @@ few differences, which a `Dialect` names.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 
 from tactician.errors import ModelRequestError
@@ -28,6 +28,7 @@ from tactician.llm.wire.dialect import DEFAULT_DIALECT, Dialect
 from tactician.llm.wire.encoding import IdentityCache, encode_output
 from tactician.llm.wire.openai_chat.provider_items import restore_items
 
+_ACKNOWLEDGED: dict[str, object] = {"role": "assistant", "content": "OK."}
 # Mistral's API: "Tool call id has to be a-z, A-Z, 0-9, with a length of 9".
 _SHORT_ID = re.compile(r"[a-zA-Z0-9]{9}")
 
@@ -42,7 +43,7 @@ def encode(
     """
     body: dict[str, object] = {
         "model": model,
-        "messages": [_encode_message(message, dialect) for message in request.messages],
+        "messages": _encode_messages(request.messages, dialect),
     }
     if request.tools:
         _encode_tools(request, dialect, body)
@@ -52,10 +53,23 @@ def encode(
         _encode_options(request, dialect, body)
     if stream:
         body["stream"] = True
-        body["stream_options"] = {"include_usage": True}
+        if dialect.stream_usage:
+            body["stream_options"] = {"include_usage": True}
     if dialect.extra:
         body.update(dialect.extra)
     return body
+
+
+def _encode_messages(messages: Sequence[Message], dialect: Dialect) -> list[dict[str, object]]:
+    encoded = [_encode_message(message, dialect) for message in messages]
+    if dialect.user_after_tool:
+        return encoded
+    separated: list[dict[str, object]] = []
+    for message in encoded:
+        if message["role"] == "user" and separated and separated[-1]["role"] == "tool":
+            separated.append(_ACKNOWLEDGED)
+        separated.append(message)
+    return separated
 
 
 def _encode_message(message: Message, dialect: Dialect) -> dict[str, object]:

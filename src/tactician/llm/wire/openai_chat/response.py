@@ -60,7 +60,7 @@ def _decode(body: Mapping[str, object], model: str) -> ModelResponse:
         parts += [part for call in expect_mappings(calls) for part in _call(call)]
     return ModelResponse(
         AssistantMessage(tuple(parts)),
-        _usage(body.get("usage"), model),
+        _usage(body.get("usage"), model, expect_string(body.get("model") or "")),
         _finish_reason(choice.get("finish_reason")),
         expect_string(body.get("model") or ""),
     )
@@ -108,9 +108,9 @@ def _finish_reason(reason: object) -> FinishReason:
     return _FINISH_REASONS.get(reason, "stop") if isinstance(reason, str) else "stop"
 
 
-def _usage(usage: object, model: str) -> Usage:
+def _usage(usage: object, model: str, answered_by: str) -> Usage:
     if not isinstance(usage, dict):
-        return Usage(requests=1, model=model)
+        return Usage(requests=1, model=model, answered_by=answered_by)
     sent, read, thought = expect_count(usage.get("prompt_tokens")), None, 0
     if details := usage.get("prompt_tokens_details"):
         read = expect_mapping(details).get("cached_tokens")
@@ -126,6 +126,7 @@ def _usage(usage: object, model: str) -> Usage:
         requests=1,
         reasoning_tokens=thought,
         model=model,
+        answered_by=answered_by,
     )
 
 
@@ -170,7 +171,7 @@ class ChatStreamDecoder:
         if not self._served_by:
             self._served_by = expect_string(chunk.get("model") or "")
         if (usage := chunk.get("usage")) is not None:
-            self._usage = _usage(usage, self._model)
+            self._usage = _usage(usage, self._model, self._served_by)
         if not isinstance(choices, list):
             raise TypeError("a chunk has choices")
         deltas: list[Delta] = []

@@ -57,7 +57,7 @@ def _decode(response: Mapping[str, object], model: str) -> ModelResponse:
     parts = tuple(part for item in expect_mappings(response["output"]) for part in _parts(item))
     return ModelResponse(
         AssistantMessage(parts),
-        _usage(response.get("usage"), model),
+        _usage(response.get("usage"), model, expect_string(response.get("model") or "")),
         _finish_reason(response, parts),
         expect_string(response.get("model") or ""),
     )
@@ -98,9 +98,9 @@ def _finish_reason(response: Mapping[str, object], parts: tuple[AssistantPart, .
     return "tool_calls" if any(isinstance(part, ToolCall) for part in parts) else "stop"
 
 
-def _usage(usage: object, model: str) -> Usage:
+def _usage(usage: object, model: str, answered_by: str) -> Usage:
     if not isinstance(usage, dict):
-        return Usage(requests=1, model=model)
+        return Usage(requests=1, model=model, answered_by=answered_by)
     read, written = (expect_mapping(usage.get(f"{way}_tokens_details") or {}) for way in ("input", "output"))
     return Usage(
         input_tokens=expect_count(usage.get("input_tokens")),
@@ -110,6 +110,7 @@ def _usage(usage: object, model: str) -> Usage:
         requests=1,
         reasoning_tokens=expect_count(written.get("reasoning_tokens")),
         model=model,
+        answered_by=answered_by,
     )
 
 
