@@ -161,14 +161,16 @@ class UnsupportedFeatureError(ModelRequestError):
         supported: the features of the instance.
     """
 
-    def __init__(self, instance: str, feature: str, supported: frozenset[str], *, model: str = "") -> None:
+    def __init__(
+        self, instance: str, feature: str, supported: frozenset[str], *, model: str = "", remedy: str = ""
+    ) -> None:
         self.instance = instance
         self.feature = feature
         self.supported = supported
         known = ", ".join(sorted(supported)) or "none"
         super().__init__(
-            f"{instance} does not support {feature} (it supports: {known}). Ask without it, or name an instance or "
-            "model that can do it.",
+            f"{instance} does not support {feature} (it supports: {known}). "
+            + (remedy or "Ask without it, or name an instance or model that can do it."),
             model=model,
         )
 
