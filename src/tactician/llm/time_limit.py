@@ -31,11 +31,16 @@ class TimeLimit:
     def start(self) -> LimitedCall:
         """Start a call in the current task, and return the context manager in which it is limited."""
         loop = asyncio.get_running_loop()
-        timer = self._timers.get(loop)
-        if timer is None:
-            with self._lock:
-                timer = self._timers[loop] = _Timer(self.clock)
+        timer = self._timers.get(loop) or self._add(loop)
         return LimitedCall(timer, self.clock.monotonic() + self.seconds)
+
+    def _add(self, loop: asyncio.AbstractEventLoop) -> _Timer:
+        """Add the timer of a loop, and forget loops that ended in the middle of calls: these hold their loop."""
+        with self._lock:
+            for known in [known for known in self._timers if known.is_closed()]:
+                del self._timers[known]
+            timer = self._timers[loop] = _Timer(self.clock)
+            return timer
 
 
 class LimitedCall:
