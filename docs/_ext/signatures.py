@@ -12,6 +12,7 @@ _DEFAULTS = (
     (re.compile(r"<class '(?:\w+\.)*(\w+)'>"), r"\1"),
     (re.compile(r"<(?:built-in )?(?:function|method) (\w+)[^>]*>"), r"\1"),
     (re.compile(r"<(\w+\.\w+): [^>]*>"), r"\1"),
+    (re.compile(r"= (?:\w+\.)*([A-Z]\w+)\(\w+=(?:[^()]|\(\))*\)"), r"= \1(...)"),
 )
 
 
@@ -25,7 +26,9 @@ def simplify_signature(signature: str) -> str:
 def process_signature(
     app: Sphinx, what: str, name: str, thing: object, options: object, signature: str | None, result: str | None
 ) -> tuple[str | None, str | None]:
-    """Simplify the arguments of a class or a function."""
+    """Simplify the arguments of a class or a function, and leave out those of a protocol."""
+    if what == "class" and getattr(thing, "_is_protocol", False):
+        return "", None
     return (simplify_signature(signature) if signature else signature), result
 
 

@@ -90,6 +90,20 @@ def test_the_glossary_is_in_alphabetical_order() -> None:
     assert terms == sorted(terms, key=str.casefold)
 
 
+def test_the_architecture_names_modules_that_exist() -> None:
+    named = re.findall(r"`([\w/]+\.py)`", (DOCS / "architecture.md").read_text("utf-8"))
+    files = [file.as_posix() for folder in ("src", "tests") for file in (ROOT / folder).rglob("*.py")]
+    assert named
+    assert [name for name in named if not any(file.endswith(f"/{name}") for file in files)] == []
+
+
+@pytest.mark.parametrize("page", sorted((DOCS / "coming-from").glob("*.md")), ids=lambda page: page.name)
+def test_programs_beside_each_other_fit_their_columns(page: Path) -> None:
+    columns = re.findall(r"^::::\{side-by-side\}.*?^::::$", page.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    assert columns or page.name == "index.md"
+    assert [line for column in columns for line in column.splitlines() if len(line) > 64] == []
+
+
 def test_every_environment_variable_is_documented() -> None:
     sources = "\n".join(file.read_text("utf-8") for file in (ROOT / "src").rglob("*.py"))
     documented = (DOCS / "reference" / "environment.md").read_text("utf-8")

@@ -76,12 +76,12 @@ def show_models(console: Console, catalog: ModelCatalog, *, check: bool) -> bool
     entries = (*catalog.list_entries(), *catalog.list_named_entries())
     checks = asyncio.run(_check_all(catalog, entries)) if check else {}
     console.print(_build_table(catalog, default, entries, checks))
-    for entry, one in checks.items():
-        if one.error is not None:
-            why = str(one.error).removeprefix(f"{entry.full_name}: ")
+    for entry, result in checks.items():
+        if result.error is not None:
+            why = str(result.error).removeprefix(f"{entry.full_name}: ")
             console.print(f"[red]{escape(entry.full_name)}[/red] does not answer: {escape(why)}", highlight=False)
     _explain(console, default, reason, entries)
-    return not any(one.error for one in checks.values())
+    return not any(result.error for result in checks.values())
 
 
 def _build_table(

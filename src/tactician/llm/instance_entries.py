@@ -184,7 +184,7 @@ def _kinds(raw: Raw, models: tuple[str, ...], mistakes: Mistakes) -> dict[str, K
     for model, named in _by_model(raw, "kinds", "kind", form, models, mistakes):
         kind = next((kind for kind in KIND_NAMES if kind == named), None)
         if kind is None:
-            mistakes.add(f"is none of {known}", "kinds", model)
+            mistakes.add(f"is not one of {known}", "kinds", model)
         else:
             kinds[model] = kind
     return kinds
