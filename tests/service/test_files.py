@@ -176,7 +176,8 @@ async def test_a_function_of_a_file_is_executed_by_the_caller(folder: Folder) ->
     ],
 )
 async def test_a_function_can_name_who_executes_it(folder: Folder, fields: dict[str, object], given: str) -> None:
-    folder.add(functions=[function(**fields)])
+    own = {"parameters": None} if "methodClass" in fields else {}  # a method says what its arguments are
+    folder.add(functions=[function(**own, **fields)])
     model = ScriptedModel(ToolCall("search", **{"location" if "methodClass" in fields else "query": "frogs"}), "Found.")
     await folder.service(model, {"mine": lambda call: "mine ran"}).request_agent("my-agent", "Go")
     assert given in model.calls[1].prompt
