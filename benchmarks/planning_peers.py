@@ -41,19 +41,19 @@ def driver(python: Path) -> Path:
     return path
 
 
-def fast_downward(python: Path, script: Path, problem: Problem) -> Outcome:
-    limit = f"{SECONDS:.0f}s"
+def fast_downward(python: Path, script: Path, problem: Problem, seconds: float = SECONDS) -> Outcome:
+    limit = f"{seconds:.0f}s"
     command = [str(python), str(script), "--overall-time-limit", limit, "domain.pddl", "task.pddl", *TRANSLATE]
     command += ["--search", SEARCH]
-    return solve(command, problem, cost=r"Plan cost: (\d+)", search=r"\] Search time: ([\d.e+-]+)s", limit=SECONDS)
+    return solve(command, problem, cost=r"Plan cost: (\d+)", search=r"\] Search time: ([\d.e+-]+)s", limit=seconds)
 
 
-def first_plan(python: Path, script: Path, problem: Problem) -> Outcome:
+def first_plan(python: Path, script: Path, problem: Problem, seconds: float = SECONDS) -> Outcome:
     """Return the first plan of LAMA, which is as good as it happens to be."""
-    limit = f"{SECONDS:.0f}s"
+    limit = f"{seconds:.0f}s"
     alias = ["--overall-time-limit", limit, "--alias", "lama-first"]
     command = [str(python), str(script), *alias, "domain.pddl", "task.pddl"]
-    return solve(command, problem, cost=r"Plan cost: (\d+)", search=r"\] Search time: ([\d.e+-]+)s", limit=SECONDS)
+    return solve(command, problem, cost=r"Plan cost: (\d+)", search=r"\] Search time: ([\d.e+-]+)s", limit=seconds)
 
 
 def pyperplan(python: Path, problem: Problem) -> Outcome:

@@ -22,6 +22,8 @@ extensions = [
     "docs._ext.mermaid_fence",
     "docs._ext.offline",
     "docs._ext.reference_tables",
+    "docs._ext.side_by_side",
+    "docs._ext.signatures",
 ]
 exclude_patterns = ["_static", "_ext"]
 nitpicky = True
@@ -35,8 +37,11 @@ suppress_warnings = ["ref.python"]  # several packages have a class of the same 
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
 autodoc_class_signature = "mixed"
+autodoc_preserve_defaults = True
+autodoc_default_options = {"exclude-members": "model_config"}
+add_module_names = False
 python_use_unqualified_type_names = True
-maximum_signature_line_length = 90
+maximum_signature_line_length = 110
 napoleon_numpy_docstring = False
 napoleon_use_rtype = False
 napoleon_use_ivar = True

@@ -92,7 +92,7 @@ IDIOMS = {
 
 # How many offenders the packages have that are not done yet.
 QUESTIONS_LEFT: dict[str, int] = {}
-PARTICIPLES_LEFT = {"platform": 1, "process": 2}
+PARTICIPLES_LEFT: dict[str, int] = {}
 IDIOMS_LEFT: set[str] = set()
 
 

@@ -141,7 +141,12 @@ def _variable_of(place: str, name: str) -> str:
 
 
 def _say_of_table(model: type[BaseModel]) -> str:
-    return re.sub(r"^[^:]*\]`? ?table:? ?|^[^:]*\]`: ", "", describe(model)).removeprefix("The `").strip(".")
+    return (
+        re.sub(r"^[^:]*\]`? ?table:? ?|^[^:]*\]`: ", "", describe(model))
+        .removeprefix("The `")
+        .strip(".")
+        .removeprefix("; ")
+    )
 
 
 def _model_in(annotation: object) -> type[BaseModel] | None:
@@ -228,6 +233,13 @@ def _kind(field: Mapping[str, Any]) -> str:
     return kinds_of_it if isinstance(kinds_of_it, str) else " or ".join(one for one in kinds_of_it if one != "null")
 
 
+def list_packages() -> Iterator[str]:
+    """List the packages of the API, each with a link to its page."""
+    pages = sorted(page.stem for page in (PAGES / "reference" / "api").glob("*.md") if page.stem != "index")
+    rows = ((f"[`tactician.{page}`]({page}.md)", describe(import_module(f"tactician.{page}"))) for page in pages)
+    yield from make_table(("package", "contents"), rows)
+
+
 def list_api(module: str) -> Iterator[str]:
     """List the names of a package that the documentation imports, with their docstrings."""
     public = import_module(module)
@@ -260,6 +272,7 @@ TABLES: Mapping[str, Callable[[], Iterator[str]]] = {
     "settings": list_settings,
     "commands": list_commands,
     "blueprint-fields": list_blueprint_fields,
+    "packages": list_packages,
 }
 
 

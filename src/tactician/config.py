@@ -133,7 +133,7 @@ class ModelSettings(DocumentModel):
                 f"(configured roles: {known})."
             )
         if model.startswith("role:"):
-            raise ConfigurationError(f"The role {role!r} stands for {model!r}: a role has to name a model, not a role.")
+            raise ConfigurationError(f"The role {role!r} names {model!r}: a role must name a model, not a role.")
         return model
 
 

@@ -59,10 +59,10 @@ class DocumentError(ConfigurationError):
     """
 
     def __init__(self, subject: str, problems: Iterable[Problem], left_out: int = 0) -> None:
-        found = tuple(problems)
+        listed = tuple(problems)
         self.subject = subject
-        self.problems = found[:MOST_PROBLEMS]
-        self.left_out = left_out + len(found) - len(self.problems)
+        self.problems = listed[:MOST_PROBLEMS]
+        self.left_out = left_out + len(listed) - len(self.problems)
         more = (f"and {self.left_out:,} more",) if self.left_out else ()
         super().__init__(f"{subject}:{format_lines((*self.problems, *more))}")
 
@@ -161,14 +161,16 @@ class UnsupportedFeatureError(ModelRequestError):
         supported: the features of the instance.
     """
 
-    def __init__(self, instance: str, feature: str, supported: frozenset[str], *, model: str = "") -> None:
+    def __init__(
+        self, instance: str, feature: str, supported: frozenset[str], *, model: str = "", remedy: str = ""
+    ) -> None:
         self.instance = instance
         self.feature = feature
         self.supported = supported
         known = ", ".join(sorted(supported)) or "none"
         super().__init__(
-            f"{instance} does not support {feature} (it supports: {known}). Ask without it, or name an instance or "
-            "model that can do it.",
+            f"{instance} does not support {feature} (it supports: {known}). "
+            + (remedy or "Ask without it, or name an instance or model that can do it."),
             model=model,
         )
 
@@ -226,10 +228,10 @@ class MissingPromptVariable(TacticianError):  # noqa: N818 - it says what is wro
         self.agent_id = agent_id
         self.variable = variable
         self.provided_keys = tuple(provided_keys)
-        given = ", ".join(self.provided_keys) or "none"
+        keys = ", ".join(self.provided_keys) or "none"
         super().__init__(
             f"{agent_id}: the instructions need a value for {{{{{variable}}}}}; pass {argument}={{{variable!r}: ...}} "
-            f"(given: {given})"
+            f"(given: {keys})"
         )
 
 
@@ -253,8 +255,8 @@ class MissingTemplateVariables(TemplateError):  # noqa: N818 - it says what is w
         self.variables = tuple(variables)
         self.provided_keys = tuple(provided_keys)
         needed = ", ".join(map(repr, self.variables))
-        given = ", ".join(map(repr, self.provided_keys)) or "none"
-        super().__init__(template, f"it needs values for {needed} (given: {given}); pass them by these names")
+        keys = ", ".join(map(repr, self.provided_keys)) or "none"
+        super().__init__(template, f"it needs values for {needed} (given: {keys}); pass them by these names")
 
 
 class AgentNotFoundError(TacticianError):

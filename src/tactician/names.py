@@ -51,8 +51,8 @@ class Names:
         """
         if name in self._registered:
             return self._registered[name]
-        if (found := self._in_packages(name)) is not None:
-            return found
+        if (target := self._in_packages(name)) is not None:
+            return target
         hint = did_you_mean(name, self.list_known())
         allowed = ", ".join(self.packages) or "none"
         raise NameProblem(
@@ -76,7 +76,9 @@ class Names:
         yield from self._registered
         for name, module in list(sys.modules.items()):
             if self._is_open(name) and isinstance(module, ModuleType):
-                yield from (f"{name}.{one}" for one in list(vars(module)) if self._public(module, one) is not None)
+                yield from (
+                    f"{name}.{member}" for member in list(vars(module)) if self._public(module, member) is not None
+                )
 
     def _in_packages(self, name: str) -> object | None:
         home, _, last = name.rpartition(".")
@@ -89,7 +91,7 @@ class Names:
 
     def _inside(self, kind: type, home: str, name: str) -> object | None:
         """Return a nested class, or a method of a new instance, if an allowed package defines it."""
-        base = next((one for one in kind.__mro__ if name in vars(one)), None)
+        base = next((owner for owner in kind.__mro__ if name in vars(owner)), None)
         if name.startswith("_") or base is None or not self._allows(base.__module__):
             return None
         inner = cast("object", getattr(kind, name))
@@ -103,12 +105,12 @@ class Names:
 
     def _public(self, module: ModuleType, name: str) -> object | None:
         try:
-            found = None if name.startswith("_") else getattr(module, name, None)
+            member = None if name.startswith("_") else getattr(module, name, None)
         except Exception as error:  # some modules import on demand
             raise NameProblem(f"{name!r} cannot be loaded from the module {module.__name__!r}: {error}") from error
-        if isinstance(found, FunctionType | type):
-            return found if self._allows(found.__module__) else None
-        return found if isinstance(found, self._kinds) else None
+        if isinstance(member, FunctionType | type):
+            return member if self._allows(member.__module__) else None
+        return member if isinstance(member, self._kinds) else None
 
     def _module(self, name: str) -> ModuleType | None:
         """Return a module, if it is of an allowed package and not private."""
@@ -145,10 +147,10 @@ def find_import_path(value: object) -> str | None:
     if len(steps) > _DEEPEST or _is_private(definition.__module__) or _is_private(definition.__qualname__):
         return None
     try:
-        found = reduce(getattr, steps, cast("object", sys.modules.get(definition.__module__)))
+        target = reduce(getattr, steps, cast("object", sys.modules.get(definition.__module__)))
     except AttributeError:
         return None
-    is_it = found in (value, definition) or getattr(found, "__wrapped__", None) is definition
+    is_it = target in (value, definition) or getattr(target, "__wrapped__", None) is definition
     return f"{definition.__module__}.{definition.__qualname__}" if is_it else None
 
 

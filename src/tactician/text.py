@@ -38,7 +38,7 @@ def escape_controls(text: str) -> str:
 
     Tabs and line breaks stay, so that the text can be printed on a terminal and commands nothing there.
     """
-    return _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    return _CONTROLS.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
 def describe_error(error: BaseException) -> str:

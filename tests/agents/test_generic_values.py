@@ -89,7 +89,8 @@ async def test_one_that_does_not_fit_fails_the_action() -> None:
     assert process.status is ProcessStatus.FAILED
     assert process.failure is not None
     assert process.failure.startswith(
-        "pack raised TypeError: it declares Parcel[int] and returned Parcel, which is no Parcel[int]: 1 validation"
+        "pack raised TypeError: it declares Parcel[int] and returned Parcel, "
+        "which is not valid as Parcel[int]: 1 validation"
     )
 
 
@@ -118,7 +119,7 @@ def test_one_that_is_of_a_type_variable_says_what_to_do() -> None:
     class Agent(Correct, Packing[T]):
         """Does not say what it packs."""
 
-    say = "say what it stands for, as in `class StoryWriter(Writer[Story])`"
+    say = "say which type it is, as in `class StoryWriter(Writer[Story])`"
     assert find_problems(Agent()) == (f"pack: it returns Box[~T], which is not a class; {say}",)
 
 

@@ -122,7 +122,7 @@ def test_one_that_stands_for_nothing_is_a_mistake_that_says_what_to_do() -> None
 
     with pytest.raises(DeclarationError) as raised:
         PlannedAgent(Vague())
-    say = "say what it stands for, as in `class StoryWriter(Writer[Story])`"
+    say = "say which type it is, as in `class StoryWriter(Writer[Story])`"
     assert raised.value.problems == (
         f"find: it returns T, which is not a class; {say}",
         f"is_there: parameter 'found' needs a class, not T; {say}",

@@ -220,7 +220,7 @@ def test_a_condition_that_is_declared_twice() -> None:
         def second(self) -> bool:
             return False
 
-    assert find_problems(Double()) == ("second: the condition 'ready' is declared twice; give each a name of its own",)
+    assert find_problems(Double()) == ("second: the condition 'ready' is declared twice; rename one of them",)
 
 
 def test_an_annotation_that_names_nothing() -> None:
@@ -300,7 +300,9 @@ def test_the_mistakes_are_told_each_time() -> None:
 
 
 def test_a_class_that_is_not_decorated() -> None:
-    assert find_problems(Correct()) == ("it is no Runnable; decorate the class with @planned_agent(description=...)",)
+    assert find_problems(Correct()) == (
+        "it is not a Runnable; decorate the class with @planned_agent(description=...)",
+    )
 
 
 def test_the_class_instead_of_an_instance() -> None:
@@ -444,7 +446,7 @@ def test_a_cost_that_is_declared_twice() -> None:
         def other(self) -> float:
             return 2
 
-    assert find_problems(Agent()) == ("other: the cost 'effort' is declared twice; give each a name of its own",)
+    assert find_problems(Agent()) == ("other: the cost 'effort' is declared twice; rename one of them",)
 
 
 def test_a_value_that_is_no_number() -> None:
@@ -504,8 +506,8 @@ def test_a_condition_with_the_name_of_a_type() -> None:
             return Story("")
 
     assert find_problems(Agent()) == (
-        "the condition 'Story' has the name of a type, or of what tells that an action ran; give it another name",
-        "the condition 'ran write' has the name of a type, or of what tells that an action ran; give it another name",
+        "the condition 'Story' has the name of a type, or of the condition that an action ran; rename it",
+        "the condition 'ran write' has the name of a type, or of the condition that an action ran; rename it",
     )
 
 

@@ -323,7 +323,7 @@ async def test_generic_models_are_told_apart_by_their_parameters() -> None:
 
 async def test_an_action_says_what_is_missing_when_it_is_run_by_hand() -> None:
     spec = PlannedAgent(Writer()).spec
-    with pytest.raises(LookupError, match="Text is not on the blackboard any more"):
+    with pytest.raises(LookupError, match="Text is no longer on the blackboard"):
         await spec.action("write").perform(FakeContext())
 
 

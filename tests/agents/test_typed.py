@@ -85,7 +85,7 @@ def test_a_goal_that_gives_another_type_is_refused() -> None:
 
     for _ in range(2):
         with pytest.raises(
-            DeclarationError, match=r"'draft' gives Draft, which is not the Report of Planned\[Report\]"
+            DeclarationError, match=r"'draft' produces Draft, which is not the Report of Planned\[Report\]"
         ):
             PlannedAgent(Drafter())
 

@@ -13,7 +13,7 @@ from tactician.testing import ScriptedModel
 from tests.agents.running import started, steps
 from tests.agents.test_mistakes import Correct, find_problems
 
-REMEDY = "in `post`, or declare a @condition"
+REMEDY = "add it to the `post` of another action, or declare a @condition"
 NAMES = "objects are called by their class, as in `bill` for a `Bill`, or by a binding"
 
 
@@ -63,9 +63,7 @@ def test_an_action_that_needs_what_it_makes_true_itself() -> None:
         @action(pre=["paid"], post=["paid"])
         def pay(self, bill: Bill) -> None: ...
 
-    assert find_problems(Circle()) == (
-        f"pay: it can never run, as only itself makes 'paid' true; give another action 'paid' {REMEDY}",
-    )
+    assert find_problems(Circle()) == (f"pay: it can never run, as only itself makes 'paid' true; {REMEDY}",)
 
 
 def test_actions_that_need_each_other_and_what_follows_from_them() -> None:
@@ -84,8 +82,7 @@ def test_actions_that_need_each_other_and_what_follows_from_them() -> None:
         def check(self, bill: Bill) -> None: ...
 
     assert find_problems(Circle()) == tuple(
-        f"{one}: it can never run, as only {other}, which can never run either, makes {name!r} true; "
-        f"give another action {name!r} {REMEDY}"
+        f"{one}: it can never run, as only {other}, which can never run either, makes {name!r} true; {REMEDY}"
         for one, other, name in (("pay", "send", "sent"), ("send", "pay", "paid"), ("file", "send", "sent"))
     )
 

@@ -206,7 +206,7 @@ def test_methods_that_yield() -> None:
             yield True
 
     assert find_problems(Agent()) == tuple(
-        f"{name}: it yields, and has to give one thing; return it" for name in ("write", "draft", "ready")
+        f"{name}: it is a generator; return one object instead of yielding" for name in ("write", "draft", "ready")
     )
 
 

@@ -117,7 +117,7 @@ def test_every_mistake_is_told_with_its_entry(file: Path) -> None:
         f"  - line 10: [4]: there is no file '../secret' in {file.parent}, where the references are",
         "  - line 14: [5]: ftp://example.com is no address",
         "  - line 17: [6]: missing a required argument: 'url'",
-        "  - line 19: [7]: the kind 'nothing' has to give an LlmReference, not a NoneType",
+        "  - line 19: [7]: the kind 'nothing' must return an LlmReference, not a NoneType",
         "  - line 20: [8]: it has to be a mapping, such as `name: ...` with `description: ...` below it",
         "  - line 21: [9]: there is no kind ['text'] of references; known: text, file, git, nothing",
         "  - line 22: [10]: missing a required argument: 'name'",

@@ -151,7 +151,7 @@ class TestPlanned:
 
         (problem,) = caught.value.problems
         assert problem.path == f"arguments.{name}"
-        assert "may be a secret, which no blueprint holds: give it a default" in problem.message
+        assert "may be a secret; keep it out of the blueprint, with a default" in problem.message
         assert "pond" not in str(caught.value)
 
     @pytest.mark.parametrize(

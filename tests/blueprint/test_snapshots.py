@@ -138,7 +138,7 @@ class TestRefusals:
         agent = Agent("A", handoffs=[handoff(Agent("B"), history=lambda messages: messages), handoff(Odd("C"))])
 
         assert refused(agent) == {
-            "handoffs[0]": "transfer_to_b: a filter of the history has no place in a blueprint",
+            "handoffs[0]": "transfer_to_b: a filter of the history cannot be saved in a blueprint",
             "handoffs[1].target": "C: a Odd has no blueprint",
         }
 
@@ -165,8 +165,8 @@ class TestRefusals:
 
         found = refused(Agent("A", model=ScriptedModel(), window=Strange()))
 
-        assert "a ScriptedModel has no place in a blueprint" in found["model"]
-        assert "a Strange has no place in a blueprint" in found["contextManagement"]
+        assert "a ScriptedModel cannot be saved in a blueprint" in found["model"]
+        assert "a Strange cannot be saved in a blueprint" in found["contextManagement"]
 
     def test_a_function_inside_a_function(self) -> None:
         async def inner(text: str) -> str:

@@ -200,7 +200,7 @@ class TestEverywhere:
         with pytest.raises(BlueprintError) as caught:
             AgentDefinition.from_blueprint(blueprint)
 
-        why = "a definition has no variables: write what they stand for"
+        why = "a definition cannot contain variables: write their values"
         assert {one.path: one.message for one in caught.value.problems} == {
             "temperature": why,
             "contextManagement.maxTokens": why,
@@ -222,7 +222,7 @@ class TestBounds:
 
         found = told(Blueprint.from_data(data), environment={**KEYS, "LONG": "x" * 100_000})
 
-        assert found["instructions"] == "with it, variables stand for more than 2,000,000 characters"
+        assert found["instructions"] == "with it, the variables have more than 2,000,000 characters"
 
     @pytest.mark.parametrize(
         "text", ["${A:-" * 100_000, "${A:-b}" * 200_000, "$${" * 500_000], ids=["open", "many", "plain"]

@@ -169,6 +169,39 @@ def test_a_default_that_only_has_a_name_is_marked_too() -> None:
     assert "The default is ollama:qwen3, because TACTICIAN_MODEL is set." in text
 
 
+async def test_the_default_and_the_models_of_roles_are_listed_and_checked() -> None:
+    roles = {"reviewer": "mistral:mistral-small-latest", "writer": "one:m", "lost": "nobody-serves-this"}
+    async with ChatServer(OK) as server, ChatServer(fails(404, "no such model")) as other:
+        environment = {
+            "LLM_INSTANCES": json.dumps([instance("one", url=server.url)]),
+            "MISTRAL_API_KEY": "sk-m",
+            "MISTRAL_BASE_URL": other.url,
+            "OLLAMA_BASE_URL": server.url,
+            "TACTICIAN_MODEL": "ollama:qwen3",
+        }
+        text, is_well = await checked(ModelCatalog(Settings(models=ModelSettings(roles=roles)), environment))
+    lines = [[cell.strip() for cell in line.split("│")[1:-1]] for line in text.splitlines() if line.startswith("│")]
+    by_name = {cells[1]: cells for cells in lines}
+    assert not is_well
+    assert (by_name["ollama:qwen3"][0], by_name["ollama:qwen3"][2]) == ("→", "ollama")
+    assert by_name["ollama:qwen3"][5].startswith("ok, ")
+    assert by_name["mistral:mistral-small-latest"][5] == "failed (refused)"
+    assert "mistral:mistral-small-latest does not answer: HTTP 404: no such model" in text
+    assert "mistral:mistral-small-latest: it has the role reviewer" in text
+    assert by_name["nobody-serves-this"][3].startswith("Nothing serves the model 'nobody-serves-this'")
+    assert by_name["m"][2] == "one"
+    assert "one:m" not in by_name, "it is listed as the instance's model"
+
+
+async def test_nothing_is_listed_that_a_server_of_ones_own_may_not_have() -> None:
+    async with ChatServer(OK) as server:
+        environment = {"OPENAI_BASE_URL": server.url, "TACTICIAN_MODEL": "qwen3"}
+        text, is_well = await checked(ModelCatalog(Settings(), environment))
+    assert is_well
+    assert [body["model"] for body in server.bodies] == ["qwen3"]
+    assert list(rows(text)) == ["openai"]
+
+
 STATUS = DeploymentStatus(instance="one", model="m", requests=1)
 HEALTH = {
     "no answer yet": replace(STATUS, in_flight=1),

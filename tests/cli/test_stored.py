@@ -182,7 +182,7 @@ def test_a_wrong_answer_is_one_message_and_changes_nothing(writer: Desk) -> None
     process = writer.waiting()
     done = writer("respond", process, '{"mood": "good", "stars": 9}', writer.file)
     assert done.code == 2
-    assert "Writer/review/asked: this is no valid answer: stars: Input should be less than or equal to 5" in done.err
+    assert "Writer/review/asked: the answer is not valid: stars: Input should be less than or equal to 5" in done.err
     assert writer("respond", process, GOOD, writer.file).code == 3
 
     done = writer("respond", process, "perhaps", writer.file)

@@ -141,7 +141,7 @@ async def test_one_that_waits_although_its_status_was_not_saved_is_waited_for() 
     platform = platform_over(store, Asking())
     assert await Worker(platform).run_once()
 
-    (record,) = await platform.waiting()
+    (record,) = await platform.list_waiting_runs()
     assert [request.prompt for request in record.pending] == ["Well?"]
     assert not await Worker(platform).run_once()
     done = await respond(platform, await platform.process(record.id), "fine")

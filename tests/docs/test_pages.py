@@ -10,7 +10,23 @@ from tests.docs.pages import DOCS, ROOT, list_pages
 _FENCE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 _VARIABLE = re.compile(r'"(TACTICIAN_[A-Z_]+|LLM_INSTANCES|ENABLED_PROVIDERS|[A-Z]+_API_KEY|LANGFUSE_[A-Z_]+)"')
-READ_ON = [page for page in list_pages() if page.parent.name != "decisions" and page.parent != ROOT]
+READ_ON = [page for page in list_pages() if page.parent != ROOT]
+IN_ORDER = (
+    "index",
+    "start/install",
+    "start/tutorial",
+    "concepts/index",
+    "concepts/planning",
+    "concepts/processes",
+    "concepts/agents",
+    "concepts/conversations",
+    "concepts/models",
+    "concepts/blueprints",
+)
+"""The pages for newcomers, in the order of the navigation."""
+
+PLAIN_WORDS = {"run", "state"}
+"""Terms of the glossary that are plain English too, so that their first use says nothing."""
 
 
 def prose_of(page: Path) -> str:
@@ -34,8 +50,58 @@ def test_links_lead_to_files_and_headings(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", READ_ON, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_a_page_has_a_next_step(page: Path) -> None:
-    assert page == DOCS / "index.md" or "**Next:**" in page.read_text("utf-8")
+def test_a_page_ends_with_a_next_step(page: Path) -> None:
+    ending = re.split(r"\n{2,}", prose_of(page).strip())[-1]
+
+    assert ending.startswith("**Next:**"), "the last paragraph begins with `**Next:**`"
+    assert _LINK.search(ending), "the next step is a link"
+
+
+def read_glossary() -> list[str]:
+    return re.findall(r"^([\w ]+)\n  \S", (DOCS / "glossary.md").read_text("utf-8"), re.MULTILINE)
+
+
+def find_first_use(term: str) -> tuple[str, str, str] | None:
+    """Return the page with the first use of a term, the character before it, and the line."""
+    for name in IN_ORDER:
+        explained = re.sub(r"\{term\}`([^`<]+)[^`]*`", r"*\1*", prose_of(DOCS / f"{name}.md"))
+        prose = re.sub(r"`[^`\n]*`|\[[^\]]*\]\([^)]*\)|^#+ .*$", "", explained, flags=re.MULTILINE)
+        words = r"\s+".join(term.split())
+        if found := re.search(rf"(?<![\w-]){words}s?(?![\w-])", prose):
+            line = prose[prose.rfind("\n", 0, found.start()) + 1 :].partition("\n")[0]
+            return name, prose[found.start() - 1 : found.start()], line
+    return None
+
+
+@pytest.mark.parametrize("term", read_glossary())
+def test_a_term_is_explained_where_it_is_first_used(term: str) -> None:
+    first = find_first_use(term)
+    if first is None or term in PLAIN_WORDS:
+        return
+    page, before, line = first
+    assert before == "*", (
+        f"{page} uses {term!r} and neither explains it in italics nor links it to the glossary: {line}"
+    )
+
+
+def test_the_glossary_is_in_alphabetical_order() -> None:
+    terms = read_glossary()
+    assert len(terms) > 40
+    assert terms == sorted(terms, key=str.casefold)
+
+
+def test_the_architecture_names_modules_that_exist() -> None:
+    named = re.findall(r"`([\w/]+\.py)`", (DOCS / "architecture.md").read_text("utf-8"))
+    files = [file.as_posix() for folder in ("src", "tests") for file in (ROOT / folder).rglob("*.py")]
+    assert named
+    assert [name for name in named if not any(file.endswith(f"/{name}") for file in files)] == []
+
+
+@pytest.mark.parametrize("page", sorted((DOCS / "coming-from").glob("*.md")), ids=lambda page: page.name)
+def test_programs_beside_each_other_fit_their_columns(page: Path) -> None:
+    columns = re.findall(r"^::::\{side-by-side\}.*?^::::$", page.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    assert columns or page.name == "index.md"
+    assert [line for column in columns for line in column.splitlines() if len(line) > 64] == []
 
 
 def test_every_environment_variable_is_documented() -> None:

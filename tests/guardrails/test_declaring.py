@@ -167,8 +167,8 @@ class TestMistakes:
             (three, r"not 3 values"),
             (by_name, "parameter 'limit': it is called with values by position"),
             (any_number, "parameter 'texts'"),
-            (Demanding, "it cannot be made: .*'limit'; give an object of it"),
-            ("max_length", r"give a function, an object with check\(\), or guardrails.input\(name\)"),
+            (Demanding, "it cannot be created: .*'limit'; pass an instance"),
+            ("max_length", r"pass a function, an object with check\(\), or guardrails.input\(name\)"),
             (42, "input guardrail 'int' is not declared correctly"),
         ],
     )
@@ -239,7 +239,7 @@ class TestMistakes:
         class Nothing:
             pass
 
-        with pytest.raises(DeclarationError, match="give a function"):
+        with pytest.raises(DeclarationError, match="pass a function"):
             as_input_guardrail(Nothing)  # type: ignore[arg-type]
 
     def test_a_context_is_what_a_second_parameter_takes(self) -> None:

@@ -175,9 +175,9 @@ class TestAnswers:
         run_id = await stepper.add("Asker", "frogs")
         assert await RunStore(store).claim("others", 60, run_id=run_id) is not None
 
-        with pytest.raises(RunConflictError, match="Somebody else is continuing the run"):
+        with pytest.raises(RunConflictError, match="Another worker is continuing the run"):
             await stepper.step(run_id, NOW)
-        with pytest.raises(RunConflictError, match="Somebody else is continuing the run"):
+        with pytest.raises(RunConflictError, match="Another worker is continuing the run"):
             await stepper.answer(run_id, {"x": 1})
 
 

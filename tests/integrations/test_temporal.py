@@ -285,7 +285,7 @@ class TestTime:
 
             process = await resting(driver, process_id, ProcessStatus.FAILED)
 
-        assert "the default is no valid answer" in str(process.failure)
+        assert "the default is not a valid answer" in str(process.failure)
 
     async def test_the_delay_between_actions_is_a_timer(self, skipping: WorkflowEnvironment) -> None:
         driver = driver_over(skipping.client, MemoryStore(), Printer())
@@ -727,7 +727,7 @@ class TestWorkers:
         assert await RunStore(store).claim("others", 60, run_id=process.id) is not None
         driver = driver_over(client, store, Rated())
 
-        with pytest.raises(RunConflictError, match="Somebody else is continuing the run"):
+        with pytest.raises(RunConflictError, match="Another worker is continuing the run"):
             await driver.respond(process.id, process.pending[0].id, Rating(1))
 
     async def test_one_that_was_begun_without_temporal_goes_on_with_it(self, client: Client) -> None:

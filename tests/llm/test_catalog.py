@@ -279,7 +279,7 @@ class TestRoles:
         assert "(configured roles: again, reviewer)" in str(raised.value)
 
     def test_a_role_cannot_stand_for_a_role(self) -> None:
-        with pytest.raises(ConfigurationError, match="'again' stands for 'role:again'"):
+        with pytest.raises(ConfigurationError, match="'again' names 'role:again'"):
             find(catalog(settings=self.ROLES), "role:again")
 
 

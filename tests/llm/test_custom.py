@@ -141,7 +141,7 @@ def test_all_mistakes_come_at_once_without_a_key() -> None:
         "custom.modelPricing.m.input",
         "custom.modelPricing.m.output",
     ]
-    assert found[2] == 'custom.auth.format: "{key}" has to stand where the key goes; null sends the key alone'
+    assert found[2] == 'custom.auth.format: "{key}" must mark the place of the key; null sends the key alone'
     assert found[-1] == "custom.modelPricing.m.output: is missing"
 
 

@@ -232,7 +232,7 @@ class TestMistakes:
         assert record is not None
         await RunStore(store).save(record)  # somebody else was faster
 
-        with pytest.raises(RunConflictError, match="changed by somebody else"):
+        with pytest.raises(RunConflictError, match="changed by another worker"):
             await RunStore(store).save(record)
 
     @pytest.mark.parametrize("body", ["", "{}", "not json", '{"version": 2}', "[]"])

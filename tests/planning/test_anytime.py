@@ -19,6 +19,9 @@ from tactician.planning import (
     SearchLimitExceeded,
     WorldState,
 )
+from tactician.planning.budget import PlanningMeter
+from tactician.planning.index import ActionIndex
+from tactician.planning.preference import exchange
 from tests.planning.random_problems import COSTS, NAMES, PROBLEMS, PlanningProblem, brute_force, guarded, tenths
 from tests.support.effort import EFFORT, examples
 
@@ -196,6 +199,25 @@ class TestLimits:
     def test_a_limit_of_the_wrong_type_is_refused(self, field: str, value: float) -> None:
         with pytest.raises(TypeError, match=f"PlanningBudget.{field}"):
             PlanningBudget(**{field: value})  # type: ignore[arg-type]
+
+
+def test_the_preferred_plan_is_looked_for_in_parts_and_as_long_as_there_is_time() -> None:
+    actions = tuple(Action(f"way {n} to {fact}", {}, {fact: True}, 1.0) for fact in "abcd" for n in range(3))
+    problem = ActionIndex(actions).problem(Goal("all", dict.fromkeys("abcd", True)))
+    last = [number for number, action in enumerate(problem.actions) if action.name.startswith("way 2")]
+
+    def prefer(budget: PlanningBudget) -> tuple[list[str], int]:
+        usable, meter, halts = [True] * len(actions), PlanningMeter(budget), 0
+        search = exchange(problem, problem.fixed_weights, usable, 0, last, meter)
+        while True:
+            try:
+                next(search)
+            except StopIteration as done:
+                return [problem.actions[step].name[:5] for step in done.value], halts
+            halts += 1
+
+    assert prefer(PlanningBudget(time=None)) == (["way 0"] * 4, 4)
+    assert prefer(PlanningBudget(time=0.0)) == (["way 2"] * 4, 0)
 
 
 class TestQuality:

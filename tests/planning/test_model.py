@@ -51,8 +51,11 @@ def test_conditions_are_true_or_false() -> None:
         (lambda: Goal("armed", ["a"]), "goal 'armed': conditions must be a mapping, as {'a': True}, not ['a']"),  # type: ignore[arg-type]
         (lambda: Action("buy", pre={"a": 1}), "action 'buy': condition 'a' in pre must be True or False, not 1"),  # type: ignore[dict-item]
         (lambda: Action("buy", pre={1: True}), "action 'buy': the conditions in pre must have texts as names, not 1"),  # type: ignore[dict-item]
-        (lambda: Action("buy", cost="x"), "action 'buy': cost must be a number, or a function that gives one, not 'x'"),  # type: ignore[arg-type]
-        (lambda: Goal("armed", {}, value="x"), "goal 'armed': value must be a number, or a function that gives one"),  # type: ignore[arg-type]
+        (
+            lambda: Action("buy", cost="x"),  # type: ignore[arg-type]
+            "action 'buy': cost must be a number, or a function that returns one, not 'x'",
+        ),
+        (lambda: Goal("armed", {}, value="x"), "goal 'armed': value must be a number, or a function that returns one"),  # type: ignore[arg-type]
     ],
 )
 def test_what_cannot_be_is_told_with_its_place(make: Callable[[], object], told: str) -> None:

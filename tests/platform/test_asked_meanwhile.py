@@ -181,7 +181,7 @@ async def test_a_question_is_seen_while_other_parts_go_on(make: Callable[[Office
     async with office.running(platform) as record:
         (request,) = record.header.pending
         assert record.status is RunStatus.RUNNING
-        assert [one.id for one in await platform.waiting()] == [record.run_id]
+        assert [one.id for one in await platform.list_waiting_runs()] == [record.run_id]
         elsewhere = office.platform(make(office))  # sees the store only
         (view,) = await elsewhere.runs(status="running")
         assert (view.pending, view.was_interrupted) == ((request,), False)
@@ -192,7 +192,7 @@ async def test_a_question_is_seen_while_other_parts_go_on(make: Callable[[Office
     await platform.respond(record.run_id, request.id, answer_to(request))
     record = await load_record(office.store, record.run_id)
     assert (record.status, record.header.pending) == (RunStatus.COMPLETED, ())
-    assert await platform.waiting() == []
+    assert await platform.list_waiting_runs() == []
 
 
 @KIND
@@ -210,7 +210,7 @@ async def test_an_answer_from_elsewhere_is_refused_until_the_run_waits(make: Cal
     async with office.running(office.platform(make(office))) as record:
         (request,) = record.header.pending
         elsewhere = office.platform(make(office))
-        with pytest.raises(RunConflictError, match="nswer again once it waits"):
+        with pytest.raises(RunConflictError, match="espond again once it waits"):
             await elsewhere.respond(record.run_id, request.id, answer_to(request))
 
     await elsewhere.respond(record.run_id, request.id, answer_to(request))

@@ -155,7 +155,7 @@ class TestClosed:
     async def test_a_name_that_comes_twice_is_asked_for_again_with_the_reason(self) -> None:
         platform, model = platform_of(ranking([("Poet", 0.9), ("Poet", 0.1)]), ranking({"Researcher": 0.9}))
         assert (await Autonomy(platform).run("x")).delegation_path == ("Researcher",)
-        assert "Poet stands there more than once" in model.calls[1].prompt
+        assert "Poet is listed more than once" in model.calls[1].prompt
 
     @pytest.mark.parametrize("retries", [0, 1])
     async def test_it_gives_up_after_its_retries(self, retries: int) -> None:

@@ -107,7 +107,7 @@ class Office:
         record = await self.record(run_id)
         assert (record.status, record.header.failure) == (RunStatus.TERMINATED, MISSED)
         assert record.header.pending == ()
-        assert await self.platform.waiting() == []
+        assert await self.platform.list_waiting_runs() == []
         assert not await self.work(), "nothing claims it any more"
 
 
@@ -226,7 +226,7 @@ async def test_a_run_in_memory_that_is_resumed_too_late_ends() -> None:
     with pytest.raises(BudgetError, match=MISSED):
         await agent.resume(result.run_id, {result.pending[0].id: approve()}, context=platform.context())
 
-    assert await platform.waiting() == []
+    assert await platform.list_waiting_runs() == []
 
 
 async def test_a_run_whose_deadline_passes_before_it_has_to_wait_ends_at_once() -> None:

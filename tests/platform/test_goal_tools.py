@@ -375,7 +375,7 @@ class TestWhatGoesWrong:
         platform = Platform(ScriptedModel()).register(Troubled())
         with pytest.raises(ToolError, match=r"Troubled waits, as the run \w+, for an answer: Which dish\?") as caught:
             await named(platform, "ask").call('{"value": "small"}', platform.context())
-        (waiting,) = await platform.waiting()
+        (waiting,) = await platform.list_waiting_runs()
         assert waiting.id in str(caught.value)
 
     async def test_an_agent_does_not_ask_itself(self) -> None:

@@ -136,7 +136,7 @@ class TestCopies:
         request = process.pending[0].id
         await second.respond(process.id, request, "Lynda")
 
-        with pytest.raises(RunConflictError, match="has ended, or somebody else"):
+        with pytest.raises(RunConflictError, match="has ended, or another worker"):
             await process.respond(request, "Bob")
         assert process.status is ProcessStatus.WAITING
         assert (await first.process(process.id)).result == "Lynda"
@@ -146,7 +146,7 @@ class TestCopies:
         process = await platform_over(store, agent).start("Traveller", "Rome")
         await platform_over(store, agent).resume(process.id)  # it is stuck again
 
-        with pytest.raises(RunConflictError, match="has continued elsewhere since it was loaded"):
+        with pytest.raises(RunConflictError, match="was continued by another worker since it was loaded"):
             await process.run()
 
         assert await RunStore(store).claim("w", 30, run_id=process.id) is not None, "nobody holds it"
@@ -171,7 +171,7 @@ class TestCopies:
 
         running = asyncio.create_task(copy.run())
         await slow.entered.wait()
-        with pytest.raises(RunConflictError, match="somebody else is going on with it"):
+        with pytest.raises(RunConflictError, match="another worker is continuing it"):
             await platform.resume(process_id)
         slow.may_go_on.set()
         await running

@@ -60,7 +60,7 @@ async def test_all_say_that_it_is_not_over() -> None:
     (ended,) = [event for event in events if isinstance(event, ProcessEnded)]
     assert (ended.status, ended.failure) == (running, "it was interrupted")
     async with asyncio.timeout(5):
-        await process.finished()
+        await process.wait()
 
 
 @pytest.mark.parametrize("by_worker", [False, True])

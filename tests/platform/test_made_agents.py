@@ -168,7 +168,7 @@ class TestLed:
         process = await waiting(store)
         for name in ("os.system", "tests.platform.test_made_agents.Bill", "builtins.str"):
             await change_data(store, process.id, partial(want, name))
-            with pytest.raises(AgentNotFoundError, match=f"No action of Kitchen gives a {name}"):
+            with pytest.raises(AgentNotFoundError, match=f"No action of Kitchen produces {name}"):
                 await platform_of(store, Kitchen(), CashDesk(), Gardener()).process(process.id)
 
     @pytest.mark.parametrize("recipe", [None, {"within": "Kitchen"}, []])
@@ -181,7 +181,7 @@ class TestLed:
 
     async def test_a_model_that_is_an_object_would_not_be_there_elsewhere(self) -> None:
         invocation = SupervisorInvocation(platform_of(MemoryStore(), Kitchen()), model=ScriptedModel())
-        with pytest.raises(ConfigurationError, match="a model object is not there: give the name of the model"):
+        with pytest.raises(ConfigurationError, match="cannot have this model object: pass the name of the model"):
             await invocation.returning(Pie).within(Kitchen()).start("a pie")
 
     async def test_it_is_not_taken_for_a_process_of_the_component_itself(self) -> None:

@@ -161,7 +161,7 @@ async def test_a_name_that_nothing_needs_is_not_told_when_no_name_is_missing() -
 
 @pytest.mark.parametrize("name", ["", "it", "not a name", 3])
 async def test_what_is_no_name(name: str) -> None:
-    with pytest.raises(ConfigurationError, match="is no name for an object: use the name of a parameter"):
+    with pytest.raises(ConfigurationError, match="is not a valid name for an object: use the name of a parameter"):
         await Platform(ScriptedModel()).start(Combiner(), named={name: Thing("a")})
 
 
@@ -187,5 +187,5 @@ async def test_what_is_no_planned_agent_does_not_take_them() -> None:
 
     process = await Platform(ScriptedModel()).start(Outer(), Thing("a"))
     assert without_lines(process.failure) == (
-        "run raised ConfigurationError: Plain is no planned agent: only such begin with named objects."
+        "run raised ConfigurationError: Plain is not a planned agent: named objects need one."
     )

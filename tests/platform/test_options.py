@@ -245,7 +245,7 @@ class TestInAStore:
         options = ProcessOptions(terminate_when=lambda process: None)
         platform = platform_of(Reporter(), MemoryStore())
         for begin in (platform.start, platform.spawn, platform.enqueue):
-            with pytest.raises(ConfigurationError, match="terminate_when is a function, which no store keeps"):
+            with pytest.raises(ConfigurationError, match="terminate_when is a function, which a store cannot save"):
                 await begin("Reporter", "why?", options=options)
         assert await platform.processes() == []
         assert await RunStore(platform.store).find() == []

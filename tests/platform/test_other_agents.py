@@ -119,7 +119,7 @@ async def test_one_that_waits_goes_on_elsewhere_and_with_a_worker() -> None:
 
     run_id = await first.enqueue("asker", "hares")
     assert await Worker(second).run_once()
-    (record,) = await first.waiting()
+    (record,) = await first.list_waiting_runs()
     (request,) = record.pending
     assert (record.id, request.prompt) == (run_id, "A joke on hares?")
     result = await first.respond(run_id, request.id, "run")

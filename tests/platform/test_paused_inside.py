@@ -67,7 +67,7 @@ async def test_the_run_around_is_paused_until_somebody_resumes_it(around: Callab
     record = await load_record(store, result.run_id)
     assert (record.status, record.wakes_at) == (RunStatus.PAUSED, None)
     assert [(run.id, run.status) for run in await platform.runs(status="paused")] == [(result.run_id, "paused")]
-    assert await platform.waiting() == []
+    assert await platform.list_waiting_runs() == []
     assert (await platform.steps(result.run_id))[-1].kind == "paused"
     assert not await Worker(platform).run_once(), "no worker claims it"
 

@@ -69,7 +69,7 @@ def test_a_name_is_taken_once() -> None:
 
 @pytest.mark.parametrize(("thing", "name"), [(42, "int"), ("Comedian", "str"), (echo, "function"), (None, "NoneType")])
 def test_what_is_no_runnable_is_refused(thing: object, name: str) -> None:
-    with pytest.raises(DeclarationError, match=f"{name} is not declared correctly:\n  - it is no Runnable"):
+    with pytest.raises(DeclarationError, match=f"{name} is not declared correctly:\n  - it is not a Runnable"):
         Platform(models=ScriptedModel()).register(thing)
 
 
@@ -111,7 +111,7 @@ async def test_start_without_any_agent_says_that_there_is_none() -> None:
 
 async def test_start_of_another_kind_of_agent_says_how_to_run_it() -> None:
     platform = Platform(models=ScriptedModel()).register(Agent("Support"))
-    with pytest.raises(AgentNotFoundError, match=r"'Support' \(Agent\) is no planned agent: call its `run`"):
+    with pytest.raises(AgentNotFoundError, match=r"'Support' \(Agent\) is not a planned agent: call its `run`"):
         await platform.start("Support", "help")
     assert await platform.processes() == []
 
@@ -165,14 +165,16 @@ class TestRunsThatWait:
         model = ScriptedModel(ToolCall("pay", amount=5), "done")
         platform = Platform(models=model, store=store).register(Agent("Clerk", tools=[pay]))
         waiting = await Agent("Clerk", tools=[pay]).run("pay", context=platform.context())
-        assert [(record.id, record.name) for record in await platform.waiting()] == [(waiting.run_id, "Clerk")]
+        assert [(record.id, record.name) for record in await platform.list_waiting_runs()] == [
+            (waiting.run_id, "Clerk")
+        ]
 
         other = Platform(models=model, store=store).register(Agent("Clerk", tools=[pay]))
         result = await other.respond(waiting.run_id, waiting.pending[0].id, True)
 
         assert isinstance(result, RunResult)
         assert (result.output, paid) == ("done", [5])
-        assert await platform.waiting() == []
+        assert await platform.list_waiting_runs() == []
 
     async def test_a_run_that_is_not_there(self) -> None:
         with pytest.raises(RunNotFoundError, match="There is no run with the id 'x'"):

@@ -160,8 +160,8 @@ async def test_the_store_tells_of_all_that_wait() -> None:
     platform = platform_of(Asker(), store=MemoryStore())
     waiting = [(await platform.start("Asker", "what?")).id for _ in range(MANY)]
 
-    assert [record.id for record in await platform.waiting(limit=MANY + 1)] == waiting
-    assert [record.id for record in await platform.waiting(limit=2)] == waiting[:2]
+    assert [record.id for record in await platform.list_waiting_runs(limit=MANY + 1)] == waiting
+    assert [record.id for record in await platform.list_waiting_runs(limit=2)] == waiting[:2]
 
 
 async def test_with_a_store_a_process_that_runs_here_is_itself() -> None:
@@ -189,10 +189,10 @@ async def test_looking_at_a_process_does_not_put_another_one_in_its_place() -> N
 async def test_a_platform_without_a_store_lists_what_waits() -> None:
     platform = Platform(ScriptedModel()).register(Asker())
     process = await platform.start("Asker", "frogs")
-    (run,) = await platform.waiting()
+    (run,) = await platform.list_waiting_runs()
     assert (run.id, run.status, run.pending) == (process.id, "waiting", process.pending)
     await platform.respond(run.id, run.pending[0].id, "yes")
-    assert await platform.waiting() == []
+    assert await platform.list_waiting_runs() == []
 
 
 @planned_agent(description="asks twice, and a model before each")
@@ -206,7 +206,7 @@ class Interviewer:
     async def ask(self, question: Question, ai: Ai, board: Blackboard) -> Echo:
         first = await ask_human(str, question.text)
         second = await ask_human(str, await ai.generate_text(first))
-        return Echo(f"{first} {second} {board.named('note', str)}")
+        return Echo(f"{first} {second} {board.find_named('note', str)}")
 
 
 async def test_what_nobody_holds_continues_as_it_was() -> None:
@@ -222,7 +222,7 @@ async def test_what_nobody_holds_continues_as_it_was() -> None:
     gc.collect()
     assert waiting() is None
 
-    (run,) = await platform.waiting()
+    (run,) = await platform.list_waiting_runs()
     assert (run.id, run.status, run.usage.requests, [one.action for one in run.history]) == (
         process_id,
         "waiting",
@@ -243,7 +243,7 @@ async def test_what_nobody_holds_continues_as_it_was() -> None:
     assert done.result == Echo("Ada 36 noted")
     assert (done.usage.requests, [run.action for run in done.history]) == (2, ["begin", "ask"])
     assert len(heard) > events
-    assert await platform.waiting() == []
+    assert await platform.list_waiting_runs() == []
 
 
 @planned_agent(description="asks a person, and then a model twice")
@@ -278,7 +278,7 @@ async def test_what_nobody_holds_can_be_killed() -> None:
 
     assert await platform.kill(process_id, "enough") is ProcessStatus.KILLED
 
-    assert await platform.waiting() == []
+    assert await platform.list_waiting_runs() == []
     assert (await platform.process(process_id)).failure == "enough"
 
 
@@ -344,5 +344,5 @@ async def test_a_waiting_run_costs_two_kilobytes(kind: str, tmp_path: Path) -> N
             size = tracemalloc.get_traced_memory()[0]
         finally:
             tracemalloc.stop()
-        assert len(await platform.waiting()) == RUNS + 30
+        assert len(await platform.list_waiting_runs()) == RUNS + 30
     assert size / RUNS <= 2000

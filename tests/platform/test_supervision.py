@@ -123,7 +123,7 @@ async def test_a_goal_that_is_not_reached_raises() -> None:
 
 async def test_nobody_gives_what_is_wanted() -> None:
     invocation, _ = supervisor()
-    with pytest.raises(AgentNotFoundError, match="No action of Stages gives a Bill, only: Cook, Meal, Order"):
+    with pytest.raises(AgentNotFoundError, match="No action of Stages produces Bill, only: Cook, Meal, Order"):
         await invocation.returning(Bill).within(Stages()).run("a pie")
 
 

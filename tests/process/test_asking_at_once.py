@@ -151,7 +151,7 @@ async def test_processes_inside_that_ask_in_a_group() -> None:
     platform = Platform(ScriptedModel(), store=store).register(Leader())
     await platform.enqueue("Leader", "x")
     assert await Worker(platform).run_once()
-    (record,) = await platform.waiting()
+    (record,) = await platform.list_waiting_runs()
 
     process = await answered(platform, await platform.process(record.id), last_first=False)
 

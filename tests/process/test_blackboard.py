@@ -44,7 +44,7 @@ def test_a_look_up_finds_subclasses_too() -> None:
 def test_what_is_not_there_is_none() -> None:
     board = Blackboard()
     assert board.last(Note) is None
-    assert board.named("draft", Note) is None
+    assert board.find_named("draft", Note) is None
     assert board.all(Note) == []
     assert len(board) == 0
 
@@ -61,8 +61,8 @@ def test_an_object_is_found_by_its_name() -> None:
     board["draft"] = Note("new")
     board.add(Note("other"), "final")
     assert board["draft"] == Note("new")
-    assert board.named("draft", Note) == Note("new")
-    assert board.named("draft", UserInput) is None
+    assert board.find_named("draft", Note) == Note("new")
+    assert board.find_named("draft", UserInput) is None
     assert "draft" in board
     assert board.last(Note) == Note("other")
 
@@ -71,7 +71,7 @@ def test_a_name_of_another_type_does_not_hide_an_older_object() -> None:
     board = Blackboard()
     board["it_is"] = Note("a")
     board["it_is"] = UserInput("b")
-    assert board.named("it_is", Note) == Note("a")
+    assert board.find_named("it_is", Note) == Note("a")
 
 
 def test_an_unknown_name_is_a_key_error() -> None:
@@ -102,7 +102,7 @@ def test_what_is_hidden_is_hidden_from_every_look_up() -> None:
     board["draft"] = secret = Note("secret")
     board.hide(secret)
     assert "draft" not in board
-    assert board.named("draft", Note) is None
+    assert board.find_named("draft", Note) is None
     assert board.objects == ()
     assert board.all(Note) == []
     assert repr(board) == "Blackboard()"
@@ -202,7 +202,7 @@ def test_what_was_hidden_is_there_again_when_it_is_added_again() -> None:
     board.hide(note)
     board.add(note, "again")
     assert board.last(Note) is note
-    assert board.named("again", Note) is note
+    assert board.find_named("again", Note) is note
     copied = Blackboard.of(board.entries, board.conditions)
     assert copied.last(Note) is note
 
@@ -217,7 +217,7 @@ def test_what_is_hidden_before_it_is_there_is_not_hidden() -> None:
 
 def test_nothing_is_no_object() -> None:
     board = Blackboard()
-    with pytest.raises(ConfigurationError, match=r"^None is no object for a blackboard: add what there is"):
+    with pytest.raises(ConfigurationError, match=r"^None cannot be added to a blackboard: add an object"):
         board.add(None)
     with pytest.raises(ConfigurationError):
         board["note"] = None

@@ -44,8 +44,8 @@ def add_costs(process: AgentProcess) -> float:
 
 
 async def test_what_is_found_while_an_action_runs_makes_the_way_cheaper() -> None:
-    hasty, plans = await run(build_gatherer(100, 30, act=act_at_once))
-    patient, same = await run(build_gatherer(100, 30, act=act_slowly))
+    hasty, plans = await run(build_gatherer(130, 32, act=act_at_once))
+    patient, same = await run(build_gatherer(130, 32, act=act_slowly))
 
     assert hasty.status is patient.status is ProcessStatus.COMPLETED
     assert plans[0] == same[0]
@@ -54,7 +54,7 @@ async def test_what_is_found_while_an_action_runs_makes_the_way_cheaper() -> Non
 
 
 async def test_a_plan_that_was_found_meanwhile_is_followed() -> None:
-    _, (first, second, *_) = await run(build_gatherer(100, 30, act=act_slowly))
+    _, (first, second, *_) = await run(build_gatherer(130, 32, act=act_slowly))
 
     rest = first.cost - first.costs[0]
     assert second.cost < rest
@@ -66,10 +66,10 @@ async def test_an_action_that_fails_leaves_no_search_behind() -> None:
         await asyncio.sleep(0)
         raise PermanentError("broken")
 
-    process, _ = await run(build_gatherer(100, 30, act=fail))
+    process, _ = await run(build_gatherer(130, 32, act=fail))
 
     assert process.status is ProcessStatus.FAILED
-    assert str(process.failure).endswith("broken")
+    assert "broken" in str(process.failure)
     assert asyncio.all_tasks() == {asyncio.current_task()}
 
 
@@ -80,7 +80,7 @@ async def test_a_process_that_is_cancelled_while_its_plan_is_improved_leaves_no_
         begun.set()
         await asyncio.Event().wait()
 
-    task = asyncio.create_task(run(build_gatherer(100, 30, act=wait)))
+    task = asyncio.create_task(run(build_gatherer(130, 32, act=wait)))
     await begun.wait()
     await asyncio.sleep(0)
 

@@ -141,11 +141,11 @@ class TestRunAgent:
         assert await FakeContext().run_agent(Giver(), Plain, "x") is plain
 
     async def test_a_goal_for_the_type_is_needed(self) -> None:
-        with pytest.raises(ConfigurationError, match="'Drafter' has no goal that gives a Book"):
+        with pytest.raises(ConfigurationError, match="'Drafter' has no goal that produces Book"):
             await FakeContext().run_agent(Drafter(), Book, "x")
 
     async def test_what_is_no_agent_is_refused(self) -> None:
-        with pytest.raises(ConfigurationError, match="str is no agent: pass a Runnable, or an instance of"):
+        with pytest.raises(ConfigurationError, match="str is not an agent: pass a Runnable, or an instance of"):
             await FakeContext().run_agent("Drafter", Draft, "x")
 
     async def test_a_child_that_is_stuck_fails_the_action(self) -> None:

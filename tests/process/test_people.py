@@ -99,7 +99,9 @@ class TestForms:
     async def test_an_answer_that_does_not_fit_is_refused_and_the_process_still_waits(self) -> None:
         process = await started(Writer())
 
-        with pytest.raises(ResponseError, match="no valid answer: stars: Input should be less than or equal to 5"):
+        with pytest.raises(
+            ResponseError, match="the answer is not valid: stars: Input should be less than or equal to 5"
+        ):
             await process.respond(process.pending[0].id, {"comments": "x", "stars": 9})
 
         assert process.status is ProcessStatus.WAITING
@@ -333,7 +335,7 @@ async def test_a_default_has_to_be_a_valid_answer() -> None:
     process = await started(Asker())
 
     assert process.status is ProcessStatus.FAILED
-    assert "the default is no valid answer" in str(process.failure)
+    assert "the default is not a valid answer" in str(process.failure)
 
 
 async def test_after_a_wrong_answer_the_default_still_counts_when_time_is_over() -> None:

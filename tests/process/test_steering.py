@@ -161,12 +161,12 @@ async def test_a_spawned_process_is_waited_for() -> None:
     slow = Slow()
     platform = Platform(ScriptedModel())
     process = await platform.spawn(slow, "frogs", options=ProcessOptions(memory_id="c"))
-    waiting = asyncio.create_task(process.finished())
+    waiting = asyncio.create_task(process.wait())
     await slow.entered.wait()
     assert not waiting.done()
     slow.may_go_on.set()
     assert (await waiting).result == Book("frogs")
-    assert await process.finished() is process
+    assert await process.wait() is process
     assert await platform.store.load("memories", "c") is not None, "what it has found out is known to the next one"
 
 
@@ -175,14 +175,14 @@ async def test_one_that_is_killed_is_finished() -> None:
     platform = Platform(ScriptedModel())
     process = await platform.spawn(slow, "frogs")
     await slow.entered.wait()
-    waiting = asyncio.create_task(process.finished())
+    waiting = asyncio.create_task(process.wait())
     await platform.kill(process.id, "too slow")
     assert (await waiting).failure == "too slow"
 
 
 async def test_one_that_was_killed_before_it_began_is_finished() -> None:
     process = process_of(Author())
-    waiting = asyncio.create_task(process.finished())
+    waiting = asyncio.create_task(process.wait())
     await process.kill("not wanted")
     assert (await waiting).status is ProcessStatus.KILLED
 
@@ -190,13 +190,13 @@ async def test_one_that_was_killed_before_it_began_is_finished() -> None:
 async def test_who_waits_can_give_up_and_the_process_goes_on() -> None:
     slow = Slow()
     process = await Platform(ScriptedModel()).spawn(slow, "frogs")
-    waiting = asyncio.create_task(process.finished())
+    waiting = asyncio.create_task(process.wait())
     await slow.entered.wait()
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting
     slow.may_go_on.set()
-    assert (await process.finished()).status is ProcessStatus.COMPLETED
+    assert (await process.wait()).status is ProcessStatus.COMPLETED
 
 
 async def test_a_process_that_is_restored_and_waits_is_finished() -> None:
@@ -212,7 +212,7 @@ async def test_a_process_that_is_restored_and_waits_is_finished() -> None:
     process = await first.start("Asker", "frogs")
     same = await second.process(process.id)
     assert same is not process
-    assert (await same.finished()).status is ProcessStatus.WAITING
+    assert (await same.wait()).status is ProcessStatus.WAITING
 
 
 async def test_what_keeps_a_spawned_process_from_being_kept_is_told() -> None:
@@ -224,7 +224,7 @@ async def test_what_keeps_a_spawned_process_from_being_kept_is_told() -> None:
 
     process = await Platform(ScriptedModel(), store=Full()).register(Author()).spawn("Author", "frogs")
     with pytest.raises(StoreError, match="the disk is full"):
-        await process.finished()
+        await process.wait()
 
 
 @pytest.mark.parametrize("store", [None, MemoryStore()])
@@ -279,7 +279,7 @@ async def test_parents_and_children_know_each_other() -> None:
     (child,) = process.children
     assert (child.agent, child.status) == ("Slow", ProcessStatus.RUNNING)
     slow.may_go_on.set()
-    await process.finished()
+    await process.wait()
     (ended,) = process.children
     assert (ended.id, ended.status) == (child.id, ProcessStatus.COMPLETED)
     assert ended == process.history[0].children[0]

@@ -222,7 +222,7 @@ class TestTypes:
             upgrades(Order, from_version=4)(in_cents)
 
     def test_what_is_no_class_has_no_upgrades(self) -> None:
-        with pytest.raises(DeclarationError, match="'Order' is no class; write the class itself"):
+        with pytest.raises(DeclarationError, match="'Order' is not a class; write the class itself"):
             upgrades("Order", from_version=1)  # type: ignore[arg-type]  # on purpose
 
     def test_what_is_no_upgrade_is_told_with_all_that_is_wrong(self) -> None:
@@ -243,8 +243,8 @@ class TestTypes:
         ("names", "told"),
         [
             ((), ["@formerly(): write the name"]),
-            (("", 3), ["@formerly(''): that is no name", "@formerly(3): that is no name"]),
-            (("NoModule",), ["@formerly('NoModule'): that is no name"]),
+            (("", 3), ["@formerly(''): that is not the name", "@formerly(3): that is not the name"]),
+            (("NoModule",), ["@formerly('NoModule'): that is not the name"]),
             ((f"{__name__}.Order",), [f"@formerly('{__name__}.Order'): another class has this name now"]),
             ((f"{__name__}.Shop.Till",), [f"@formerly('{__name__}.Shop.Till'): another class has this name now"]),
             ((f"{__name__}.Sale",), [f"@formerly('{__name__}.Sale'): that is its name now"]),

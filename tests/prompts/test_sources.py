@@ -128,7 +128,7 @@ class TestInstructionFile:
         assert str(caught.value) == f"The instructions in {tmp_path / name} cannot be read: {why}."
 
     def test_a_file_is_all_that_the_agent_is(self, tmp_path: Path) -> None:
-        with pytest.raises(DeclarationError, match="instructions from a source stand alone, without a role"):
+        with pytest.raises(DeclarationError, match="instructions from a source cannot be combined with a role"):
             Agent("A", role="Helper", instructions=InstructionFile(written(tmp_path, b"Be kind.")))
 
     async def test_instructions_for_one_request_come_before_it(self, tmp_path: Path) -> None:
@@ -270,7 +270,7 @@ class TestProvidedInstructions:
                 return None
 
         prompt_providers.register("team", cast("PromptProvider", Nothing()))
-        with pytest.raises(ConfigurationError, match=r"'team' has to give a text for 'support', not a NoneType\."):
+        with pytest.raises(ConfigurationError, match=r"'team' must return a text for 'support', not a NoneType\."):
             await Agent("A", model=ScriptedModel(), instructions=ASKED_FOR).run("hi")
 
     async def test_instructions_for_one_request_come_before_it(self, shelf: Shelf) -> None:

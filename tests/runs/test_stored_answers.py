@@ -181,7 +181,7 @@ async def test_an_object_that_would_become_one_of_another_type_is_refused() -> N
     asker = Asker(Beast | Hound)
     with pytest.raises(ResponseError, match="it is of the type Hound, and would be read back as Beast"):
         await ask_twice(asker, asker.flow(), JsonStore(), Hound("Rex"))
-    with pytest.raises(ResponseError, match="it is a Hound, and would be read as a Beast: give it as JSON"):
+    with pytest.raises(ResponseError, match="it is a Hound, and would be read as a Beast: pass it as JSON"):
         await ask_twice(asker, asker.flow(), JsonStore(), Hound("Rex"), is_kept=True)
 
 

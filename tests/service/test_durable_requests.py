@@ -47,11 +47,11 @@ async def test_a_request_that_waits_is_one_run_that_is_resumed_by_its_id(tmp_pat
         service = AgentService(Platform(model, store=store)).register(Agent("a", tools=[delete_file]))
         conversation_id = service.create_conversation()
         await service.request_agent("a", "Delete a.txt", conversation_id=conversation_id)
-        (record,) = await Platform(model, store=store).waiting()
+        (record,) = await Platform(model, store=store).list_waiting_runs()
         assert (record.name, record.kind) == ("service", "request")
         result = await service.resume(record.id, {record.pending[0].id: approve()})
         assert (result.output, result.run_id) == ("Done.", record.id)
-        assert await Platform(model, store=store).waiting() == []
+        assert await Platform(model, store=store).list_waiting_runs() == []
 
 
 @pytest.mark.parametrize("is_in_conversation", [True, False])

@@ -265,10 +265,10 @@ def test_no_module_is_imported_because_a_file_names_it(folder: Folder) -> None:
 @pytest.mark.parametrize(
     ("fields", "problem"),
     [
-        ({"resultClass": "execute_all"}, "resultClass: 'execute_all' is no class"),
+        ({"resultClass": "execute_all"}, "resultClass: 'execute_all' is not a class"),
         ({"resultClass": "Search"}, "resultClass: 'Search' has no JSON form"),
         ({"resultClass": "Analysi"}, "Did you mean 'Analysis'?"),
-        ({"functions": [function(parameterClass="number")]}, "'number' is no object, and arguments are one"),
+        ({"functions": [function(parameterClass="number")]}, "'number' is not an object; pass the arguments as one"),
         ({"functions": [function(executorClass="Inert")]}, "'Inert' executes nothing"),
         ({"functions": [function(executorClass="NeedsMore")]}, "'NeedsMore' cannot be created without arguments"),
         ({"functions": [function(methodClass="Weather")]}, "functions[0]: methodClass and methodName go together"),

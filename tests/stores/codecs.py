@@ -68,7 +68,7 @@ class RunConformance:
         saved = await runs.save(record())
         await others.save(replace(saved, body="[1]"))
 
-        with pytest.raises(RunConflictError, match="The run r has been changed by somebody else"):
+        with pytest.raises(RunConflictError, match="The run r was changed by another worker"):
             await runs.save(replace(saved, body="[2]"))
         with pytest.raises(RunConflictError):
             await runs.add_and_claim(record(), "w", HOUR)

@@ -85,7 +85,7 @@ class DocumentConformance:
         saved = await store.save(document())
         await other.save(replace(saved, body="[1]"))
 
-        with pytest.raises(DocumentConflictError, match="docs/d has been changed by somebody else"):
+        with pytest.raises(DocumentConflictError, match="docs/d was changed by another worker"):
             await store.save(replace(saved, body="[2]"))
         with pytest.raises(DocumentConflictError):
             await store.save(document())

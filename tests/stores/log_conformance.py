@@ -291,7 +291,7 @@ class VersionedLogConformance:
         changed = await other.add_step(saved, "1")
 
         for late in (store.add_step(saved, "late"), store.fold(replace(saved, body="late")), store.save(saved)):
-            with pytest.raises(DocumentConflictError, match="docs/d has been changed by somebody else"):
+            with pytest.raises(DocumentConflictError, match="docs/d was changed by another worker"):
                 await late
 
         assert await read(store) == replace(changed, body="{}")

@@ -182,9 +182,9 @@ class Agent(BaseRunnable[T_co]):
     @property
     @override
     def composition(self) -> tuple[Member, ...]:
-        found = (tool for tool in self.tools if isinstance(tool, RunnableTool))
-        inside = tuple(Member("worker" if one in self._invocations else "tool", one.runnable) for one in found)
-        return *inside, *(Member("handoff", one.target) for one in self.handoffs)
+        runnable_tools = (tool for tool in self.tools if isinstance(tool, RunnableTool))
+        inside = tuple(Member("worker" if one in self._invocations else "tool", one.runnable) for one in runnable_tools)
+        return *inside, *(Member("handoff", handoff.target) for handoff in self.handoffs)
 
     @property
     @override

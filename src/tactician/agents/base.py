@@ -269,9 +269,9 @@ class BaseRunnable(ABC, Generic[T_co]):
         """
         return BLUEPRINTS.load()(self, strict=strict)
 
-    def with_output_type(self, wanted: type[T]) -> TypedRunnable[T]:
+    def with_output_type(self, kind: type[T]) -> TypedRunnable[T]:
         """Return this Runnable with its output validated as `wanted`; see `TypedRunnable`."""
-        return TypedRunnable(self, wanted)
+        return TypedRunnable(self, kind)
 
 
 class TypedRunnable(BaseRunnable[T], Generic[T]):
@@ -281,15 +281,15 @@ class TypedRunnable(BaseRunnable[T], Generic[T]):
 
     Args:
         inner: the wrapped Runnable.
-        wanted: the type.
+        kind: the type.
     """
 
-    def __init__(self, inner: Runnable, wanted: type[T]) -> None:
+    def __init__(self, inner: Runnable, kind: type[T]) -> None:
         self.name = inner.name
         self.description = inner.description
         self.inner = inner
-        self.output_type = wanted
-        self._wanted = output_type(wanted)
+        self.output_type = kind
+        self._wanted = output_type(kind)
 
     @property
     @override

@@ -48,15 +48,15 @@ def draw_composition(runnable: Runnable) -> Diagram:
     """Draw a Runnable and all Runnables inside it, each once. At most 200 are drawn."""
     runnable = _unwrap(runnable)
     numbers: dict[int, str] = {}
-    found: list[Runnable] = []
+    runnables: list[Runnable] = []
     edges: list[DiagramEdge] = []
     for outer, member in _walk(runnable):
-        if id(member.runnable) not in numbers and len(found) < _MOST_NODES:
-            numbers[id(member.runnable)] = _id_of(member.runnable, len(found))
-            found.append(member.runnable)
+        if id(member.runnable) not in numbers and len(runnables) < _MOST_NODES:
+            numbers[id(member.runnable)] = _id_of(member.runnable, len(runnables))
+            runnables.append(member.runnable)
         if outer is not None and {id(outer), id(member.runnable)} <= numbers.keys():
             edges.append(DiagramEdge(numbers[id(outer)], numbers[id(member.runnable)], member.role))
-    nodes = tuple(_draw(one, numbers[id(one)], is_first=one is runnable) for one in found)
+    nodes = tuple(_draw(part, numbers[id(part)], is_first=part is runnable) for part in runnables)
     return Diagram(nodes, tuple(edges))
 
 

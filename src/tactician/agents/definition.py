@@ -135,7 +135,7 @@ class AgentDefinition(Definition):
             model=with_temperature(model, self.temperature),
             instructions=self.instructions,
             tools=[tools[name] for name in dict.fromkeys(self.tool_names)],
-            handoffs=[one._build(model, tools) for one in self.handoffs],
+            handoffs=[handoff._build(model, tools) for handoff in self.handoffs],
             input_guardrails=[input_named(name) for name in self.input_guardrails],
             output_guardrails=[output_named(name) for name in self.output_guardrails],
             window=None if self.context_management is None else self.context_management.build(),
@@ -156,11 +156,11 @@ class AgentDefinition(Definition):
                 except ConfigurationError as error:
                     yield f"{place}{field}: {error}"
         taken = set(self.tool_names)
-        for number, one in enumerate(self.handoffs):
-            if one.tool_name in taken:
-                yield f"{place}handoffs[{number}].name: {one.tool_name!r} is used twice"
-            taken.add(one.tool_name)
-            yield from one.target._find_problems(tools, f"{place}handoffs[{number}].target.")
+        for number, part in enumerate(self.handoffs):
+            if part.tool_name in taken:
+                yield f"{place}handoffs[{number}].name: {part.tool_name!r} is used twice"
+            taken.add(part.tool_name)
+            yield from part.target._find_problems(tools, f"{place}handoffs[{number}].target.")
 
 
 class DefinitionCodec(Protocol):
@@ -210,13 +210,13 @@ class _Reader:
             input_guardrails=self._list_tool_names(agent, (*guards.input.immediate, *guards.input.concurrent)),
             output_guardrails=self._list_tool_names(agent, guards.output),
             handoffs=tuple(
-                found for one in spec.handoffs if (found := self._read_handoff(agent, one, path)) is not None
+                found for handoff in spec.handoffs if (found := self._read_handoff(agent, handoff, path)) is not None
             ),
             context_management=self._read_window(agent),
         )
 
     def _list_tool_names(self, agent: Agent[object], used: Iterable[AnyGuardrail]) -> tuple[str, ...]:
-        names = [(one.name, one.registered) for one in used]
+        names = [(guardrail.name, guardrail.registered) for guardrail in used]
         self._find_problems += [
             f"{agent.name}: the guardrail {name!r} is not registered; give it a name, as in "
             f'@guardrails.input_guardrail("{name}")'
@@ -226,18 +226,18 @@ class _Reader:
         return tuple(registered for _, registered in names if registered is not None)
 
     def _read_handoff(
-        self, agent: Agent[object], one: Handoff[object], path: tuple[Agent[object], ...]
+        self, agent: Agent[object], handoff: Handoff[object], path: tuple[Agent[object], ...]
     ) -> HandoffDefinition | None:
-        target = one.target
+        target = handoff.target
         if not isinstance(target, Agent):
             self._find_problems.append(
-                f"{agent.name}: {one.name} hands over to a {type(target).__name__}, which is not an Agent"
+                f"{agent.name}: {handoff.name} hands over to a {type(target).__name__}, which is not an Agent"
             )
             return None
         if target in path:
-            self._find_problems.append(f"{agent.name}: {one.name} goes in a circle, back to {target.name}")
+            self._find_problems.append(f"{agent.name}: {handoff.name} goes in a circle, back to {target.name}")
             return None
-        return HandoffDefinition(name=one.name, description=one.description, target=self._read(target, path))
+        return HandoffDefinition(name=handoff.name, description=handoff.description, target=self._read(target, path))
 
     def _read_window(self, agent: Agent[object]) -> WindowDefinition | None:
         try:

@@ -49,14 +49,14 @@ class FunctionRunnable(BaseRunnable[T_co]):
         return InputTypes() if (hint := self._input_hint) is None else InputTypes((hint,))
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[T_co]:
-        wanted = self._hints.get("return")
-        if (kept := load_output(context, wanted)) is not None:
-            output = cast("T_co", kept.value)
+        hint = self._hints.get("return")
+        if (saved := load_output(context, hint)) is not None:
+            output = cast("T_co", saved.value)
         else:
             await context.begin_step()
             with context.as_internal().enter() as inside:
                 output = await self.__wrapped__(*self._build_arguments(input, inside))
-            await save_output(context, output, wanted)
+            await save_output(context, output, hint)
         return RunResult(output, tally=context.tally, run_id=context.run_id)
 
     @property
@@ -66,9 +66,9 @@ class FunctionRunnable(BaseRunnable[T_co]):
     def _build_arguments(self, input: Input, context: RunContext) -> tuple[object, ...]:
         first = self._input_hint
         is_json = isinstance(input, dict) and first is not dict
-        given = accept_output(input, first) if is_json else input
+        argument = accept_output(input, first) if is_json else input
         takes_context = any(self._hints.get(name) is RunContext for name in self._parameters)
-        return (given, context) if takes_context else (given,)
+        return (argument, context) if takes_context else (argument,)
 
 
 def runnable(

@@ -16,18 +16,18 @@ from tactician.tools import as_text
 _KEY = "output"
 
 
-def accept_output(value: object, wanted: object) -> object:
+def accept_output(value: object, kind: object) -> object:
     """Return a value validated as a declared type; text and JSON are parsed.
 
     Raises:
         InvalidOutput: when it is neither.
     """
-    if wanted in (None, object, Any) or (isinstance(wanted, type) and isinstance(value, wanted)):
+    if kind in (None, object, Any) or (isinstance(kind, type) and isinstance(value, kind)):
         return value
     try:
-        return output_type(cast("type[object]", wanted)).accept(value)
+        return output_type(cast("type[object]", kind)).accept(value)
     except PydanticUserError:  # a class that has no JSON form: all that can be seen is whether it is one
-        if isinstance(value, cast("type[object]", get_origin(wanted) or wanted)):
+        if isinstance(value, cast("type[object]", get_origin(kind) or kind)):
             return value
         raise InvalidOutput(f"it is a {type(value).__name__}") from None
 
@@ -39,26 +39,26 @@ class SavedOutput:
     value: object
 
 
-async def save_output(context: RunContext, output: object, wanted: object) -> None:
+async def save_output(context: RunContext, output: object, declared: object) -> None:
     """Save the output of a function in the checkpoint of its run.
 
     Args:
         context: context of the function.
         output: the output.
-        wanted: its declared type; `None` for one that declares none, whose output has to be JSON in a run that is
+        declared: its declared type; `None` for one that declares none, whose output has to be JSON in a run that is
             saved.
 
     Raises:
         StoredStateError: when the run is saved, and the output would not be read back equal.
     """
     assert context.checkpoint is not None
-    encode = partial(encode_value, kind=object if wanted is None else wanted)
+    encode = partial(encode_value, kind=object if declared is None else declared)
     context.checkpoint.set(**{_KEY: Live.create(output, encode, is_saved=context.is_saved)})
     if context.is_saved:
         await context.save_step("function", context.path[-1], as_text(output))
 
 
-def load_output(context: RunContext, wanted: object) -> SavedOutput | None:
+def load_output(context: RunContext, declared: object) -> SavedOutput | None:
     """Return the saved output, or `None` when the function has to run.
 
     Raises:
@@ -67,5 +67,5 @@ def load_output(context: RunContext, wanted: object) -> SavedOutput | None:
     assert context.checkpoint is not None
     if _KEY not in context.checkpoint.data:
         return None
-    saved, kind = context.checkpoint.data[_KEY], object if wanted is None else wanted
+    saved, kind = context.checkpoint.data[_KEY], object if declared is None else declared
     return SavedOutput(revive(saved, lambda value: decode_value(cast("JsonValue", value), kind)))

@@ -33,8 +33,8 @@ def format_contribution(who: Runnable, result: RunResult[object]) -> str:
 
 def format_briefing(input: Input, contributions: Iterable[str]) -> str:
     """Return the input and all contributions as text, for a synthesizer."""
-    said = "\n\n".join(contributions)
-    return f"This was asked:\n{join_text(messages_of(input))}\n\nThis was said:\n{said}\n\nMake one answer of it."
+    text = "\n\n".join(contributions)
+    return f"This was asked:\n{join_text(messages_of(input))}\n\nThis was said:\n{text}\n\nMake one answer of it."
 
 
 class Attempts:

@@ -103,7 +103,7 @@ class AgentSpec(TurnPolicy, Generic[T_co]):
         self.__dict__.update(name=label, output_type=output_type)
         self._set(settings)
         if (source := self.source) is not None and (role or goal or self.background):
-            raise DeclarationError(label, ["instructions from a source stand alone, without a role"])
+            raise DeclarationError(label, ["instructions from a source cannot be combined with a role"])
         own_text = self.instructions if source is None else source.text
         self.__dict__["description"] = settings.get("description") or goal or own_text or label
 
@@ -156,7 +156,7 @@ class AgentSpec(TurnPolicy, Generic[T_co]):
         if "tools" in settings:
             fields["tools"] = Toolbox(settings["tools"]) if settings["tools"] else NO_TOOLS
         if handoffs := settings.get("handoffs"):
-            fields["handoffs"] = tuple(_as_handoff(one, self.name) for one in handoffs)
+            fields["handoffs"] = tuple(_as_handoff(handoff, self.name) for handoff in handoffs)
         if groups := settings.get("tool_groups"):
             fields["tool_groups"] = (groups,) if isinstance(groups, str) else tuple(groups)
         if not isinstance(autonomy := settings.get("autonomy"), Autonomous | None):

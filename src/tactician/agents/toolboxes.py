@@ -47,8 +47,8 @@ def create_worker_tools(workers: Iterable[tuple[str, Runnable]]) -> tuple[Tool, 
 def describe_workers(instructions: str, workers: Sequence[Tool]) -> str:
     """Return the instructions for an agent that has these tools as workers."""
     listed = "\n".join(f"- {worker.name}: {worker.description}" for worker in workers)
-    told = (
+    note = (
         f"These work for you; call them as tools:\n{listed}\n"
         "A worker sees nothing but your request: put all that it has to know into it. Then answer with what they gave."
     )
-    return f"{instructions}\n\n{told}" if instructions else told
+    return f"{instructions}\n\n{note}" if instructions else note

@@ -142,8 +142,8 @@ class Ai:
         Raises:
             DeclarationError: when one is not a prompt contributor.
         """
-        for one in contributors:
-            check_contributor(one)
+        for contributor in contributors:
+            check_contributor(contributor)
         return replace(self, _contributors=(*self._contributors, *contributors))
 
     def with_reference(self, reference: LlmReference) -> Self:
@@ -178,9 +178,9 @@ class Ai:
         """Add several examples of the output, by their descriptions."""
         return replace(self, _examples=(*self._examples, *examples.items()))
 
-    def with_generated_example(self, wanted: bool = True) -> Self:
+    def with_generated_example(self, enabled: bool = True) -> Self:
         """Add a generated example of the form of the output, unless there is another example."""
-        return replace(self, _has_generated_example=wanted)
+        return replace(self, _has_generated_example=enabled)
 
     def with_max_attempts(self, attempts: int) -> Self:
         """Set the number of attempts at a valid object; as many as `tactician.toml` says by default."""
@@ -203,7 +203,7 @@ class Ai:
         """
         return run_blocking(self.generate_text(prompt))
 
-    async def create(self, wanted: type[T], prompt: Input) -> T:
+    async def create(self, kind: type[T], prompt: Input) -> T:
         """Return an object of a type: a pydantic model, a dataclass, an enum, a list, a number ...
 
         An answer that is not valid goes back to the model with the reason, `max_attempts` times in all.
@@ -212,19 +212,19 @@ class Ai:
             OutputError: when no answer was valid; it holds the last one.
             ModelError: when the model cannot be called.
         """
-        return (await self._run(output_type(wanted), prompt)).output
+        return (await self._run(output_type(kind), prompt)).output
 
-    def create_sync(self, wanted: type[T], prompt: Input) -> T:
+    def create_sync(self, kind: type[T], prompt: Input) -> T:
         """Return an object of a type, in a program without an event loop; see `create`."""
-        return run_blocking(self.create(wanted, prompt))
+        return run_blocking(self.create(kind, prompt))
 
-    async def create_if_possible(self, wanted: type[T], prompt: Input) -> T | None:
+    async def create_if_possible(self, kind: type[T], prompt: Input) -> T | None:
         """Return an object of a type, or `None` when the prompt lacks information or no answer is valid.
 
         Raises:
             ModelError: when the model cannot be called.
         """
-        optional: OutputType[T | None] = output_type(wanted | None)  # type: ignore[arg-type]  # a union is no class
+        optional: OutputType[T | None] = output_type(kind | None)  # type: ignore[arg-type]  # a union is no class
         hesitant = self.with_system_prompt("When the input does not say enough, the value is null. Invent nothing.")
         try:
             return (await hesitant._run(optional, prompt)).output
@@ -240,7 +240,7 @@ class Ai:
         """
         return await self.create(bool, f"Is this condition true: {condition}?\n\n<subject>\n{subject}\n</subject>")
 
-    def stream_objects(self, wanted: type[T], prompt: Input) -> AsyncGenerator[Thinking | T]:
+    def stream_objects(self, kind: type[T], prompt: Input) -> AsyncGenerator[Thinking | T]:
         """Stream objects of a type as soon as the model has written each, and its thinking.
 
         Models without JSON schemas of their own give all objects at the end.
@@ -249,12 +249,12 @@ class Ai:
             OutputError: when no answer was valid.
             ModelError: when the model cannot be called.
         """
-        whole = cast("OutputType[object]", output_type(list[wanted]))  # type: ignore[valid-type]  # known at runtime only
+        whole = cast("OutputType[object]", output_type(list[kind]))  # type: ignore[valid-type]  # known at runtime only
 
         async def run(heard: RunContext) -> RunResult[object]:
             return await replace(self, context=heard)._run(whole, prompt)
 
-        return ItemReader(output_type(wanted), self.context.run_id).read(stream_events(run, self.context))
+        return ItemReader(output_type(kind), self.context.run_id).read(stream_events(run, self.context))
 
     async def respond(self, conversation: Sequence[Message] | Conversation) -> AssistantMessage:
         """Return the next message of a conversation, without adding it.
@@ -284,9 +284,9 @@ class Ai:
         """
         options = EmbeddingOptions(timeout=self.options.timeout)
         embedder = self._media_models.embedding_model(model, self._routing)
-        found = await report_model_call(embedder.embed(texts, options), self.context, "embeddings", embedder.name)
-        self.context.tally.add(found.usage)
-        return found.vectors
+        response = await report_model_call(embedder.embed(texts, options), self.context, "embeddings", embedder.name)
+        self.context.tally.add(response.usage)
+        return response.vectors
 
     async def image(self, prompt: str, *, model: str | None = None) -> Image:
         """Generate an image for the prompt, with the image model of this name, else the default one.
@@ -297,9 +297,9 @@ class Ai:
         """
         image_model = self._media_models.image_model(model, self._routing)
         generating = image_model.generate(prompt, options=ImageOptions(timeout=self.options.timeout))
-        made = await report_model_call(generating, self.context, "images", image_model.name)
-        self.context.tally.add(made.usage)
-        return made.images[0]
+        response = await report_model_call(generating, self.context, "images", image_model.name)
+        self.context.tally.add(response.usage)
+        return response.images[0]
 
     @property
     def _media_models(self) -> MediaModelSource:
@@ -328,8 +328,8 @@ class Ai:
 
     async def _load_toolbox(self) -> Toolbox:
         grouped = await load_group_tools(self._groups, self.context) if self._groups else ()
-        references = (one for one in self._contributors if isinstance(one, LlmReference))
-        looked_up = (tool for one in references for tool in one.named_tools)
+        references = (contributor for contributor in self._contributors if isinstance(contributor, LlmReference))
+        looked_up = (tool for reference in references for tool in reference.named_tools)
         return Toolbox(map(as_tool, (*self._tools, *looked_up, *grouped)))
 
     def _format_examples(self, output: OutputType[T]) -> Sequence[str]:

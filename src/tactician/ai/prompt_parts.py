@@ -21,9 +21,14 @@ def build_instructions(
     system: Iterable[str], contributors: Sequence[PromptContributor], examples: Iterable[str]
 ) -> str:
     """Return the system prompt: the program's text between the contributions to its beginning and its end."""
-    last = [one for one in contributors if one.place == "end"]
-    first = [one for one in contributors if one.place != "end"]
-    texts = (*(one.contribution() for one in first), *system, *examples, *(one.contribution() for one in last))
+    last = [contributor for contributor in contributors if contributor.place == "end"]
+    first = [contributor for contributor in contributors if contributor.place != "end"]
+    texts = (
+        *(contributor.contribution() for contributor in first),
+        *system,
+        *examples,
+        *(contributor.contribution() for contributor in last),
+    )
     return "\n\n".join(filter(None, texts))
 
 

@@ -28,11 +28,11 @@ def generate_sample(schema: JsonSchema) -> object:
 
 
 def _generate(schema: JsonSchema, definitions: JsonSchema, inside: tuple[str, ...]) -> object:
-    def inner(one: object) -> object:
-        return _generate(_generate_mapping(one), definitions, inside)
+    def inner(value: object) -> object:
+        return _generate(_generate_mapping(value), definitions, inside)
 
-    if given := [*_generate_items(schema.get("examples")), *_generate_items(schema.get("enum"))]:
-        return given[0]
+    if samples := [*_generate_items(schema.get("examples")), *_generate_items(schema.get("enum"))]:
+        return samples[0]
     if "const" in schema:
         return schema["const"]
     if isinstance(reference := schema.get("$ref"), str):
@@ -62,7 +62,7 @@ def _generate_of_type(schema: JsonSchema, inner: Callable[[object], object]) -> 
 
 def _generate_first(choices: Sequence[object], inner: Callable[[object], object]) -> object:
     """Return a value of the first possible choice; `null` is the last choice."""
-    for choice in sorted(choices, key=lambda one: _generate_mapping(one).get("type") == "null"):
+    for choice in sorted(choices, key=lambda option: _generate_mapping(option).get("type") == "null"):
         try:
             return inner(choice)
         except RecursionError:
@@ -72,7 +72,7 @@ def _generate_first(choices: Sequence[object], inner: Callable[[object], object]
 
 def _generate_list(schema: JsonSchema, inner: Callable[[object], object]) -> list[object]:
     if places := _generate_items(schema.get("prefixItems")):
-        return [inner(one) for one in places]
+        return [inner(place) for place in places]
     try:
         item = inner(schema.get("items"))
     except RecursionError:
@@ -95,7 +95,7 @@ def _choose_number(schema: JsonSchema) -> float:
     outside = {schema.get("exclusiveMinimum"), schema.get("exclusiveMaximum")}
     step = _generate_number(schema, "multipleOf", 1)
     tried = (step, low, low + step, high, high - step, (low + high) / 2)
-    return next((one for one in tried if isfinite(one) and low <= one <= high and one not in outside), 1)
+    return next((number for number in tried if isfinite(number) and low <= number <= high and number not in outside), 1)
 
 
 def _generate_number(schema: JsonSchema, name: str, default: float) -> float:

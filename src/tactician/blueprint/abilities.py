@@ -108,32 +108,32 @@ def export_tools(tools: Iterable[Tool], exporter: Exporter) -> tuple[tuple[str, 
 
 def build_handoffs(parts: Sequence[HandoffPart], builder: Builder) -> list[Handoff[object]]:
     """Return the handoffs that parts describe."""
-    made: list[Handoff[object]] = []
+    handoffs: list[Handoff[object]] = []
     for place, part in enumerate(parts):
         here = builder.at("handoffs", place)
-        wanted = find_type(part.propagated_output_type, here, "propagatedOutputType")
+        kind = find_type(part.propagated_output_type, here, "propagatedOutputType")
         if (target := here.build_node(part.target, "target")) is not None:
             awareness = _AWARENESS if part.awareness is None else part.awareness or None
-            one = handoff(target, part.name, part.description, propagated_output_type=wanted, awareness=awareness)
-            made.append(one)
-    return made
+            declared = handoff(target, part.name, part.description, propagated_output_type=kind, awareness=awareness)
+            handoffs.append(declared)
+    return handoffs
 
 
 def export_handoffs(handoffs: Iterable[Handoff[object]], exporter: Exporter) -> tuple[HandoffPart, ...]:
     """Return the parts of handoffs."""
     parts: list[HandoffPart] = []
-    for place, one in enumerate(handoffs):
+    for place, declared in enumerate(handoffs):
         here = exporter.at("handoffs", place)
-        if one.history is not None:
-            here.add_problem(f"{one.name}: a filter of the history has no place in a blueprint")
-        if (target := here.export_node(one.target, "target")) is None:
+        if declared.history is not None:
+            here.add_problem(f"{declared.name}: a filter of the history cannot be saved in a blueprint")
+        if (target := here.export_node(declared.target, "target")) is None:
             continue
         part = HandoffPart(
-            name=one.name,
-            description=one.spec.description,
+            name=declared.name,
+            description=declared.spec.description,
             target=target,
-            propagated_output_type=here.find_type_name(one.propagated_output_type, "propagatedOutputType"),
-            awareness=None if one.awareness == _AWARENESS else one.awareness or "",
+            propagated_output_type=here.find_type_name(declared.propagated_output_type, "propagatedOutputType"),
+            awareness=None if declared.awareness == _AWARENESS else declared.awareness or "",
         )
         parts.append(part)
     return tuple(parts)
@@ -149,28 +149,30 @@ def build_guardrails(parts: Sequence[GuardrailPart] | None, builder: Builder, fi
         return as_guardrail(cast("GuardrailLike", builder.names.find(part.class_name or "")))
 
     tried = (builder.attempt(partial(build, part), field, place) for place, part in enumerate(parts or ()))
-    return [one for one in tried if one is not None]
+    return [guardrail for guardrail in tried if guardrail is not None]
 
 
 def export_guardrails(used: Iterable[AnyGuardrail], exporter: Exporter, field: str) -> tuple[GuardrailPart, ...]:
     """Return the parts of guardrails. A guardrail without an importable name is a problem, never left out."""
     parts: list[GuardrailPart] = []
-    for place, one in enumerate(used):
-        named = None if one.registered is not None else _find_guardrail_name(one)
-        if one.registered is None and named is None:
-            give = f'give it a name, as in @guardrails.{one.kind}_guardrail("{one.name}")'
-            exporter.add_problem(f"no name finds the guardrail {one.name!r}; {give}", field, place)
+    for place, guardrail in enumerate(used):
+        named = None if guardrail.registered is not None else _find_guardrail_name(guardrail)
+        if guardrail.registered is None and named is None:
+            give = f'give it a name, as in @guardrails.{guardrail.kind}_guardrail("{guardrail.name}")'
+            exporter.add_problem(
+                f"the guardrail {guardrail.name!r} is not registered under a name; {give}", field, place
+            )
         else:
-            parts.append(GuardrailPart(registry_id=one.registered, class_name=named))
+            parts.append(GuardrailPart(registry_id=guardrail.registered, class_name=named))
     return tuple(parts)
 
 
 def find_type(name: str | None, builder: Builder, field: str) -> type[object] | None:
     """Return the type with a name."""
 
-    def find(one: str) -> type[object]:
-        if not isinstance(found := builder.names.find(one), type):
-            raise NameProblem(f"{one!r} is not a class")
+    def find(path: str) -> type[object]:
+        if not isinstance(found := builder.names.find(path), type):
+            raise NameProblem(f"{path!r} is not a class")
         return found
 
     def resolve(text: str) -> type[object]:
@@ -185,11 +187,11 @@ def find_type(name: str | None, builder: Builder, field: str) -> type[object] | 
 
 
 def _find_tools(name: str, builder: Builder) -> Sequence[Tool]:
-    found = builder.names.find(name)
-    if isinstance(found, type):
-        made = builder.names.create(name, found)
-        return (made,) if isinstance(made, Tool) else require_declared_tools(made)
-    return (_create_tool(found) if isinstance(found, FunctionType) else as_tool(cast("ToolLike", found)),)
+    value = builder.names.find(name)
+    if isinstance(value, type):
+        instance = builder.names.create(name, value)
+        return (instance,) if isinstance(instance, Tool) else require_declared_tools(instance)
+    return (_create_tool(value) if isinstance(value, FunctionType) else as_tool(cast("ToolLike", value)),)
 
 
 @lru_cache(maxsize=512)
@@ -220,8 +222,8 @@ def _list_tool_names(tools: Sequence[Tool], exporter: Exporter) -> Iterator[str]
 
 
 def _has_all_tools(owner: object, tools: Sequence[Tool]) -> bool:
-    theirs = {one.name for one in tools if getattr(getattr(one, "__wrapped__", None), "__self__", None) is owner}
-    return {one.name for one in require_declared_tools(owner)} == theirs
+    theirs = {tool.name for tool in tools if getattr(getattr(tool, "__wrapped__", None), "__self__", None) is owner}
+    return {tool.name for tool in require_declared_tools(owner)} == theirs
 
 
 def _find_tool_name(tool: Tool, owner: object) -> str | None:
@@ -233,14 +235,14 @@ def _find_tool_name(tool: Tool, owner: object) -> str | None:
     name = find_import_path(tool)
     if name is None or owner is not None:
         return name
-    found = getattr(sys.modules[tool.__wrapped__.__module__], tool.__wrapped__.__name__, None)
-    return name if found is tool or _is_same_tool(as_tool(tool.__wrapped__), tool) else None
+    exported = getattr(sys.modules[tool.__wrapped__.__module__], tool.__wrapped__.__name__, None)
+    return name if exported is tool or _is_same_tool(as_tool(tool.__wrapped__), tool) else None
 
 
-def _is_same_tool(found: Tool, tool: FunctionTool[..., object]) -> bool:
+def _is_same_tool(other: Tool, tool: FunctionTool[..., object]) -> bool:
     """Return whether a tool made of the function alone equals one that was declared with options."""
-    known = isinstance(found, FunctionTool) and found.blocking == tool.blocking
-    return known and found.spec == tool.spec and found.traits == tool.traits
+    known = isinstance(other, FunctionTool) and other.blocking == tool.blocking
+    return known and other.spec == tool.spec and other.traits == tool.traits
 
 
 def _find_guardrail_name(guardrail: AnyGuardrail) -> str | None:

@@ -77,8 +77,8 @@ class AgentFields(Blueprint):
 
     def build_settings(self, builder: Builder) -> AgentSettings:
         """Return the settings of the agent, without its name and its output type."""
-        said = {name: value for name in PLAIN if (value := getattr(self, name)) is not None}
-        settings = cast("AgentSettings", said)
+        values = {name: value for name in PLAIN if (value := getattr(self, name)) is not None}
+        settings = cast("AgentSettings", values)
         settings |= {
             "model": ModelParts(self.model, self.responder, self.temperature, self.options).build(builder),
             "instructions": build_instructions(self.instructions, builder) or "",
@@ -232,5 +232,5 @@ def _build_workers(parts: Sequence[WorkerPart], builder: Builder) -> dict[str, R
 
 def _export_workers(supervisor: SupervisorAgent[object], exporter: Exporter) -> Iterator[WorkerPart]:
     for place, (what, worker) in enumerate(supervisor.workers.items()):
-        if (found := exporter.export_node(worker, "workers", place, "worker")) is not None:
-            yield WorkerPart(description=what, worker=found)
+        if (node := exporter.export_node(worker, "workers", place, "worker")) is not None:
+            yield WorkerPart(description=what, worker=node)

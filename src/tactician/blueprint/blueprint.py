@@ -100,16 +100,16 @@ class Blueprint(BlueprintNode):
         more = BlueprintError(draft.origin.subject, ())
         if draft.blueprint is not None:
             try:
-                made = draft.blueprint.build(
+                runnable = draft.blueprint.build(
                     allow=allow, names=names, environment=environment, root=root, limits=limits
                 )
             except BlueprintError as error:
                 more = error
             else:
                 if not draft.problems:
-                    return made
-        named = str(file) if any(one.file for one in more.problems) else None
-        problems = [*(replace(one, file=named) for one in draft.problems), *more.problems]
+                    return runnable
+        named = str(file) if any(problem.file for problem in more.problems) else None
+        problems = [*(replace(problem, file=named) for problem in draft.problems), *more.problems]
         raise BlueprintError(draft.origin.subject, problems, draft.problems.left_out + more.left_out)
 
     def __eq__(self, other: object) -> bool:
@@ -123,8 +123,8 @@ class Blueprint(BlueprintNode):
 
     def to_data(self) -> dict[str, Data]:
         """Return the data of the blueprint, without empty fields."""
-        said = super().to_data()
-        return {"type": said.pop("type"), **said} if "type" in said else said
+        data = super().to_data()
+        return {"type": data.pop("type"), **data} if "type" in data else data
 
     def to_json(self, *, indent: int | None = None) -> str:
         """Return the blueprint as JSON."""
@@ -159,10 +159,10 @@ class Blueprint(BlueprintNode):
         """
         packages = (*allow, *read_allowed_packages(environment))
         builder = Builder.create(Names(names, packages, (Tool, BaseRunnable)), environment, root, limits, self._origin)
-        made = builder.build_whole(self)
-        if made is None or builder.problems:
+        runnable = builder.build_whole(self)
+        if runnable is None or builder.problems:
             raise BlueprintError(self._origin.subject, builder.problems, builder.left_out)
-        return made
+        return runnable
 
     def problems(
         self,
@@ -211,14 +211,14 @@ class ParsedBlueprint:
         """Parse a text."""
         validate, data, problems = _adapter().validate_python, origin.document.data, Problems()
         try:
-            made = validate(data)
+            blueprint = validate(data)
         except ValidationError as error:
             problems = explain_validation(origin.document, error)
             if (left := recover_parse(data, error, validate)) is None:
                 return cls(origin, None, problems)
-            made, origin = left.value, Origin(origin.document, left.mending)
-        made._origin = origin
-        return cls(origin, made, problems)
+            blueprint, origin = left.value, Origin(origin.document, left.mending)
+        blueprint._origin = origin
+        return cls(origin, blueprint, problems)
 
 
 @cache

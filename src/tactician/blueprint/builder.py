@@ -114,9 +114,9 @@ class Builder:
     def problems(self) -> list[Problem]:
         """All problems with their places, sorted by file and line."""
         found, own = list(self._shared.found), None if self.origin.file is None else str(self.origin.file)
-        files = [*dict.fromkeys(one.file for one in found)]
-        found.sort(key=lambda one: (files.index(one.file), one.line or 0))
-        return [replace(one, file=None) for one in found] if files == [own] else found
+        files = [*dict.fromkeys(problem.file for problem in found)]
+        found.sort(key=lambda problem: (files.index(problem.file), problem.line or 0))
+        return [replace(problem, file=None) for problem in found] if files == [own] else found
 
     @property
     def left_out(self) -> int:
@@ -147,10 +147,10 @@ class Builder:
 
     def build_whole(self, blueprint: BlueprintNode) -> BaseRunnable[object] | None:
         """Build a whole blueprint; return `None` when there was a problem."""
-        said, problems = fill_variables(blueprint, self.environment)
+        filled, problems = fill_variables(blueprint, self.environment)
         for path, message in problems:
             self.add_problem(message, *path)
-        return None if said is None else self.build_node(said)
+        return None if filled is None else self.build_node(filled)
 
     def build_node(self, blueprint: BlueprintNode, *steps: str | int) -> BaseRunnable[object] | None:
         """Build a blueprint inside; return `None` when there was a problem."""
@@ -161,13 +161,13 @@ class Builder:
                 here.add_problem(f"more than {shared.limits.nodes:,} agents and constellations are not built")
             return None
         before = shared.count
-        made = blueprint.build_with(replace(here, _before=before))
-        return made if shared.count == before else None
+        runnable = blueprint.build_with(replace(here, _before=before))
+        return runnable if shared.count == before else None
 
     def build_nodes(self, blueprints: Iterable[BlueprintNode], step: str) -> list[BaseRunnable[object]]:
         """Build several blueprints, without those that have problems."""
-        made = (self.build_node(one, step, place) for place, one in enumerate(blueprints))
-        return [one for one in made if one is not None]
+        runnables = (self.build_node(one, step, place) for place, one in enumerate(blueprints))
+        return [runnable for runnable in runnables if runnable is not None]
 
     def make_relative(self, file: File) -> str:
         """Return the path of a file relative to the outermost blueprint."""

@@ -98,8 +98,8 @@ def export_router(router: RouterAgent, exporter: Exporter) -> RouterBlueprint | 
 
 def _export_routes(router: RouterAgent, exporter: Exporter) -> Iterator[RoutePart]:
     for place, (what, target) in enumerate(router.routes.items()):
-        if (found := exporter.export_node(target, "routes", place, "target")) is not None:
-            yield RoutePart(description=what, target=found)
+        if (node := exporter.export_node(target, "routes", place, "target")) is not None:
+            yield RoutePart(description=what, target=node)
 
 
 @blueprint_type("network")
@@ -289,8 +289,8 @@ def export_hierarchy(hierarchy: HierarchicalAgents[object], exporter: Exporter) 
     executive = hierarchy.executive
     departments = {
         label: part
-        for label, one in hierarchy.departments.items()
-        if (part := _export_department(one, exporter.at("departments", label))) is not None
+        for label, department in hierarchy.departments.items()
+        if (part := _export_department(department, exporter.at("departments", label))) is not None
     }
     fields = {
         "executive": exporter.export_node(executive, "executive"),
@@ -303,10 +303,10 @@ def export_hierarchy(hierarchy: HierarchicalAgents[object], exporter: Exporter) 
     return exporter.make(HierarchicalBlueprint, fields)
 
 
-def _require_agent(made: BaseRunnable[object] | None, builder: Builder, step: str) -> Agent[object] | None:
+def _require_agent(runnable: BaseRunnable[object] | None, builder: Builder, step: str) -> Agent[object] | None:
     """Return the Runnable if it is an agent, since only agents can delegate."""
-    if made is None or isinstance(made, Agent):
-        return made
+    if runnable is None or isinstance(runnable, Agent):
+        return runnable
     builder.add_problem("it has to be an agent", step)
     return None
 

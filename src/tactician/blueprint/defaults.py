@@ -43,7 +43,7 @@ def _remove_defaults(value: object) -> object:
     if isinstance(value, tuple):
         return tuple(map(_remove_defaults, value))
     if isinstance(value, Mapping):
-        return {name: _remove_defaults(one) if isinstance(one, Part) else one for name, one in value.items()}
+        return {name: _remove_defaults(item) if isinstance(item, Part) else item for name, item in value.items()}
     return value
 
 
@@ -94,7 +94,7 @@ def _find_responder_defaults(part: ResponderPart) -> Mapping[str, object]:
 
 
 def _list_labels(blueprints: Iterable[Blueprint]) -> str:
-    return ", ".join(one.label for one in blueprints)
+    return ", ".join(blueprint.label for blueprint in blueprints)
 
 
 def _normalize(name: str) -> str:

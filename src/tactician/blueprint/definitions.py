@@ -21,7 +21,7 @@ from tactician.llm import Responder
 from tactician.tools import ToolLike, as_tool
 
 P = TypeVar("P", bound=Part)
-_VARIABLES = "a definition has no variables: write what they stand for"
+_VARIABLES = "a definition cannot contain variables: write their values"
 _UNSAID = (
     *("tool_input_guardrails", "tool_output_guardrails", "agent_tools", "tool_groups", "autonomy"),
     *(name for name in PLAIN if name not in ("id", "description", "max_turns", "parallel_tools")),
@@ -58,9 +58,9 @@ def create_definition(blueprint: BlueprintLike, tools: Sequence[ToolLike]) -> Ag
 
 def _with_responder(blueprint: AgentBlueprint, responder: ResponderPart) -> AgentBlueprint:
     handoffs = tuple(
-        one.model_copy(update={"target": _with_responder(one.target, responder)})
-        for one in blueprint.handoffs
-        if isinstance(one.target, AgentBlueprint)
+        handoff.model_copy(update={"target": _with_responder(handoff.target, responder)})
+        for handoff in blueprint.handoffs
+        if isinstance(handoff.target, AgentBlueprint)
     )
     return blueprint.model_copy(update={"responder": responder, "handoffs": handoffs})
 
@@ -96,11 +96,11 @@ class _Reader:
             context_management=None if context is None else self._context(self._replace_pending(context, about), path),
         )
 
-    def _text(self, said: object, path: tuple[str | int, ...]) -> str:
-        if not isinstance(said, str):
+    def _text(self, value: object, path: tuple[str | int, ...]) -> str:
+        if not isinstance(value, str):
             self._problem(path, "", "a definition has them in itself, not in a file or a provider")
             return ""
-        parts = said.split("$${")
+        parts = value.split("$${")
         if any("${" in part for part in parts):
             self._problem(path, "", _VARIABLES)
         return "${".join(parts)
@@ -113,18 +113,20 @@ class _Reader:
         return part.model_copy(update=dict.fromkeys(pending, 1)) if pending else part
 
     def _handoffs(self, blueprint: AgentBlueprint, path: tuple[str | int, ...]) -> tuple[HandoffDefinition, ...]:
-        made: list[HandoffDefinition] = []
-        for place, one in enumerate(blueprint.handoffs):
+        definitions: list[HandoffDefinition] = []
+        for place, handoff in enumerate(blueprint.handoffs):
             here = (*path, "handoffs", place, "target")
-            if not isinstance(one.target, AgentBlueprint):
+            if not isinstance(handoff.target, AgentBlueprint):
                 what = (
-                    "build it, and take its blueprint whole" if isinstance(one.target, BlueprintRef) else "agents only"
+                    "build it, and take its blueprint whole"
+                    if isinstance(handoff.target, BlueprintRef)
+                    else "agents only"
                 )
                 self._problem(here, "", f"a definition hands over to agents that it holds: {what}")
                 continue
-            target = self.definition(one.target, here)
-            made.append(HandoffDefinition(name=one.name, description=one.description, target=target))
-        return tuple(made)
+            target = self.definition(handoff.target, here)
+            definitions.append(HandoffDefinition(name=handoff.name, description=handoff.description, target=target))
+        return tuple(definitions)
 
     def _tool_names(self, names: Sequence[str], path: tuple[str | int, ...]) -> tuple[str, ...]:
         for place, name in enumerate(names):

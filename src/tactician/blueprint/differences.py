@@ -52,12 +52,12 @@ class Difference:
 
     def to_data(self) -> dict[str, Data]:
         """Return the difference as JSON."""
-        said: dict[str, Data] = {"path": self.path, "change": self.change}
+        data: dict[str, Data] = {"path": self.path, "change": self.change}
         if self.change != "added":
-            said["before"] = self.before
+            data["before"] = self.before
         if self.change != "removed":
-            said["after"] = self.after
-        return said
+            data["after"] = self.after
+        return data
 
 
 def compare_blueprints(before: Blueprint, after: Blueprint) -> tuple[Difference, ...]:
@@ -93,39 +93,39 @@ class _Node:
         return isinstance(self.plain, dict) and name in self.plain and not (name in _LISTS and not self.plain[name])
 
 
-def _compare(one: _Node, other: _Node, path: str) -> Iterator[Difference]:
-    before, after = one.whole, other.whole
+def _compare(node: _Node, other: _Node, path: str) -> Iterator[Difference]:
+    before, after = node.whole, other.whole
     if isinstance(before, dict) and isinstance(after, dict):
-        yield from _compare_fields(one, other, {**before, **after}, path)
+        yield from _compare_fields(node, other, {**before, **after}, path)
     elif isinstance(before, list) and isinstance(after, list):
-        yield from _compare_items(one, other, before, after, path)
-    elif one.plain is None and other.plain is None:
+        yield from _compare_items(node, other, before, after, path)
+    elif node.plain is None and other.plain is None:
         return
     elif before != after or isinstance(before, bool) != isinstance(after, bool):
         yield Difference(path, "changed", before, after)
 
 
-def _compare_fields(one: _Node, other: _Node, names: Iterable[str], path: str) -> Iterator[Difference]:
-    before, after = one.whole, other.whole
+def _compare_fields(node: _Node, other: _Node, names: Iterable[str], path: str) -> Iterator[Difference]:
+    before, after = node.whole, other.whole
     assert isinstance(before, dict)
     assert isinstance(after, dict)
     for name in names:
         here = f"{path}.{format_path((name,))}" if path else format_path((name,))
         if name in before and name in after:
-            yield from _compare(one.get_field(name), other.get_field(name), here)
-        elif name in before and one.is_explicit(name):
+            yield from _compare(node.get_field(name), other.get_field(name), here)
+        elif name in before and node.is_explicit(name):
             yield Difference(here, "removed", before=before[name])
         elif name in after and other.is_explicit(name):
             yield Difference(here, "added", after=after[name])
 
 
 def _compare_items(
-    one: _Node, other: _Node, before: Sequence[Data], after: Sequence[Data], path: str
+    node: _Node, other: _Node, before: Sequence[Data], after: Sequence[Data], path: str
 ) -> Iterator[Difference]:
     pairs, gone, new = _pair_items(before, after)
     old_labels, new_labels = _create_labels(before), _create_labels(after)
     for old, place in pairs:
-        yield from _compare(one.get_item(old), other.get_item(place), f"{path}[{old_labels[old]}]")
+        yield from _compare(node.get_item(old), other.get_item(place), f"{path}[{old_labels[old]}]")
     for old in gone:
         yield Difference(f"{path}[{old_labels[old]}]", "removed", before=before[old])
     for place in new:
@@ -163,13 +163,15 @@ def _find_name(item: Data) -> str | None:
     if not isinstance(item, dict):
         return None if isinstance(item, list) else str(item)
     own = next((str(item[name]) for name in _NAMES if name in item), None)
-    inner = (_find_name(one) for one in item.values() if isinstance(one, dict) and ("type" in one or "$ref" in one))
+    inner = (
+        _find_name(field) for field in item.values() if isinstance(field, dict) and ("type" in field or "$ref" in field)
+    )
     return own or next(inner, None)
 
 
 def _find_description(item: Data) -> str | None:
-    found = item.get("description") if isinstance(item, dict) else None
-    return found if isinstance(found, str) else None
+    description = item.get("description") if isinstance(item, dict) else None
+    return description if isinstance(description, str) else None
 
 
 def _serialize_names(item: Data) -> str | None:

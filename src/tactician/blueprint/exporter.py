@@ -58,12 +58,12 @@ def export_blueprint(runnable: Runnable, *, strict: bool = False) -> Blueprint:
         BlueprintError: with everything that a blueprint cannot express.
     """
     shared = _Shared(strict)
-    found, problems = Exporter(shared).export_node(runnable), shared.problems
-    if found is None or problems:
+    node, problems = Exporter(shared).export_node(runnable), shared.problems
+    if node is None or problems:
         raise problems.create_error(f"{runnable.name} has no blueprint", BlueprintError)
-    for one in shared.left_out:
-        warnings.warn(BlueprintWarning(f"The blueprint of {runnable.name} leaves out {one}"), stacklevel=3)
-    return escape_part(found)
+    for problem in shared.left_out:
+        warnings.warn(BlueprintWarning(f"The blueprint of {runnable.name} leaves out {problem}"), stacklevel=3)
+    return escape_part(node)
 
 
 @dataclass(slots=True)
@@ -101,14 +101,14 @@ class Exporter:
     def export_node(self, runnable: Runnable, *steps: str | int) -> Blueprint | None:
         """Return the blueprint of a Runnable; `None` when there is none."""
         here = replace(self, path=(*self.path, *steps), above=(*self.above, runnable))
-        if any(one is runnable for one in self.above):
+        if any(outer is runnable for outer in self.above):
             here.add_problem(f"it goes in a circle, back to {runnable.name}")
             return None
-        one = as_runnable(runnable) or runnable
-        if (export := next(filter(None, map(_EXPORTS.get, type(one).__mro__)), None)) is None:
+        exported = as_runnable(runnable) or runnable
+        if (export := next(filter(None, map(_EXPORTS.get, type(exported).__mro__)), None)) is None:
             here.add_problem(f"{runnable.name}: a {type(runnable).__name__} has no blueprint")
             return None
-        return export(one, here)
+        return export(exported, here)
 
     def make(self, kind: type[P], fields: Mapping[str, object]) -> P | None:
         """Return a part with these fields; `None` when it is not valid."""
@@ -121,8 +121,8 @@ class Exporter:
 
     def export_nodes(self, runnables: Iterable[Runnable], step: str) -> tuple[Blueprint, ...]:
         """Return the blueprints of several Runnables, without those that have problems."""
-        found = (self.export_node(one, step, place) for place, one in enumerate(runnables))
-        return tuple(one for one in found if one is not None)
+        nodes = (self.export_node(one, step, place) for place, one in enumerate(runnables))
+        return tuple(node for node in nodes if node is not None)
 
     def find_type_name(self, kind: object, *steps: str | int) -> str | None:
         """Return the name of a type; `None` for `None`, and for a type that no import would find."""
@@ -145,9 +145,11 @@ def is_default_instance(value: object) -> bool:
         parameters = inspect.signature(type(value)).parameters.items()
     except ValueError:  # written in C
         return False
-    return all(one.kind in _MANY or _has_default(value, name, one.default) for name, one in parameters)
+    return all(
+        parameter.kind in _MANY or _has_default(value, name, parameter.default) for name, parameter in parameters
+    )
 
 
 def _has_default(value: object, name: str, default: object) -> bool:
-    said: object = getattr(value, name, getattr(value, f"_{name}", default))
-    return default is not inspect.Parameter.empty and (said is default or said == default)
+    attribute: object = getattr(value, name, getattr(value, f"_{name}", default))
+    return default is not inspect.Parameter.empty and (attribute is default or attribute == default)

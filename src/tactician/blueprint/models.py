@@ -145,17 +145,17 @@ class ModelParts:
             return _with_options(cls(model.model, export_responder(model.responder)), model.options)
         if (name := _find_catalog_name(model)) is None:
             exporter.add_problem(
-                f"a {type(model).__name__} has no place in a blueprint: give the agent the name of the model, or a "
-                "model of a Responder",
+                f"a {type(model).__name__} cannot be saved in a blueprint: pass the agent the name of the model, or "
+                "a model of a Responder",
                 "model",
             )
         return cls(name or DEFAULT)
 
     def _build_options(self) -> LlmOptions:
-        given = list_fields(self.options)
+        fields = list_fields(self.options)
         if self.temperature is not None:
-            given["temperature"] = self.temperature
-        return replace(NO_OPTIONS, **given) if given else NO_OPTIONS
+            fields["temperature"] = self.temperature
+        return replace(NO_OPTIONS, **fields) if fields else NO_OPTIONS
 
 
 def _report_problem(problem: Problem, builder: Builder) -> None:
@@ -179,8 +179,8 @@ def export_trace(trace: TraceMetadata | None) -> TracePart | None:
     """Return the part of metadata."""
     if trace is None:
         return None
-    given = {field.name: getattr(trace, field.name) for field in fields(trace)}
-    return TracePart.model_validate({**given, "metadata": trace.metadata or None})
+    values = {field.name: getattr(trace, field.name) for field in fields(trace)}
+    return TracePart.model_validate({**values, "metadata": trace.metadata or None})
 
 
 def set_trace(runnable: R, part: TracePart | None) -> R:
@@ -217,11 +217,11 @@ def export_responder(responder: Responder) -> ResponderPart:
 
 
 def _with_options(parts: ModelParts, options: LlmOptions) -> ModelParts:
-    given = {name: value for name in OptionsPart.model_fields if (value := getattr(options, name)) not in (None, ())}
+    values = {name: value for name in OptionsPart.model_fields if (value := getattr(options, name)) not in (None, ())}
     return replace(
         parts,
         temperature=options.temperature,
-        options=OptionsPart.model_validate(given) if given else None,
+        options=OptionsPart.model_validate(values) if values else None,
         trace=options.trace,
     )
 

@@ -22,9 +22,7 @@ from tactician.tools import describe_validation_error, resolve_hints
 
 _MANY: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 _SECRETS: Final = (Secret, SecretBytes, SecretStr)
-_NO_SECRETS: Final = (
-    "it may be a secret, which no blueprint holds: give it a default that reads the environment, and leave it out"
-)
+_NO_SECRETS: Final = "it may be a secret; keep it out of the blueprint, with a default that reads the environment"
 
 
 @blueprint_type("planned")
@@ -78,10 +76,10 @@ class FunctionBlueprint(Blueprint):
         """Return the function as a Runnable."""
         return builder.attempt(lambda: self._of(builder.names.find(self.function_name)), "functionName")
 
-    def _of(self, found: object) -> FunctionRunnable[object]:
-        if isinstance(found, FunctionRunnable) and self.name is None and self.description is None:
-            return found
-        function = found.__wrapped__ if isinstance(found, FunctionRunnable) else found
+    def _of(self, value: object) -> FunctionRunnable[object]:
+        if isinstance(value, FunctionRunnable) and self.name is None and self.description is None:
+            return value
+        function = value.__wrapped__ if isinstance(value, FunctionRunnable) else value
         if not inspect.iscoroutinefunction(function):
             raise NameProblem(f"{self.function_name!r} is not an async function")
         return runnable(function, name=self.name, description=self.description)
@@ -102,28 +100,28 @@ def export_function(function: FunctionRunnable[object], exporter: Exporter) -> F
     return exporter.make(FunctionBlueprint, fields)
 
 
-def _find_planned_class(found: object, name: str) -> type:
-    if not (isinstance(found, type) and is_planned_class(found)):
+def _find_planned_class(value: object, name: str) -> type:
+    if not (isinstance(value, type) and is_planned_class(value)):
         raise NameProblem(f"{name!r} is not a class with @planned_agent")
-    return found
+    return value
 
 
-def _list_arguments(kind: type, given: Mapping[str, JsonValue], builder: Builder) -> dict[str, object]:
+def _list_arguments(kind: type, arguments: Mapping[str, JsonValue], builder: Builder) -> dict[str, object]:
     """Return the parameters of a class, as declared."""
     parameters = inspect.signature(kind).parameters
     hints = builder.attempt(lambda: resolve_hints(vars(kind).get("__init__", kind), {})) or {}
-    for name in given.keys() - parameters.keys():
+    for name in arguments.keys() - parameters.keys():
         meant = find_closest(name, parameters)
         builder.add_problem(f"there is no such argument{f'; did you mean {meant!r}?' if meant else ''}", name)
-    made: dict[str, object] = {}
+    values: dict[str, object] = {}
     for name, parameter in parameters.items():
-        if name in given and _may_be_secret(name, given[name], hints.get(name)):
+        if name in arguments and _may_be_secret(name, arguments[name], hints.get(name)):
             builder.add_problem(_NO_SECRETS, name)
-        elif name in given:
-            made[name] = _read(hints.get(name, object), given[name], builder.at(name))
+        elif name in arguments:
+            values[name] = _read(hints.get(name, object), arguments[name], builder.at(name))
         elif parameter.default is parameter.empty and parameter.kind not in _MANY:
             builder.add_problem(f"{kind.__name__} needs it", name)
-    return made
+    return values
 
 
 def _read(hint: object, value: JsonValue, builder: Builder) -> object:
@@ -145,14 +143,14 @@ def _export_arguments(instance: object, exporter: Exporter) -> Iterator[tuple[st
             exporter.add_problem(f"no attribute {name!r} has the argument of that name", name)
         elif parameter.default is parameter.empty or value != parameter.default:
             try:
-                said = to_jsonable_python(value)
+                data = to_jsonable_python(value)
             except PydanticSerializationError:
                 exporter.add_problem(f"a {type(value).__name__} has no JSON form", name)
                 continue
-            if _may_be_secret(name, said, type(value)):
+            if _may_be_secret(name, data, type(value)):
                 exporter.add_problem(_NO_SECRETS, name)
             else:
-                yield name, said
+                yield name, data
 
 
 def _may_be_secret(name: str, value: JsonValue, kind: object) -> bool:

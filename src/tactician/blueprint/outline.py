@@ -64,7 +64,7 @@ def _outline(blueprint: Blueprint, role: str, about: str) -> Outline:
         name=blueprint.label,
         about=about,
         model=_describe_model(blueprint),
-        facts=tuple((label, told) for label, told in facts if told),
+        facts=tuple((label, text) for label, text in facts if text),
         inner=tuple(_outline_fields(blueprint)),
         file=blueprint.origin.file,
     )
@@ -80,15 +80,15 @@ def _outline_value(value: object, role: str, about: str) -> Iterator[Outline]:
     if isinstance(value, Blueprint):
         yield _outline(value, role, about)
     elif isinstance(value, Mapping):
-        for name, one in value.items():
-            if inner := tuple(_outline_fields(one)) if isinstance(one, Part) else ():
+        for name, item in value.items():
+            if inner := tuple(_outline_fields(item)) if isinstance(item, Part) else ():
                 yield Outline(role.removesuffix("s"), "", name, inner=inner)
     elif isinstance(value, Sequence) and not isinstance(value, str):
-        for one in value:
-            yield from _outline_value(one, role.removesuffix("s"), "")
+        for item in value:
+            yield from _outline_value(item, role.removesuffix("s"), "")
     elif isinstance(value, Part):
-        told = (getattr(value, name, None) for name in ("name", "description"))
-        about = ": ".join(one for one in told if isinstance(one, str) and one)
+        texts = (getattr(value, name, None) for name in ("name", "description"))
+        about = ": ".join(text for text in texts if isinstance(text, str) and text)
         for field in type(value).model_fields:
             yield from _outline_value(getattr(value, field), role, about)
 

@@ -64,11 +64,13 @@ class Recovery:
 
     def is_reported(self, path: Path) -> bool:
         """Return whether a problem at the path is reported already, or the text has nothing there."""
-        return any(one in self.reported or one in self._removed or one in self._placed for one in _prefixes(path))
+        return any(
+            prefix in self.reported or prefix in self._removed or prefix in self._placed for prefix in _prefixes(path)
+        )
 
     def _recover(self, path: Path) -> Path | None:
         """Return the path of the change, at the path or above it; `None` when no change is possible."""
-        placed = next((one for one in _prefixes(path) if one in self._placed), None)
+        placed = next((prefix for prefix in _prefixes(path) if prefix in self._placed), None)
         if placed is not None:
             del self._placed[placed]
             self._failed.add(placed)
@@ -95,8 +97,8 @@ class Recovery:
         if path in self._placed:
             return self._placed[path]
         if isinstance(data, dict):
-            left = {name: one for name, one in data.items() if not self._is_removed((*path, name))}
-            return {name: self._apply_changes(one, (*path, name), added) for name, one in left.items()} | added.get(
+            left = {name: item for name, item in data.items() if not self._is_removed((*path, name))}
+            return {name: self._apply_changes(item, (*path, name), added) for name, item in left.items()} | added.get(
                 path, {}
             )
         if isinstance(data, list):

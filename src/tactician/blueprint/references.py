@@ -59,8 +59,8 @@ class ReferencedFile:
         # Files that are nested in each other are nested no deeper than one file may be.
         if self.depth > builder.limits.depth - builder.depth:
             return [f"with it, files in files are nested more than {builder.limits.depth} deep"]
-        told = builder.taken.add(self.size, self.values, builder.limits)
-        return [] if told is None else [told]
+        problem = builder.taken.add(self.size, self.values, builder.limits)
+        return [] if problem is None else [problem]
 
 
 @blueprint_type("$ref")
@@ -93,7 +93,7 @@ class BlueprintRef(Blueprint):
         if (file := builder.resolve_file(self.ref, "$ref")) is None:
             return None
         if file in builder.files:
-            names = [one.name for one in (*builder.files[builder.files.index(file) :], file)]
+            names = [above.name for above in (*builder.files[builder.files.index(file) :], file)]
             builder.add_problem(f"the files go in a circle: {' -> '.join(names)}", "$ref")
             return None
         other, is_known = builder.read_once(file, ReferencedFile.of)
@@ -182,18 +182,18 @@ class _ReferenceResolver:
 
     def _resolve_values(self, values: Mapping[K, object], builder: Builder) -> dict[K, object]:
         """Return all resolved values; nothing when none has changed."""
-        made = {step: self._resolve_value(value, builder.at(step)) for step, value in values.items()}
-        return made if any(made[step] is not values[step] for step in values) else {}
+        resolved = {step: self._resolve_value(value, builder.at(step)) for step, value in values.items()}
+        return resolved if any(resolved[step] is not values[step] for step in values) else {}
 
     def _resolve_reference(self, reference: BlueprintRef, builder: Builder) -> Blueprint:
-        said, problems = expand_variables(reference, builder.environment)
+        expanded, problems = expand_variables(reference, builder.environment)
         for path, message in problems:
             builder.add_problem(message, *path)
         if problems or not self._may_read(builder):
             return reference
-        self._note_file(said.ref, builder)
-        found = said.resolve(builder)
-        return reference if found is None else self.node(*found)
+        self._note_file(expanded.ref, builder)
+        target = expanded.resolve(builder)
+        return reference if target is None else self.node(*target)
 
     def _may_read(self, builder: Builder) -> bool:
         """Return whether the limits allow another file: a few files can reference each other very often."""

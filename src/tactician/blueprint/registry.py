@@ -82,26 +82,26 @@ class AgentRegistry:
             BlueprintError: with every mistake in the file.
             ConfigurationError: when there are several files of that name.
         """
-        if (kept := self._kept.get(name)) is None:
+        if (entry := self._kept.get(name)) is None:
             self._find_file(name)
             with self._lock:
-                kept = self._kept.setdefault(name, _CachedAgent())
-        with kept.lock:
-            if kept.made is None:
-                kept.made = self._build(name, kept)
-            elif self._watch and any(_read_stamp(file) != stamp for file, stamp in kept.stamps.items()):
-                self._renew(name, kept)
-            return kept.made
+                entry = self._kept.setdefault(name, _CachedAgent())
+        with entry.lock:
+            if entry.made is None:
+                entry.made = self._build(name, entry)
+            elif self._watch and any(_read_stamp(file) != stamp for file, stamp in entry.stamps.items()):
+                self._renew(name, entry)
+            return entry.made
 
     def list(self) -> Sequence[str]:
         """Return the names of all agents, sorted."""
-        root, found = self.folder.resolve(), set[str]()
+        root, names = self.folder.resolve(), set[str]()
         for folder, inner, files in os.walk(root):
-            inner[:] = [one for one in inner if not one.startswith(".")]
-            for file in (Path(folder, one) for one in files if not one.startswith(".")):
+            inner[:] = [name for name in inner if not name.startswith(".")]
+            for file in (Path(folder, name) for name in files if not name.startswith(".")):
                 if file.suffix in FORMATS and _is_inside(file, root):
-                    found.add(file.relative_to(root).with_suffix("").as_posix())
-        return sorted(found)
+                    names.add(file.relative_to(root).with_suffix("").as_posix())
+        return sorted(names)
 
     def reload(self, name: str | None = None) -> None:
         """Forget an agent, or all agents; the next request reads the files again and raises their errors.
@@ -117,11 +117,11 @@ class AgentRegistry:
         if forgotten is None:
             self._find_file(name)
 
-    def _build(self, name: str, kept: _CachedAgent) -> BaseRunnable[object]:
+    def _build(self, name: str, entry: _CachedAgent) -> BaseRunnable[object]:
         file = self._find_file(name)
-        kept.stamps = {file: _read_stamp(file)}
+        entry.stamps = {file: _read_stamp(file)}
         if self._watch:
-            kept.stamps |= {other: _read_stamp(other) for other in self._list_referenced_files(file)}
+            entry.stamps |= {other: _read_stamp(other) for other in self._list_referenced_files(file)}
         return Blueprint.load(
             file,
             allow=self._allow,
@@ -139,14 +139,14 @@ class AgentRegistry:
             return ()
         return resolve_references(blueprint, environment=self._environment, root=self._root, limits=self._limits).files
 
-    def _renew(self, name: str, kept: _CachedAgent) -> None:
+    def _renew(self, name: str, entry: _CachedAgent) -> None:
         """Build the agent again from its files; keep the present one when they are invalid."""
-        kept.stamps = {file: _read_stamp(file) for file in kept.stamps}
+        entry.stamps = {file: _read_stamp(file) for file in entry.stamps}
         if not any(self._list_files(name)):
             self.reload(name)
             self._find_file(name)  # raises
         try:
-            kept.made = self._build(name, kept)
+            entry.made = self._build(name, entry)
         except (Exception, SystemExit) as error:  # somebody else's code may run here
             _logger.warning("The agent %r stays as it was. %s", name, error if str(error) else type(error).__name__)
 
@@ -157,11 +157,11 @@ class AgentRegistry:
             AgentNotFoundError: when there is none.
             ConfigurationError: when there are several.
         """
-        found = list(self._list_files(name))
-        if len(found) == 1:
-            return found[0]
-        if found:
-            names = ", ".join(file.name for file in found)
+        files = list(self._list_files(name))
+        if len(files) == 1:
+            return files[0]
+        if files:
+            names = ", ".join(file.name for file in files)
             raise ConfigurationError(f"{self.folder} has several files for the agent {name!r}: {names}. Keep one.")
         known = self.list()
         meant = find_closest(name[:_LONGEST], known)
@@ -187,7 +187,7 @@ def _is_inside(file: Path, root: Path) -> bool:
 
 def _read_stamp(file: Path) -> _Stamp:
     try:
-        found = file.stat()
+        status = file.stat()
     except (OSError, ValueError):
         return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    return status.st_mtime_ns, status.st_size, status.st_ino

@@ -16,7 +16,7 @@ IDENTIFIER: Final = "urn:tactician:blueprint"
 _ANY: Final = "Blueprint"
 _NULL: Final = {"type": "null"}
 _LATER: Final = (DEFERRED, DEFERRED_IN_TEXT)
-_WRITTEN_LAST: Final = frozenset(f"#/$defs/{name}" for name in (_ANY, *(one.name for one in _LATER)))
+_WRITTEN_LAST: Final = frozenset(f"#/$defs/{name}" for name in (_ANY, *(late.name for late in _LATER)))
 
 
 def json_schema() -> dict[str, Data]:
@@ -25,24 +25,26 @@ def json_schema() -> dict[str, Data]:
     What only a look at the environment or at other files can say is not in it: `Blueprint.build` says that.
     """
     kinds = dict(sorted(KINDS.items()))  # not in the order in which modules happened to be imported
-    made, definitions = models_json_schema([(kind, "validation") for kind in kinds.values()], schema_generator=_Schema)
-    found, references = definitions["$defs"], [made[kind, "validation"] for kind in kinds.values()]
+    schemas, definitions = models_json_schema(
+        [(kind, "validation") for kind in kinds.values()], schema_generator=_Schema
+    )
+    nodes, references = definitions["$defs"], [schemas[kind, "validation"] for kind in kinds.values()]
     for (name, kind), reference in zip(kinds.items(), references, strict=True):
-        definition = found[str(reference["$ref"]).rpartition("/")[2]]
+        definition = nodes[str(reference["$ref"]).rpartition("/")[2]]
         definition["title"] = name
         if "type" in kind.model_fields:
             properties = definition["properties"]
             definition["properties"] = {"type": properties.pop("type"), **properties}
             definition["required"] = ["type", *definition.get("required", ())]
-    found.update((one.name, one.schema) for one in _LATER)
-    found[_ANY] = {"title": "blueprint", "description": "An agent or a constellation.", "oneOf": references}
+    nodes.update((late.name, late.schema) for late in _LATER)
+    nodes[_ANY] = {"title": "blueprint", "description": "An agent or a constellation.", "oneOf": references}
     return {
         "$schema": DIALECT,
         "$id": IDENTIFIER,
         "title": "Blueprint",
         "description": "An agent or a constellation of agents, as Tactician reads and writes it in JSON and YAML.",
         "$ref": f"#/$defs/{_ANY}",
-        "$defs": {name: _order_keys(found[name]) for name in sorted(found)},
+        "$defs": {name: _order_keys(nodes[name]) for name in sorted(nodes)},
     }
 
 
@@ -60,9 +62,9 @@ class _Schema(GenerateJsonSchema):
         return _allow_null(self.generate_inner(schema["schema"]))
 
     def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
-        made = super().default_schema(schema)
-        default = made.pop("default", None)
-        return made if default is None or "const" in made else {**_allow_null(made), "default": default}
+        data = super().default_schema(schema)
+        default = data.pop("default", None)
+        return data if default is None or "const" in data else {**_allow_null(data), "default": default}
 
     def sort(self, value: JsonSchemaValue, parent_key: str | None = None) -> JsonSchemaValue:
         return value
@@ -70,7 +72,7 @@ class _Schema(GenerateJsonSchema):
 
 def _allow_null(schema: dict[str, Any]) -> dict[str, Any]:
     if "anyOf" in schema:
-        return {**schema, "anyOf": [one for one in schema["anyOf"] if one != _NULL] + [_NULL]}
+        return {**schema, "anyOf": [option for option in schema["anyOf"] if option != _NULL] + [_NULL]}
     if isinstance(schema.get("type"), str) and not schema.keys() & {"enum", "const"}:
         return {**schema, "type": [schema["type"], "null"]}
     return {"anyOf": [schema, _NULL]}

@@ -58,8 +58,8 @@ class DeferredValue:
         return core_schema.with_info_wrap_validator_function(read, handler(source))
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        said = handler(schema)
-        return said if said == _TEXT else {"anyOf": [said, {"$ref": f"#/$defs/{self.name}"}]}
+        data = handler(schema)
+        return data if data == _TEXT else {"anyOf": [data, {"$ref": f"#/$defs/{self.name}"}]}
 
 
 DEFERRED: Final = DeferredValue(
@@ -93,11 +93,11 @@ class Part(DocumentModel):
 
     def to_data(self) -> dict[str, Data]:
         """Return the data of the part, without empty fields."""
-        found: dict[str, Data] = {}
+        values: dict[str, Data] = {}
         for name, field in type(self).model_fields.items():
             if not field.exclude and (value := getattr(self, name)) is not None:
-                found[field.serialization_alias or field.alias or name] = as_data(value)
-        return found
+                values[field.serialization_alias or field.alias or name] = as_data(value)
+        return values
 
 
 def one_of(field: str, kinds: Mapping[str, type[Part]], what: str, *, or_text: bool = False) -> BeforeValidator:
@@ -140,8 +140,8 @@ def as_data(value: object) -> Data:
     if isinstance(value, Part):
         return value.to_data()
     if isinstance(value, Mapping):
-        return {str(name): as_data(one) for name, one in value.items()}
+        return {str(name): as_data(item) for name, item in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [as_data(one) for one in value]
+        return [as_data(item) for item in value]
     assert value is None or isinstance(value, str | int | float)
     return str(value) if isinstance(value, str) else value

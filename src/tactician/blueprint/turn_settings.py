@@ -91,7 +91,7 @@ def export_instructions(source: str | InstructionSource, exporter: Exporter) -> 
         filters = source.filters or None
         return ProviderPart(source="provider", provider_id=source.provider, prompt_id=source.prompt, filters=filters)
     if not isinstance(source, str):
-        exporter.add_problem(f"a {type(source).__name__} has no place in a blueprint", "instructions")
+        exporter.add_problem(f"a {type(source).__name__} cannot be saved in a blueprint", "instructions")
         return ""
     return source
 
@@ -171,8 +171,8 @@ def build_window(part: WindowPart, builder: Builder) -> WindowStrategy | None:
             )
         case CompactionPart():
             return CompactToolResults(part.after, part.keep_last)
-    inner = [build_window(one, builder.at("strategies", place)) for place, one in enumerate(part.strategies)]
-    return Chain(tuple(one for one in inner if one is not None))
+    inner = [build_window(strategy, builder.at("strategies", place)) for place, strategy in enumerate(part.strategies)]
+    return Chain(tuple(strategy for strategy in inner if strategy is not None))
 
 
 def export_window(strategy: WindowStrategy, exporter: Exporter) -> WindowPart | None:
@@ -197,26 +197,29 @@ def export_window(strategy: WindowStrategy, exporter: Exporter) -> WindowPart | 
         case CompactToolResults():
             return CompactionPart(strategy_type="compaction", after=strategy.after, keep_last=strategy.keep_last)
         case Chain():
-            inner = [export_window(one, exporter.at("strategies", n)) for n, one in enumerate(strategy.strategies)]
-            said_of = tuple(one for one in inner if one is not None)
+            inner = [
+                export_window(inner_strategy, exporter.at("strategies", n))
+                for n, inner_strategy in enumerate(strategy.strategies)
+            ]
+            said_of = tuple(exported for exported in inner if exported is not None)
             return ChainPart(strategy_type="chain", strategies=said_of) if said_of else None
-    exporter.add_problem(f"a {type(strategy).__name__} has no place in a blueprint")
+    exporter.add_problem(f"a {type(strategy).__name__} cannot be saved in a blueprint")
     return None
 
 
 def build_autonomy(part: AutonomyPart) -> Autonomous:
     """Return the autonomy that a part describes."""
-    given, groups = list_fields(part), part.enabled_tool_groups
-    given["max_iterations"] = part.max_iterations or None
-    return Autonomous(**(given | {"enabled_tool_groups": None if groups is None else frozenset(groups)}))
+    values, groups = list_fields(part), part.enabled_tool_groups
+    values["max_iterations"] = part.max_iterations or None
+    return Autonomous(**(values | {"enabled_tool_groups": None if groups is None else frozenset(groups)}))
 
 
 def export_autonomy(autonomy: Autonomous) -> AutonomyPart:
     """Return the part of an agent's autonomy."""
-    given = {field.name: getattr(autonomy, field.name) for field in fields(autonomy)}
+    values = {field.name: getattr(autonomy, field.name) for field in fields(autonomy)}
     groups = autonomy.enabled_tool_groups
-    given["max_iterations"] = autonomy.max_iterations or 0
-    return AutonomyPart.model_validate(given | {"enabled_tool_groups": None if groups is None else sorted(groups)})
+    values["max_iterations"] = autonomy.max_iterations or 0
+    return AutonomyPart.model_validate(values | {"enabled_tool_groups": None if groups is None else sorted(groups)})
 
 
 def _build_counter(part: SlidingPart | SummarizationPart, builder: Builder) -> TokenCounter | None:

@@ -72,10 +72,10 @@ class TypeName:
             ValueError: when the text is not the name of a type.
         """
         tokens = _tokenize(text)
-        found = _parse_union(tokens, 0)
+        union = _parse_union(tokens, 0)
         if tokens:
             raise ValueError(f"{text!r} is not the name of a type: {tokens[-1]!r} is not expected")
-        return found
+        return union
 
     def resolve(self, find: Callable[[str], type[object]]) -> type[object]:
         """Return the type; `find` resolves the names of classes.
@@ -83,7 +83,7 @@ class TypeName:
         Raises:
             TypeError: when there can be no such type.
         """
-        inner = [one.resolve(find) for one in self.inner]
+        inner = [argument.resolve(find) for argument in self.inner]
         if self.name == "|":
             return reduce(_unite, inner)
         known = _KNOWN.get(self.name)
@@ -106,31 +106,31 @@ def find_type_name(kind: object) -> str | None:
     if origin is not None:
         outer, inner = find_type_name(origin), _join(map(find_type_name, arguments), ", ")
         return None if outer is None or inner is None else f"{outer}[{inner}]"
-    known = next((name for name, one in _KNOWN.items() if one is kind), None)
+    known = next((name for name, known_kind in _KNOWN.items() if known_kind is kind), None)
     return known or (find_import_path(kind) if isinstance(kind, type) else None)
 
 
 def _join(names: Iterable[str | None], separator: str) -> str | None:
-    found = list(names)
-    return None if None in found else separator.join(map(str, found))
+    parts = list(names)
+    return None if None in parts else separator.join(map(str, parts))
 
 
-def _unite(one: Any, other: Any) -> type[object]:  # noqa: ANN401 - types have no type that says that `|` works
-    return cast("type[object]", one | other)
+def _unite(first: Any, other: Any) -> type[object]:  # noqa: ANN401 - types have no type that says that `|` works
+    return cast("type[object]", first | other)
 
 
 def _tokenize(text: str) -> list[str]:
     """Return the tokens of a text in reverse order."""
-    found: list[str] = []
+    tokens: list[str] = []
     place, end = 0, len(text.rstrip())
     if end > _LONGEST:
         raise ValueError(f"the name of a type has more than {_LONGEST:,} characters: {text[:80]!r}...")
     while place < end:
         if (match := _TOKEN.match(text, place)) is None:
             raise ValueError(f"{text[:80]!r} is not the name of a type")
-        found.append(match[1])
+        tokens.append(match[1])
         place = match.end()
-    return found[::-1]
+    return tokens[::-1]
 
 
 def _parse_union(tokens: list[str], depth: int) -> TypeName:

@@ -54,7 +54,7 @@ def has_secret(data: object) -> bool:
     if isinstance(data, str):
         return _SHAPES.search(data) is not None
     if isinstance(data, Mapping):
-        named = (isinstance(one, str) and one and is_secret_name(str(name)) for name, one in data.items())
+        named = (isinstance(item, str) and item and is_secret_name(str(name)) for name, item in data.items())
         return any(named) or any(map(has_secret, data.values()))
     return isinstance(data, list | tuple) and any(map(has_secret, data))
 
@@ -62,8 +62,12 @@ def has_secret(data: object) -> bool:
 def holds_secret(name: str, environment: Mapping[str, str]) -> bool:
     """Return whether the value of a variable may hold a secret, also that of another variable."""
     text = environment[name]
-    others = (one for other, one in environment.items() if other != name and is_secret_name(other))
-    return has_secret(text) or _is_json_with_one(text) or any(len(one) >= _SHORT and one in text for one in others)
+    others = (secret for other, secret in environment.items() if other != name and is_secret_name(other))
+    return (
+        has_secret(text)
+        or _is_json_with_one(text)
+        or any(len(secret) >= _SHORT and secret in text for secret in others)
+    )
 
 
 def _is_json_with_one(text: str) -> bool:
@@ -106,14 +110,14 @@ class _Expansion:
                 self.problems.append((path, str(error)))
                 return variable.text
 
-        said = substitute_variables(text, replace)
+        filled = substitute_variables(text, replace)
         if not isinstance(text, Pending) or len(self.problems) > before:
-            return said
+            return filled
         try:
-            return parse_scalar(said)
+            return parse_scalar(filled)
         except DocumentError as error:
             self.problems.append((path, error.problems[0].message))
-            return said
+            return filled
 
     def _find_value(self, variable: Variable, is_name: bool) -> str:
         """Return the value of a variable.
@@ -133,22 +137,22 @@ class _Expansion:
         if (value := self.environment.get(name, variable.default)) is None:
             raise ValueError(f"the environment variable {name} is not set")
         if len(value) > self._room:
-            raise ValueError(f"with it, variables stand for more than {DEFAULT_DOCUMENT_LIMITS.size:,} characters")
+            raise ValueError(f"with it, the variables have more than {DEFAULT_DOCUMENT_LIMITS.size:,} characters")
         self._room -= len(value)
         return value
 
 
 def fill_variables(part: P, environment: Mapping[str, str]) -> tuple[P | None, Sequence[tuple[DataPath, str]]]:
     """Return the part with its variables expanded and validated; `None` when a value does not fit."""
-    said, problems = expand_variables(part, environment)
-    if said is part:
+    expanded, problems = expand_variables(part, environment)
+    if expanded is part:
         return part, problems
     try:
-        made = type(part).model_validate(said.to_data(), by_alias=True, by_name=False, context=FILLED)
+        filled = type(part).model_validate(expanded.to_data(), by_alias=True, by_name=False, context=FILLED)
     except ValidationError as error:
-        told = {path for path, _ in problems}
-        return None, [*problems, *((path, why) for path, why in list_mistakes(error).items() if path not in told)]
-    return made, problems
+        paths = {path for path, _ in problems}
+        return None, [*problems, *((path, why) for path, why in list_mistakes(error).items() if path not in paths)]
+    return filled, problems
 
 
 def escape_part(part: P) -> P:
@@ -170,11 +174,11 @@ def _map_texts(value: object, path: DataPath, is_name: bool, change: Callable[[s
     if isinstance(value, Part):
         return _map_part(value, path, change)
     if isinstance(value, Mapping):
-        inner = {name: _map_texts(one, (*path, name), is_name, change) for name, one in value.items()}
+        inner = {name: _map_texts(item, (*path, name), is_name, change) for name, item in value.items()}
         return inner if any(inner[name] is not value[name] for name in inner) else value
     if isinstance(value, Sequence):
-        items = tuple(_map_texts(one, (*path, place), is_name, change) for place, one in enumerate(value))
-        return items if any(one is not other for one, other in zip(items, value, strict=True)) else value
+        items = tuple(_map_texts(item, (*path, place), is_name, change) for place, item in enumerate(value))
+        return items if any(item is not other for item, other in zip(items, value, strict=True)) else value
     return value
 
 

@@ -96,13 +96,13 @@ class Asker:
 
     def _ask_list(self, item: Field, label: str) -> list[object]:
         self._say(f"{label}, one a line; an empty line ends them", "dim")
-        found: list[object] = []
-        while text := self._read(f"{label} {len(found) + 1}{_describe_format(item)}: ").strip():
+        values: list[object] = []
+        while text := self._read(f"{label} {len(values) + 1}{_describe_format(item)}: ").strip():
             try:
-                found.append(parse_answer(text, item))
+                values.append(parse_answer(text, item))
             except ValueError as error:
                 self.complain(str(error))
-        return found
+        return values
 
     def _read_lines(self, label: str) -> str:
         self._say(f"{label}; an empty line ends it", "dim")

@@ -105,7 +105,7 @@ def is_blueprint_file(file: Path) -> bool:
 
 def add_advice(problems: Iterable[Problem]) -> list[Problem]:
     """Return problems with advice for the command line."""
-    return [replace(one, message=_replace_advice(one.message)) for one in problems]
+    return [replace(problem, message=_replace_advice(problem.message)) for problem in problems]
 
 
 def _replace_advice(message: str) -> str:

@@ -51,12 +51,12 @@ def check(
 ) -> None:
     """Check blueprints: names, keys, guardrails, files. Exit code 1 when there are problems."""
     BlueprintAccess.of(allow, modules).import_modules()
-    found = dict.fromkeys(
+    references = dict.fromkeys(
         line for file in files for line in _find_mistakes(file, allow or (), root, builds=not no_build)
     )
-    for line in found:
+    for line in references:
         out.print(format_on_one_line(line), markup=False, highlight=False, soft_wrap=True)
-    if found:
+    if references:
         raise typer.Exit(1)
     err.print(f"[green]{_format_count(len(files), 'blueprint')}, nothing is wrong[/green]")
 
@@ -71,10 +71,10 @@ def schema(modules: Modules = None, debug: Debug = False) -> None:
 @blueprints.command()
 def show(file: _File, root: Root = None, debug: Debug = False) -> None:
     """Draw a constellation: agents, models, tools, guardrails and handoffs. References are followed."""
-    found = resolve_references(Blueprint.from_file(file), root=root, texts=False)
-    out.print(_draw(build_outline(found.blueprint)))
-    if found.problems:
-        raise BlueprintError(f"{file} cannot be followed everywhere", add_advice(found.problems))
+    resolved = resolve_references(Blueprint.from_file(file), root=root, texts=False)
+    out.print(_draw(build_outline(resolved.blueprint)))
+    if resolved.problems:
+        raise BlueprintError(f"{file} cannot be followed everywhere", add_advice(resolved.problems))
 
 
 @blueprints.command()
@@ -87,13 +87,13 @@ def diff(
     debug: Debug = False,
 ) -> None:
     """Show the differences in behaviour between two blueprints. Exit code 1 when there are any."""
-    found = compare_blueprints(*(_load_whole(file, root, follows=not no_follow) for file in (before, after)))
+    differences = compare_blueprints(*(_load_whole(file, root, follows=not no_follow) for file in (before, after)))
     if as_json:
-        print(json.dumps([one.to_data() for one in found], indent=2, ensure_ascii=False))
+        print(json.dumps([difference.to_data() for difference in differences], indent=2, ensure_ascii=False))
     else:
-        for one in found:
-            _print_difference(one)
-    if found:
+        for difference in differences:
+            _print_difference(difference)
+    if differences:
         raise typer.Exit(1)
 
 
@@ -124,32 +124,32 @@ def _format_path(file: Path) -> str:
 def _load_whole(file: Path, root: Path | None, *, follows: bool) -> Blueprint:
     """Load the blueprint in a file, with its references resolved."""
     blueprint = Blueprint.from_file(file)
-    found = resolve_references(blueprint, root=root) if follows else ResolvedBlueprint(blueprint, (), ())
-    if found.problems:
+    resolved = resolve_references(blueprint, root=root) if follows else ResolvedBlueprint(blueprint, (), ())
+    if resolved.problems:
         raise BlueprintError(
-            f"{file} names files that cannot be read; --no-follow leaves them out", add_advice(found.problems)
+            f"{file} names files that cannot be read; --no-follow leaves them out", add_advice(resolved.problems)
         )
-    return found.blueprint
+    return resolved.blueprint
 
 
-def _draw(one: Outline) -> Tree:
-    tree = Tree(_format_heading(one), highlight=False)
-    for label, told in one.facts:
-        tree.add(f"[dim]{escape(label)}[/dim] {_format_text(told)}")
-    for inner in one.inner:
+def _draw(outline: Outline) -> Tree:
+    tree = Tree(_format_heading(outline), highlight=False)
+    for label, text in outline.facts:
+        tree.add(f"[dim]{escape(label)}[/dim] {_format_text(text)}")
+    for inner in outline.inner:
         tree.children.append(_draw(inner))
     return tree
 
 
-def _format_heading(one: Outline) -> str:
-    name = f"[bold]{_format_text(one.name)}[/bold]"
+def _format_heading(outline: Outline) -> str:
+    name = f"[bold]{_format_text(outline.name)}[/bold]"
     named = [
         f"[{colour}]{_format_text(part)}[/{colour}]"
-        for colour, part in (("yellow", one.role), ("cyan", one.type))
+        for colour, part in (("yellow", outline.role), ("cyan", outline.type))
         if part
     ]
-    told = [one.model, shorten(one.about), _format_path(one.file) if one.role and one.file else ""]
-    return " ".join([*named, name]) + "".join(f"  [dim]{_format_text(part)}[/dim]" for part in told if part)
+    parts = [outline.model, shorten(outline.about), _format_path(outline.file) if outline.role and outline.file else ""]
+    return " ".join([*named, name]) + "".join(f"  [dim]{_format_text(part)}[/dim]" for part in parts if part)
 
 
 def _format_text(text: str) -> str:
@@ -157,26 +157,28 @@ def _format_text(text: str) -> str:
     return escape(format_on_one_line(text))
 
 
-def _print_difference(one: Difference) -> None:
-    mark, colour = _MARKS[one.change]
-    told = f"[{colour}]{mark} {_format_text(one.path)}[/{colour}]{_format_change(one)}"
-    out.print(told, highlight=False, soft_wrap=True)
-    for line in one.lines:
+def _print_difference(difference: Difference) -> None:
+    mark, colour = _MARKS[difference.change]
+    heading = f"[{colour}]{mark} {_format_text(difference.path)}[/{colour}]{_format_change(difference)}"
+    out.print(heading, highlight=False, soft_wrap=True)
+    for line in difference.lines:
         colour = {"+": "green", "-": "red"}.get(line[:1], "dim")
         out.print(f"    [{colour}]{escape(escape_controls(line))}[/{colour}]", highlight=False, soft_wrap=True)
 
 
-def _format_change(one: Difference) -> str:
+def _format_change(difference: Difference) -> str:
     """Return the value before and after a change."""
-    match one.change:
+    match difference.change:
         case "added":
-            return _format_value_after(one.path, one.after)
+            return _format_value_after(difference.path, difference.after)
         case "removed":
-            return _format_value_after(one.path, one.before)
+            return _format_value_after(difference.path, difference.before)
         case "moved":
-            return f": in another order: {_format_value(one.before)} → {_format_value(one.after)}"
+            return f": in another order: {_format_value(difference.before)} → {_format_value(difference.after)}"
         case "changed":
-            return ":" if one.lines else f": {_format_value(one.before)} → {_format_value(one.after)}"
+            return (
+                ":" if difference.lines else f": {_format_value(difference.before)} → {_format_value(difference.after)}"
+            )
 
 
 def _format_value_after(path: str, value: object) -> str:

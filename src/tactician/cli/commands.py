@@ -49,7 +49,7 @@ def plan(
 ) -> None:
     """Show the plans of a planned agent, with the inputs and outputs of each action; with -v also why."""
     agents = load_agents(file)
-    planned = {name: spec for name, one in agents.items() if (spec := planned_spec(one)) is not None}
+    planned = {name: spec for name, runnable in agents.items() if (spec := planned_spec(runnable)) is not None}
     if not planned:
         raise TacticianError(f"{file}: there is no planned agent in this file, only {', '.join(agents)}.")
     for spec in [choose_agent(planned, agent, file)] if agent else planned.values():
@@ -75,11 +75,11 @@ def _show_searches(spec: PlannedAgentSpec, picture: Path | None) -> None:
 def agents(file: File, debug: Debug = False) -> None:
     """List the agents in a file."""
     table = Table("agent", "kind", "what it is for", "goals")
-    for one in load_agents(file).values():
-        spec = planned_spec(one)
+    for agent in load_agents(file).values():
+        spec = planned_spec(agent)
         goals = "" if spec is None else ", ".join(goal.name for goal in spec.goals)
-        kind = type(one).__name__ if spec is None else "planned agent"
-        table.add_row(one.name, kind, one.description, goals)
+        kind = type(agent).__name__ if spec is None else "planned agent"
+        table.add_row(agent.name, kind, agent.description, goals)
     out.print(table)
 
 

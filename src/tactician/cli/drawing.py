@@ -16,9 +16,9 @@ _MOST_LEFT_OUT = 20
 
 def build_starting_world(spec: PlannedAgentSpec) -> WorldState:
     """Return the world in which exactly the objects exist that no action produces."""
-    given = {name for action in spec.plannable for name, value in action.effects.items() if value}
+    facts = {name for action in spec.plannable for name, value in action.effects.items() if value}
     needed = {name for action in spec.plannable for name, value in action.pre.items() if value}
-    return WorldState({name: name in needed - given for name in (*spec.observations, *spec.conditions)})
+    return WorldState({name: name in needed - facts for name in (*spec.observations, *spec.conditions)})
 
 
 def build_agent_tree(spec: PlannedAgentSpec, *, verbose: bool = False) -> Tree:

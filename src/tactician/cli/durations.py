@@ -18,6 +18,6 @@ def parse_duration(text: str) -> timedelta:
     Raises:
         BadParameter: when it means none.
     """
-    if (found := _DURATION.fullmatch(text.strip())) is None:
+    if (match := _DURATION.fullmatch(text.strip())) is None:
         raise typer.BadParameter(f"{text!r} is not a duration: write 30d, 12h, 90m or 45s.")
-    return timedelta(**{_UNITS[found[2].lower()]: int(found[1])})
+    return timedelta(**{_UNITS[match[2].lower()]: int(match[1])})

@@ -56,15 +56,15 @@ def list_object_fields(schema: Schema, definitions: Mapping[str, Schema], inside
     hints = {name: cast("Schema", one.get(HINTS, {})) for name, one in properties.items()}
     names = sorted(properties, key=lambda name: cast("int", hints[name].get("order", 0)))
     required = cast("Sequence[str]", schema.get("required", ()))
-    found = (_build_field(name, properties[name], hints[name], definitions, inside) for name in names)
-    return [replace(one, is_optional=one.name not in required) for one in found]
+    fields = (_build_field(name, properties[name], hints[name], definitions, inside) for name in names)
+    return [replace(field, is_optional=field.name not in required) for field in fields]
 
 
 def _build_field(
     name: str, schema: Schema, hints: Schema, definitions: Mapping[str, Schema], inside: tuple[str, ...]
 ) -> Field:
     kinds = list(_list_alternatives(schema, definitions))
-    others = [one for _, one in kinds if one.get("type") != "null"]
+    others = [kind for _, kind in kinds if kind.get("type") != "null"]
     reference = next((reference for reference, _ in kinds if reference), "")
     plain: Schema = others[0] if len(others) == 1 else {}
     widget = str(hints.get("widget") or _choose_widget(plain))

@@ -19,8 +19,8 @@ def create_group() -> typer.Typer:
     return group
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
+def _show_version(requested: bool) -> None:
+    if requested:
         out.print(f"tactician {__version__}")
         raise typer.Exit
 

@@ -89,8 +89,8 @@ def _read(store: str | None, read: Callable[[RunReader], Awaitable[T]]) -> T:
 async def _draw_flowchart(store: str, id: str, file: Path | None) -> str:
     if file is None:
         raise ConfigurationError("--mermaid needs the file with the agent: tactician show ID FILE --mermaid")
-    async with open_store(store) as kept:
-        platform = Platform(models=ModelCatalog(), store=kept).register(*load_agents(file).values())
+    async with open_store(store) as opened:
+        platform = Platform(models=ModelCatalog(), store=opened).register(*load_agents(file).values())
         return (await platform.process(id)).to_mermaid()
 
 

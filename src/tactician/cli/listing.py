@@ -34,27 +34,27 @@ def ps(
     debug: Debug = False,
 ) -> None:
     """List the runs in a store, the oldest first."""
-    wanted = [one.value for one in status] if status else [] if everything else _OPEN
+    statuses = [state.value for state in status] if status else [] if everything else _OPEN
     address, limit = require_store(store), limit or (_OBJECTS if as_json else _LINES)
     if as_json:
         from tactician.cli.inspection import print_summaries
 
-        are_more = print_summaries(address, wanted, limit)
+        are_more = print_summaries(address, statuses, limit)
     else:
-        are_more = _print_table(_find(address, wanted, limit + 1), limit)
+        are_more = _print_table(_find(address, statuses, limit + 1), limit)
     if are_more:
         err.print(f"There are more than these {limit}: `--limit` and `--status` choose others.", style="yellow")
 
 
-def _print_table(found: Sequence[RunRecord], limit: int) -> bool:
-    out.print(_tabulate(found[:limit]) if found else "There is none.")
-    return len(found) > limit
+def _print_table(records: Sequence[RunRecord], limit: int) -> bool:
+    out.print(_tabulate(records[:limit]) if records else "There is none.")
+    return len(records) > limit
 
 
 def _find(address: str, statuses: Collection[str], limit: int) -> list[RunRecord]:
     path = store_path(address)
-    found = None if path is None else RunStore.find_in_file(path, statuses=statuses, limit=limit)
-    return asyncio.run(_find_in_store(address, statuses, limit)) if found is None else found
+    records = None if path is None else RunStore.find_in_file(path, statuses=statuses, limit=limit)
+    return asyncio.run(_find_in_store(address, statuses, limit)) if records is None else records
 
 
 async def _find_in_store(address: str, statuses: Collection[str], limit: int) -> list[RunRecord]:

@@ -58,8 +58,8 @@ def load_agents(path: Path, access: BlueprintAccess = NO_ACCESS) -> Loaded:
         return _load_blueprint(path, access)
     module = _load(path)
     values = list(_find_candidates(module))
-    made = {type(value) for value in values}
-    values += [value() for value in vars(module).values() if _is_own_class(value, module) and value not in made]
+    kinds = {type(value) for value in values}
+    values += [value() for value in vars(module).values() if _is_own_class(value, module) and value not in kinds]
     agents = Loaded(_find_tool_groups(module), _find_script(module))
     for value in values:
         if (agent := as_runnable(value)) is not None:

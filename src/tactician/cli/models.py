@@ -73,26 +73,26 @@ def show_models(console: Console, catalog: ModelCatalog, *, check: bool) -> bool
         ConfigurationError: when there is no model at all.
     """
     default, reason = catalog.default
-    entries = catalog.list_entries()
+    entries = (*catalog.list_entries(), *catalog.list_named_entries())
     checks = asyncio.run(_check_all(catalog, entries)) if check else {}
     console.print(_build_table(catalog, default, entries, checks))
-    for entry, one in checks.items():
-        if one.error is not None:
-            why = str(one.error).removeprefix(f"{entry.full_name}: ")
+    for entry, result in checks.items():
+        if result.error is not None:
+            why = str(result.error).removeprefix(f"{entry.full_name}: ")
             console.print(f"[red]{escape(entry.full_name)}[/red] does not answer: {escape(why)}", highlight=False)
     _explain(console, default, reason, entries)
-    return not any(one.error for one in checks.values())
+    return not any(result.error for result in checks.values())
 
 
 def _build_table(
     catalog: ModelCatalog, default: str, entries: tuple[ModelEntry, ...], checks: Mapping[ModelEntry, _Check]
 ) -> Table:
     table = Table("", Column("model", no_wrap=True), "served by", "can", "$ / M tokens", "health")
-    if default not in (entry.name for entry in entries):
+    if default not in (name for entry in entries for name in (entry.name, entry.full_name)):
         table.add_row("→", escape(default))
     health = catalog.get_statuses()
     for entry in entries:
-        mark = "→" if entry.name == default else ""
+        mark = "→" if default in (entry.name, entry.full_name) else ""
         state = _describe_health(health.get(entry.full_name), checks.get(entry))
         table.add_row(mark, escape(entry.name), escape(entry.provider), *_describe_entry(catalog, entry), state)
     return table

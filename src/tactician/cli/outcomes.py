@@ -87,7 +87,7 @@ def print_pending(console: Console, pending: tuple[PendingRequest, ...]) -> None
             default = escape(as_text(request.default))
             lines.append(f"  [dim]until {format_time(request.deadline)}; without an answer: {default}[/dim]")
         if request.kind == "form":
-            lines += [_format_field(one) for one in list_fields(request.schema or {})]
+            lines += [_format_field(field) for field in list_fields(request.schema or {})]
         console.print("\n".join(lines), highlight=False, soft_wrap=True)
 
 

@@ -89,8 +89,8 @@ class ProgressView:
                 pass
 
     def _process_started(self, event: ProcessStarted) -> None:
-        said = self.voice.started.format(agent=escape(event.agent), goals=escape(", ".join(event.goals)))
-        self._print_line(event, f"{said}  [dim]{event.run_id}[/dim]" if self.shows_ids else said)
+        text = self.voice.started.format(agent=escape(event.agent), goals=escape(", ".join(event.goals)))
+        self._print_line(event, f"{text}  [dim]{event.run_id}[/dim]" if self.shows_ids else text)
 
     def _plan_made(self, event: PlanMade) -> None:
         if self.spec is not None:
@@ -113,12 +113,12 @@ class ProgressView:
         voice = self.voice
         match event.status:
             case ProcessStatus.COMPLETED:
-                said = _colour(f"bold {voice.good}", voice.completed)
+                text = _colour(f"bold {voice.good}", voice.completed)
             case ProcessStatus.WAITING:
-                said = _colour("bold yellow", voice.waiting)
+                text = _colour("bold yellow", voice.waiting)
             case _:
-                said = _colour(f"bold {voice.bad}", voice.ended.format(status=event.status))
-        self._print_line(event, f"{said}  [dim]{format_usage(event.seconds, event.tally)}[/dim]")
+                text = _colour(f"bold {voice.bad}", voice.ended.format(status=event.status))
+        self._print_line(event, f"{text}  [dim]{format_usage(event.seconds, event.tally)}[/dim]")
 
     def _print_panel(self, text: str, title: str, colour: str) -> None:
         self.console.print(Panel(escape(text), title=escape(title), border_style=colour))

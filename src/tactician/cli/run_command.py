@@ -71,12 +71,12 @@ def run(
     access = BlueprintAccess.of(allow, modules, root)
     agents = load_agents(file, access)
     chosen = choose_agent(agents, agent, file)
-    kept = find_store(store)
+    opened = find_store(store)
     spec = planned_spec(chosen) if plan else None
-    view = ProgressView(err, prompts, responses, spec, find_personality(voice), shows_ids=kept is not None)
-    arguments = None if kept is None else format_arguments(file, store, access)
+    view = ProgressView(err, prompts, responses, spec, find_personality(voice), shows_ids=opened is not None)
+    arguments = None if opened is None else format_arguments(file, store, access)
     models = choose_models(agents, file, model, scripted)
-    outcome = asyncio.run(_run(view, agents, chosen, input, kept, create_asker(no_input), models, arguments))
+    outcome = asyncio.run(_run(view, agents, chosen, input, opened, create_asker(no_input), models, arguments))
     print_outcome(outcome, arguments)
 
 
@@ -137,7 +137,7 @@ async def _run(
     arguments: str | None,
 ) -> Outcome:
     async with AsyncExitStack() as stack:
-        kept = None if store is None else await stack.enter_async_context(open_store(store))
-        platform = create_platform(agents, view, kept, models, agents.tool_groups)
-        await stack.enter_async_context(say_how_to_resume(kept, chosen.name, arguments or ""))
+        opened = None if store is None else await stack.enter_async_context(open_store(store))
+        platform = create_platform(agents, view, opened, models, agents.tool_groups)
+        await stack.enter_async_context(say_how_to_resume(opened, chosen.name, arguments or ""))
         return await answer_requests(platform, await start_run(platform, chosen, input), asker)

@@ -74,7 +74,9 @@ def _summarize(run: RunView) -> Iterator[str]:
     if run.problem is None:
         yield f"[dim]{format_usage(run.seconds, run.tally)} · {run.steps} steps[/dim]"
     # What has run is in the history.
-    if set_by_actions := [_format_condition(*one) for one in run.conditions.items() if not one[0].startswith("ran ")]:
+    if set_by_actions := [
+        _format_condition(*condition) for condition in run.conditions.items() if not condition[0].startswith("ran ")
+    ]:
         yield escape(", ".join(set_by_actions))
 
 
@@ -102,11 +104,11 @@ def _tabulate_history(view: RunView) -> Table:
 
 def _tabulate_objects(view: RunView) -> Table:
     table = Table("type", "name", "value")
-    for one in view.objects:
-        name = "" if one.binding == DEFAULT_BINDING else one.binding
-        value = shorten(to_json(one.value).decode())
-        row = escape(one.type.rpartition(".")[2]), escape(name), escape(value)
-        table.add_row(*row, style="dim" if one.is_hidden else None)
+    for item in view.objects:
+        name = "" if item.binding == DEFAULT_BINDING else item.binding
+        value = shorten(to_json(item.value).decode())
+        row = escape(item.type.rpartition(".")[2]), escape(name), escape(value)
+        table.add_row(*row, style="dim" if item.is_hidden else None)
     return table
 
 

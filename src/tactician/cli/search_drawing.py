@@ -35,14 +35,14 @@ def build_search_tree(name: str, trace: SearchTrace) -> Tree:
 def draw_search(name: str, trace: SearchTrace) -> str:
     """Return the milestones of a search as an SVG: the cost of the best plan from above, the bound from below."""
     milestones = trace.milestones
-    top, end = _find_top(milestones), max((one.seconds for one in milestones), default=0.0) or 1.0
+    top, end = _find_top(milestones), max((milestone.seconds for milestone in milestones), default=0.0) or 1.0
 
     def place(seconds: float, cost: float) -> str:
         x = _MARGIN + (_WIDTH - 2 * _MARGIN) * seconds / end
         return f"{x:.1f},{_HEIGHT - _MARGIN - (_HEIGHT - 2 * _MARGIN) * cost / top:.1f}"
 
-    bounds = [(one.seconds, one.bound) for one in milestones]
-    costs = [(one.seconds, one.cost) for one in milestones if one.cost is not None]
+    bounds = [(milestone.seconds, milestone.bound) for milestone in milestones]
+    costs = [(milestone.seconds, milestone.cost) for milestone in milestones if milestone.cost is not None]
     lines = [
         f'<polyline points="{" ".join(place(*point) for point in _to_steps(points, end))}" fill="none"'
         f' stroke="{colour}" stroke-width="2"/>'
@@ -67,7 +67,7 @@ def draw_search(name: str, trace: SearchTrace) -> str:
 
 
 def _find_top(milestones: Sequence[SearchMilestone]) -> float:
-    return max((max(one.bound, one.cost or 0.0) for one in milestones), default=0.0) or 1.0
+    return max((max(milestone.bound, milestone.cost or 0.0) for milestone in milestones), default=0.0) or 1.0
 
 
 def _thin_out(milestones: Sequence[SearchMilestone]) -> Sequence[SearchMilestone]:
@@ -80,8 +80,8 @@ def _thin_out(milestones: Sequence[SearchMilestone]) -> Sequence[SearchMilestone
 
 def _draw_bar(milestone: SearchMilestone, top: float) -> str:
     proved = round(_BAR * milestone.bound / top)
-    found = proved if milestone.cost is None else round(_BAR * milestone.cost / top)
-    return "█" * proved + "░" * (found - proved)
+    height = proved if milestone.cost is None else round(_BAR * milestone.cost / top)
+    return "█" * proved + "░" * (height - proved)
 
 
 def _to_steps(points: Sequence[tuple[float, float]], end: float) -> list[tuple[float, float]]:

@@ -23,15 +23,15 @@ def require_store(address: str | None) -> str:
     Raises:
         ConfigurationError: when no store is named, or its file does not exist.
     """
-    if (found := find_store(address)) is None:
+    if (store := find_store(address)) is None:
         raise ConfigurationError(
             f"No store is named: add --store FILE_OR_URL, or set {STORE_VARIABLE}, or `store` under [process] in "
             "tactician.toml."
         )
-    path = store_path(found)
+    path = store_path(store)
     if path is not None and not Path(path).exists():
         raise ConfigurationError(f"{path}: there is no such store. `tactician run FILE ... --store {path}` makes one.")
-    return found
+    return store
 
 
 def format_store_option(address: str | None) -> str:

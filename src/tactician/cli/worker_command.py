@@ -56,8 +56,8 @@ def worker(
 
 
 async def _work(make: Callable[[DocumentStore], Platform], store: str, name: str | None, parallel: int) -> None:
-    async with open_store(store) as kept:
-        platform = make(kept)
+    async with open_store(store) as opened:
+        platform = make(opened)
         await _run_until_interrupted(platform, Worker(platform, name=name, max_parallel=parallel))
 
 

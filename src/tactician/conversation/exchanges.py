@@ -18,7 +18,7 @@ def find_open_calls(messages: Sequence[Message]) -> tuple[ToolCall, ...]:
     message = None if place is None else messages[place]
     if place is None or not isinstance(message, AssistantMessage) or not (calls := message.tool_calls):
         return ()
-    answered = [one.call_id for one in messages[place + 1 :] if isinstance(one, ToolResult)]
+    answered = [result.call_id for result in messages[place + 1 :] if isinstance(result, ToolResult)]
     return tuple(call for call in calls if not _remove_id(answered, call.id))
 
 
@@ -43,7 +43,7 @@ def find_excess(messages: Sequence[Message], keep_last: int, open_from: int) -> 
         keep_last: number of messages to keep, besides the system messages at the beginning.
         open_from: position of the message with open calls, which stays.
     """
-    head = next((n for n, one in enumerate(messages) if not isinstance(one, SystemMessage)), len(messages))
+    head = next((n for n, message in enumerate(messages) if not isinstance(message, SystemMessage)), len(messages))
     place = max(len(messages) - max(keep_last, 0), head)
     while place < len(messages) and isinstance(messages[place], ToolResult):
         place += 1
@@ -55,7 +55,7 @@ def find_excess(messages: Sequence[Message], keep_last: int, open_from: int) -> 
 def count_equal(messages: Sequence[Message], others: Sequence[Message]) -> int:
     """Return the number of equal messages at the beginning."""
     pairs = enumerate(zip(messages, others, strict=False))
-    return next((n for n, (one, other) in pairs if one != other), min(len(messages), len(others)))
+    return next((n for n, (message, other) in pairs if message != other), min(len(messages), len(others)))
 
 
 def _find_request(messages: Sequence[Message], head: int, place: int) -> int:

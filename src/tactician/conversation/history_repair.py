@@ -80,8 +80,8 @@ def _pair_with_results(
         ((_take_result(call, results), ids[n]) for n, call in calls.items()), key=lambda answer: answer[0][0]
     )
     parts = tuple(replace(calls[n], id=ids[n]) if n in calls else part for n, part in enumerate(message.parts))
-    told = (result if result.call_id == new else replace(result, call_id=new) for (_, result), new in answers)
-    return (message if parts == message.parts else replace(message, parts=parts), *told)
+    renamed = (result if result.call_id == new else replace(result, call_id=new) for (_, result), new in answers)
+    return (message if parts == message.parts else replace(message, parts=parts), *renamed)
 
 
 def _take_result(call: ToolCall, results: list[ToolResult | None]) -> tuple[int, ToolResult]:

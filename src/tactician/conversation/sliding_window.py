@@ -77,5 +77,5 @@ def select_newest(
     unit = max(min(unit, len(ledger.starts) - 1), head)
     begin = ledger.starts[unit] if unit < len(ledger.starts) else len(messages)
     first = () if asked is None or asked >= unit else (messages[ledger.starts[asked]],)
-    said = () if note is None else (note,)
-    return (*messages[:head], *first, *said, *messages[begin:])
+    notes = () if note is None else (note,)
+    return (*messages[:head], *first, *notes, *messages[begin:])

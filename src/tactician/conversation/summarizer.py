@@ -70,5 +70,5 @@ class Summarizer:
 
 def _format_prompt(previous: str, messages: Sequence[Message], words: int) -> str:
     before = f"Summary of what was said before:\n{previous}\n\nWhat came since:\n" if previous else ""
-    said = f"<conversation>\n{format_transcript(messages)}\n</conversation>"
-    return f"{before}{said}\n\nSum all of it up in at most {words} words."
+    transcript = f"<conversation>\n{format_transcript(messages)}\n</conversation>"
+    return f"{before}{transcript}\n\nSum all of it up in at most {words} words."

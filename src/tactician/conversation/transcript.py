@@ -22,8 +22,8 @@ def _format_paragraph(message: Message) -> str:
     if isinstance(message, UserMessage):
         return f"User: {_shorten(' '.join(map(_format_part, message.parts)))}"
     if isinstance(message, AssistantMessage):
-        said = [f"Assistant: {_shorten(message.text)}"] if message.text else []
-        return "\n".join([*said, *map(_format_call, message.tool_calls)])
+        lines = [f"Assistant: {_shorten(message.text)}"] if message.text else []
+        return "\n".join([*lines, *map(_format_call, message.tool_calls)])
     return f"System: {_shorten(message.text)}"
 
 

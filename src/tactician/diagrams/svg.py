@@ -90,7 +90,9 @@ def _sort_topologically(targets: Mapping[str, Sequence[str]]) -> list[str]:
         entered = {root}
         while waiting and root not in finished:
             name, ahead = waiting[-1]
-            following = next((one for one in ahead if one not in finished and one not in entered), None)
+            following = next(
+                (candidate for candidate in ahead if candidate not in finished and candidate not in entered), None
+            )
             if following is None:
                 finished[name] = None
                 waiting.pop()
@@ -106,9 +108,9 @@ def _find_routes(diagram: Diagram, layers: list[list[str]]) -> list[list[str]]:
     routes = []
     for number, edge in enumerate(diagram.edges):
         between = range(depth[edge.source] + 1, depth[edge.target])
-        places = [f"{number} {one}" for one in between]  # no id has a blank
-        for one, place in zip(between, places, strict=True):
-            layers[one].append(place)
+        places = [f"{number} {node}" for node in between]  # no id has a blank
+        for node, place in zip(between, places, strict=True):
+            layers[node].append(place)
         routes.append([edge.source, *places, edge.target])
     return routes
 
@@ -125,7 +127,7 @@ def _order(layers: list[list[str]], pairs: Iterable[tuple[str, str]]) -> list[li
             fixed = {name: place for place, name in enumerate(layers[number - 1 if sweep % 2 == 0 else number + 1])}
             current = {name: float(place) for place, name in enumerate(layers[number])}
             for name in layers[number]:
-                if places := [fixed[one] for one in neighbors[name] if one in fixed]:
+                if places := [fixed[neighbor] for neighbor in neighbors[name] if neighbor in fixed]:
                     current[name] = sum(places) / len(places)
             layers[number].sort(key=current.__getitem__)
     return layers

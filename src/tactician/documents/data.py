@@ -70,7 +70,7 @@ def check_data(data: Data, limits: DocumentLimits) -> None:
     for _ in range(limits.depth + 1):
         if (count := count + len(level)) > limits.values:
             raise create_size_error(limits)
-        if not (level := [inner for one in level for inner in _iterate(one)]):
+        if not (level := [inner for node in level for inner in _iterate(node)]):
             return
     raise create_depth_error(limits)
 
@@ -80,7 +80,7 @@ def measure_data(data: Data) -> tuple[int, int]:
     count, depth, level = 1, 0, list(_iterate(data))
     while level:
         count, depth = count + len(level), depth + 1
-        level = [inner for one in level for inner in _iterate(one)]
+        level = [inner for node in level for inner in _iterate(node)]
     return count, depth
 
 

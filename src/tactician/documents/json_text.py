@@ -84,10 +84,10 @@ class _RepeatedNameError(Exception):
 
 
 def _make_object(pairs: list[tuple[str, Data]]) -> dict[str, Data]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         raise _RepeatedNameError
-    return made
+    return members
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -102,9 +102,9 @@ def _check_texts(data: Data, path: DataPath = ()) -> None:
         except UnicodeEncodeError:
             raise create_surrogate_error(path) from None
     elif isinstance(data, list):
-        for place, one in enumerate(data):
-            _check_texts(one, (*path, place))
+        for place, item in enumerate(data):
+            _check_texts(item, (*path, place))
     elif isinstance(data, dict):
-        for name, one in data.items():
+        for name, item in data.items():
             _check_texts(name, path)
-            _check_texts(one, (*path, name))
+            _check_texts(item, (*path, name))

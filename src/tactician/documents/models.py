@@ -54,20 +54,20 @@ class DocumentModel(BaseModel):
             return handler(value)
         wrong = _find_misspelled(cls, value) if cls.refuses_misspelled else []
         try:
-            made = handler({name: one for name, one in value.items() if one is not None})
+            model = handler({name: item for name, item in value.items() if item is not None})
         except ValidationError as error:
             if not wrong and error.error_count() <= _MOST_KEPT and value.keys() <= set(_names(cls)):
                 raise
             raise ValidationError.from_exception_data(cls.__name__, [*wrong, *_explain_all(cls, error)]) from None
         if wrong:
             raise ValidationError.from_exception_data(cls.__name__, wrong)
-        return made
+        return model
 
 
 def list_mistakes(error: ValidationError) -> dict[DataPath, str]:
     """Return the mistakes by their paths."""
     found = _drop_consequences(error.errors(include_url=False))
-    return {one["loc"]: _say(one) for one in found if one["type"] != _LEFT_OUT}
+    return {detail["loc"]: _say(detail) for detail in found if detail["type"] != _LEFT_OUT}
 
 
 def validate_document(
@@ -102,19 +102,19 @@ def explain_validation(document: DataDocument, error: ValidationError) -> Proble
 def _explain_all(kind: type[DocumentModel], error: ValidationError) -> list[InitErrorDetails]:
     """Return the mistakes in an object, with suggestions; of very many, the first and the number of others."""
     found = _drop_consequences(error.errors(include_url=False))
-    kept, others = found[:_MOST_KEPT], found[_MOST_KEPT:]
-    details = [_explain_one(kind, one) for one in kept if one["type"] != _LEFT_OUT]
-    if count := sum(map(_count_left_out, found)) + sum(one["type"] != _LEFT_OUT for one in others):
+    shown, others = found[:_MOST_KEPT], found[_MOST_KEPT:]
+    details = [_explain_one(kind, detail) for detail in shown if detail["type"] != _LEFT_OUT]
+    if count := sum(map(_count_left_out, found)) + sum(detail["type"] != _LEFT_OUT for detail in others):
         more = PydanticCustomError(_LEFT_OUT, "and {count} more", {"count": count})
         details.append(InitErrorDetails(type=more, loc=(), input=None))
     return details
 
 
-def _drop_consequences(found: list[ErrorDetails]) -> list[ErrorDetails]:
+def _drop_consequences(errors: list[ErrorDetails]) -> list[ErrorDetails]:
     """Return the mistakes without lists that are too short only because of mistakes in their items."""
-    short = {one["loc"] for one in found if one["type"] == "too_short"}
-    around = {path for one in found for path in _paths_around(one["loc"]) if path in short} if short else short
-    return [one for one in found if one["type"] != "too_short" or one["loc"] not in around]
+    short = {detail["loc"] for detail in errors if detail["type"] == "too_short"}
+    around = {path for detail in errors for path in _paths_around(detail["loc"]) if path in short} if short else short
+    return [detail for detail in errors if detail["type"] != "too_short" or detail["loc"] not in around]
 
 
 def _explain_one(kind: type[DocumentModel], error: ErrorDetails) -> InitErrorDetails:
@@ -129,13 +129,13 @@ def _count_left_out(error: ErrorDetails) -> int:
 
 
 def _find_misspelled(kind: type[DocumentModel], value: Mapping[str, object]) -> list[InitErrorDetails]:
-    known, found = set(_names(kind)), list[InitErrorDetails]()
+    known, errors = set(_names(kind)), list[InitErrorDetails]()
     for name in value:
-        if len(found) == MOST_PROBLEMS:
+        if len(errors) == MOST_PROBLEMS:
             break
         if name not in known and (meant := find_closest_spelling(name, known, kind.cutoff)) is not None:
-            found.append(_detail((name,), _unknown(meant), value[name]))
-    return found
+            errors.append(_detail((name,), _unknown(meant), value[name]))
+    return errors
 
 
 def _names(kind: type[DocumentModel]) -> Iterable[str]:

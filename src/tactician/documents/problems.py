@@ -43,9 +43,9 @@ class Problems:
         problem = Problem(_shorten(format_path(path)), _shorten(message), None if file is None else _shorten(file))
         self._keep(problem, path, document)
 
-    def add_all(self, found: Iterable[tuple[DataPath, str]], document: DataDocument | None = None) -> None:
+    def add_all(self, problems: Iterable[tuple[DataPath, str]], document: DataDocument | None = None) -> None:
         """Add mistakes at their paths."""
-        for path, message in found:
+        for path, message in problems:
             self.add(message, *path, document=document)
 
     def include(self, error: DocumentError, file: str | None = None) -> None:

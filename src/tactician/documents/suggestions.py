@@ -25,15 +25,15 @@ def find_closest(name: str, known: Iterable[str], cutoff: float = _CUTOFF) -> st
 
 def find_closest_spelling(name: str, known: Iterable[str], cutoff: float = _CUTOFF) -> str | None:
     """Return the closest name by letters and digits alone, in any case: `max_tokens` finds `maxTokens`."""
-    spellings = {_normalize(one): one for one in known}
-    found = find_closest(_normalize(name), spellings, cutoff)
-    return None if found is None else spellings[found]
+    spellings = {_normalize(candidate): candidate for candidate in known}
+    closest = find_closest(_normalize(name), spellings, cutoff)
+    return None if closest is None else spellings[closest]
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return a question to append to a message, with a leading space; empty if no known name is similar."""
-    found = find_closest(name, known)
-    return "" if found is None else f" Did you mean {found!r}?"
+    closest = find_closest(name, known)
+    return "" if closest is None else f" Did you mean {closest!r}?"
 
 
 def _normalize(name: str) -> str:

@@ -41,8 +41,8 @@ def parse_toml(text: str, limits: DocumentLimits) -> Data:
     try:
         data = _convert(tomllib.loads(text, parse_float=_parse_number))
     except tomllib.TOMLDecodeError as error:
-        found = _LINE.search(message := str(error))
-        line = int(found[1]) if found and found[1] else text.count("\n") + 1
+        match = _LINE.search(message := str(error))
+        line = int(match[1]) if match and match[1] else text.count("\n") + 1
         raise UnreadableTextError(f"it is not TOML: {_LINE.sub('', message)}", line) from None
     except (ValueError, RecursionError) as error:  # an integer of thousands of digits
         raise UnreadableTextError(f"it is not TOML: {error}") from None
@@ -86,9 +86,9 @@ def _tokens(text: str) -> Iterator[tuple[str, int]]:
 
 def _convert(value: object) -> Data:
     if isinstance(value, dict):
-        return {name: _convert(one) for name, one in value.items()}
+        return {name: _convert(item) for name, item in value.items()}
     if isinstance(value, list):
-        return [_convert(one) for one in value]
+        return [_convert(item) for item in value]
     return value if isinstance(value, str | int | float) else str(value)
 
 

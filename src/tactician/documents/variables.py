@@ -29,19 +29,19 @@ def substitute_variables(text: str, replace: Callable[[Variable], str]) -> str:
     """Return the text with its variables replaced once, in linear time: replacements are not expanded."""
     if "${" not in text:
         return text
-    made, end, last = list[str](), 0, text.rfind("}")
+    parts, end, last = list[str](), 0, text.rfind("}")
     for start in _START.finditer(text):
         if start.start() < end:  # inside of a default
             continue
-        made.append(text[end : start.start()])
+        parts.append(text[end : start.start()])
         if start[0] == "$${":
-            made.append("${")
+            parts.append("${")
             end = start.end()
         else:
             variable = _read_variable(text, start.start(), last)
-            made.append(replace(variable))
+            parts.append(replace(variable))
             end = start.start() + len(variable.text)
-    return "".join([*made, text[end:]])
+    return "".join([*parts, text[end:]])
 
 
 def escape_variables(text: str) -> str:
@@ -71,13 +71,13 @@ def has_variables(text: str) -> bool:
 
 def _read_variable(text: str, start: int, last: int) -> Variable:
     """Return the variable at a position. Without a `}` after it, the rest of the text is not searched."""
-    found = _NAME.match(text, start + 2)
-    if found is None:
+    name_match = _NAME.match(text, start + 2)
+    if name_match is None:
         return Variable("${")
-    name, mark = found.groups()
+    name, mark = name_match.groups()
     if mark == "}":
-        return Variable(text[start : found.end()], name)
-    if last < found.end():
+        return Variable(text[start : name_match.end()], name)
+    if last < name_match.end():
         return Variable("${")
-    end = text.index("}", found.end())
-    return Variable(text[start : end + 1], name, text[found.end() : end])
+    end = text.index("}", name_match.end())
+    return Variable(text[start : end + 1], name, text[name_match.end() : end])

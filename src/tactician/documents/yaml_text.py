@@ -147,9 +147,9 @@ class _Reader:
         if isinstance(event, CollectionStartEvent):
             self._open_collection(event)
         elif isinstance(event, AliasEvent):
-            if (found := self._anchors.get(event.anchor or "")) is None:
+            if (target := self._anchors.get(event.anchor or "")) is None:
                 raise self._error(f"*{event.anchor} repeats what is not there", event)
-            value, count = found
+            value, count = target
             self._add_to_count(count, event)
             self._add(value)
         elif isinstance(event, ScalarEvent):

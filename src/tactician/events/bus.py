@@ -29,7 +29,7 @@ class EventBus:
     __slots__ = ("_listeners", "_parent")
 
     def __init__(self, *listeners: EventListener | None, parent: EventBus | None = None) -> None:
-        self._listeners = tuple(one for one in listeners if one is not None)
+        self._listeners = tuple(listener for listener in listeners if listener is not None)
         self._parent = parent
 
     @property
@@ -51,7 +51,7 @@ class EventBus:
             self._listeners = (*self._listeners, listener)
 
         def unsubscribe() -> None:
-            self._listeners = tuple(one for one in self._listeners if one != listener)
+            self._listeners = tuple(other for other in self._listeners if other != listener)
 
         return unsubscribe
 
@@ -76,7 +76,7 @@ def subscribe_everywhere(listener: EventListener) -> Callable[[], None]:
 
     def unsubscribe() -> None:
         global _everywhere
-        _everywhere = tuple(one for one in _everywhere if one != listener)
+        _everywhere = tuple(other for other in _everywhere if other != listener)
 
     return unsubscribe
 

@@ -63,7 +63,7 @@ def encode(value: object, depth: int = 0) -> JsonValue:
     if hasattr(type(value), "__pydantic_serializer__"):
         return _encode_model(value)
     if isinstance(value, Mapping):
-        return {_encode_text(str(key)): encode(one, depth + 1) for key, one in value.items()}
+        return {_encode_text(str(key)): encode(item, depth + 1) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return _encode_all(value, depth)
     return _describe(value)
@@ -111,7 +111,7 @@ def _(value: EventEmitter, depth: int = 0) -> JsonValue:
 
 
 def _encode_all(values: Iterable[object], depth: int) -> JsonValue:
-    return [encode(one, depth + 1) for one in values]
+    return [encode(value, depth + 1) for value in values]
 
 
 def _encode_fields(value: object, depth: int) -> dict[str, JsonValue]:

@@ -40,8 +40,8 @@ def blocked_words(words: Iterable[str], *, otherwise: Otherwise = failed) -> Tex
     pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, blocked))})(?!\w)", re.IGNORECASE)
 
     def blocked_words(text: str) -> GuardrailResult:
-        found = pattern.search(text)
-        return passed() if found is None else otherwise(f"It contains {found[0]!r}, which is not allowed.")
+        match = pattern.search(text)
+        return passed() if match is None else otherwise(f"It contains {match[0]!r}, which is not allowed.")
 
     return blocked_words
 

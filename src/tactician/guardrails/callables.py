@@ -69,10 +69,10 @@ def inspect_callable(thing: object) -> GuardrailCallable | None:
 
 def _read_signature(target: Callable[..., object]) -> _Signature:
     cache, key = (_methods, target.__func__) if isinstance(target, MethodType) else (_functions, target)
-    found = cache.get(key)
-    if found is None:
-        found = cache[key] = _inspect(target)
-    return found
+    cached = cache.get(key)
+    if cached is None:
+        cached = cache[key] = _inspect(target)
+    return cached
 
 
 def _inspect(target: Callable[..., object]) -> _Signature:
@@ -80,19 +80,19 @@ def _inspect(target: Callable[..., object]) -> _Signature:
         signature = inspect.signature(target)
     except (TypeError, ValueError):
         return _Signature(problems=("its parameters cannot be read; wrap it in a function",))
-    given = [p for p in signature.parameters.values() if p.default is p.empty or p.name == "context"]
+    required = [p for p in signature.parameters.values() if p.default is p.empty or p.name == "context"]
     problems = [
         f"parameter {parameter.name!r}: it is called with values by position; give it plain parameters"
-        for parameter in given
+        for parameter in required
         if parameter.kind not in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
     ]
-    if given and given[0].name == "self":
+    if required and required[0].name == "self":
         problems.append("it is a method that belongs to no object; decorate a function, or a class with check()")
     names = getattr(inspect.unwrap(target), "__globals__", {})
     if _resolve_annotation(signature.return_annotation, names) in (bool, None):
         problems.append("it has to return guardrails.passed() or guardrails.failed(reason)")
-    reads_text = bool(given) and _resolve_annotation(given[0].annotation, names) is str
-    return _Signature(len(given), reads_text, tuple(problems))
+    reads_text = bool(required) and _resolve_annotation(required[0].annotation, names) is str
+    return _Signature(len(required), reads_text, tuple(problems))
 
 
 def _resolve_annotation(annotation: object, names: Mapping[str, object]) -> object:

@@ -196,7 +196,7 @@ def _build(kind: type[G], thing: object, settings: GuardrailSettings, registered
     call = inspect_callable(_create_instance(kind, thing) if isinstance(thing, type) else thing)
     if call is None:
         raise DeclarationError(
-            _format_label(kind, thing), [f"give a function, an object with check(), or guardrails.{kind.kind}(name)"]
+            _format_label(kind, thing), [f"pass a function, an object with check(), or guardrails.{kind.kind}(name)"]
         )
     if problems := _find_problems(kind, call):
         raise DeclarationError(_format_label(kind, thing), problems)
@@ -209,7 +209,7 @@ def _create_instance(kind: type[G], owner: type) -> object:
         return owner()
     except TypeError as error:
         raise DeclarationError(
-            _format_label(kind, owner), [f"it cannot be made: {error}; give an object of it"]
+            _format_label(kind, owner), [f"it cannot be created: {error}; pass an instance"]
         ) from error
 
 

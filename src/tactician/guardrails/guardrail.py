@@ -90,8 +90,8 @@ class Guardrail(ABC, Generic[V]):
         if self.call.parameters > len(arguments):
             arguments = (*arguments, context)
         try:
-            given = self.call.function(*arguments)
-            decided: object = await given if isinstance(given, Awaitable) else given
+            decision = self.call.function(*arguments)
+            decided: object = await decision if isinstance(decision, Awaitable) else decision
         except Exception as error:
             return GuardrailResult("failed", f"it raised {describe_error(error)}", error)
         if isinstance(decided, GuardrailResult) and (decided.outcome != "retry" or self.kind != "input"):

@@ -52,9 +52,9 @@ class GuardrailRegistry:
         Raises:
             ConfigurationError: when there is none.
         """
-        found = self._known.get((kind.kind, name))
-        if isinstance(found, kind):
-            return found
+        guardrail = self._known.get((kind.kind, name))
+        if isinstance(guardrail, kind):
+            return guardrail
         names = self.names(kind.kind)
         hint = did_you_mean(name, names)
         raise ConfigurationError(

@@ -67,7 +67,7 @@ class Stepper:
 
         Raises:
             RunNotFoundError: when there is no such run.
-            RunConflictError: when somebody else is continuing it.
+            RunConflictError: when another worker is continuing it.
             LeaseLostError: when somebody else has claimed it meanwhile.
             StoredStateError: when what is kept cannot be read.
         """
@@ -134,7 +134,7 @@ class Stepper:
             raise_unless_completed(process)
             return process.result
         if record.status is not RunStatus.COMPLETED:
-            why = record.header.failure or ", ".join(one.prompt for one in record.header.pending)
+            why = record.header.failure or ", ".join(request.prompt for request in record.header.pending)
             result = RunResult(None, record.status, run_id=run_id, pending=record.header.pending)
             raise RunError(f"{record.name}: the run {run_id} is {record.status}: {why}", result)
         return self._revive(record.name, read_output((await self._runs.load_state(record)).tree))
@@ -150,11 +150,11 @@ class Stepper:
 
     def _revive(self, name: str, output: object) -> object:
         """Return an output as the type that the Runnable declares, if it does."""
-        wanted: type[object] | None = getattr(self._platform.agents.get(name), "output_type", None)
-        return output if wanted is None else output_type(wanted).accept(output)
+        kind: type[object] | None = getattr(self._platform.agents.get(name), "output_type", None)
+        return output if kind is None else output_type(kind).accept(output)
 
     async def _answer_overdue(self, record: RunRecord, now: float) -> None:
-        overdue = {one.id: one.default for one in record.header.pending if one.is_overdue(now)}
+        overdue = {request.id: request.default for request in record.header.pending if request.is_overdue(now)}
         if record.status is RunStatus.WAITING and overdue:
             await self.answer(record.run_id, overdue)
 
@@ -167,7 +167,7 @@ class Stepper:
     async def _claim(self, run_id: str) -> tuple[RunRecord, Lease]:
         claimed = await self._runs.claim(self._owner, self._lease, run_id=run_id)
         if claimed is None:
-            raise RunConflictError(f"Somebody else is continuing the run {run_id}: try again.")
+            raise RunConflictError(f"Another worker is continuing the run {run_id}: try again.")
         return claimed
 
 
@@ -178,7 +178,9 @@ def _name_of(agent: object) -> str:
 
 def _create_report(record: RunRecord, now: float, delay: float = 0.0) -> StepReport:
     is_waiting = record.status is RunStatus.WAITING
-    pending = [one for one in record.header.pending if not one.is_answered] if is_waiting else []
+    pending = (
+        [open_request for open_request in record.header.pending if not open_request.is_answered] if is_waiting else []
+    )
     status = RunStatus.RUNNING if record.status is RunStatus.PAUSED else record.status
     return StepReport(
         status.value,

@@ -209,6 +209,10 @@ class ModelCatalog:
         """Return all models that can be used by name, in the order in which the default is chosen."""
         return self._resolver.list_entries()
 
+    def list_named_entries(self) -> tuple[ModelEntry, ...]:
+        """Return the models that the default and the roles name, besides those of `list_entries`."""
+        return self._resolver.list_named_entries()
+
     def get_statuses(self) -> Mapping[str, DeploymentStatus]:
         """Return the status of each model that the router serves so far, by its full name, `instance:model`.
 

@@ -59,7 +59,7 @@ def _path(value: str) -> str:
 
 def _with_key(value: str | None) -> str | None:
     if value is not None and "{key}" not in value:
-        raise ValueError('"{key}" has to stand where the key goes; null sends the key alone')
+        raise ValueError('"{key}" must mark the place of the key; null sends the key alone')
     return value
 
 

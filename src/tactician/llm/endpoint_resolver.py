@@ -157,7 +157,7 @@ class ModelEntry:
     @property
     def full_name(self) -> str:
         """Name that means exactly this provider or instance."""
-        return self.name if is_local(self.name) else format_full_name(self.provider, self.name)
+        return format_full_name(self.provider, self.name) if self.provider and not is_local(self.name) else self.name
 
 
 class EndpointResolver:
@@ -234,6 +234,33 @@ class EndpointResolver:
     def list_entries(self) -> tuple[ModelEntry, ...]:
         """Return all models that can be used by name, in the order in which the default is chosen."""
         return (*self._listed_entries(), *self._provider_entries(CHAT))
+
+    def list_named_entries(self) -> tuple[ModelEntry, ...]:
+        """Return the models that the default and the roles name, as far as `list_entries` has no such names.
+
+        The provider of a model that nothing serves is empty.
+        """
+        known = {name for entry in self.list_entries() for name in (entry.name, entry.full_name)}
+        entries: dict[str, ModelEntry] = {}
+        for name, origin in self._list_named_models():
+            if name not in known:
+                entries.setdefault(name, ModelEntry(name, self._find_provider_name(name), origin))
+        return tuple(entries.values())
+
+    def _list_named_models(self) -> Iterator[tuple[str, str]]:
+        """Yield the names of models in the environment and the settings, and what names them."""
+        variable = self._environment.get(MODEL_VARIABLE)
+        default = variable or self._settings.default
+        if default and not default.startswith("role:"):
+            yield default, f"{MODEL_VARIABLE} is set" if variable else "tactician.toml says so"
+        for role, model in self._settings.roles.items():
+            yield model, f"it has the role {role}"
+
+    def _find_provider_name(self, name: str) -> str:
+        try:
+            return THIS_PROCESS if is_local(name) else self._find_access(CHAT, name)[0].name
+        except ConfigurationError:
+            return ""
 
     def _listed_entries(self, kind: ModelKind[M] | None = None) -> Iterator[ModelEntry]:
         """Yield the models of the instances: those of one kind, or all."""

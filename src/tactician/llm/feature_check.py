@@ -29,11 +29,13 @@ class FeatureCheck:
         supported: the features of the instance.
         mode: `"throw"` raises an error. `"warn"` leaves unsupported features out and logs that; `"ignore"` does not
             log. `adapt_request` replaces tools and output schemas that are left out of the body.
+        native_tools_remedy: what makes native tools available, for the error; empty where nothing does.
     """
 
     instance: str
     supported: frozenset[str]
     mode: OnUnsupported = "throw"
+    native_tools_remedy: str = ""
 
     def __call__(self, request: ModelRequest) -> tuple[ModelRequest, RestoreResponse | None]:
         """Return the request as the instance accepts it, and a function that restores its response.
@@ -46,7 +48,8 @@ class FeatureCheck:
             return request, None
         for feature in sorted(missing):
             if self.mode == "throw":
-                raise UnsupportedFeatureError(self.instance, feature, self.supported)
+                remedy = self.native_tools_remedy if feature in request.options.native_tools else ""
+                raise UnsupportedFeatureError(self.instance, feature, self.supported, remedy=remedy)
             if self.mode == "warn":
                 known = ", ".join(sorted(self.supported)) or "none"
                 _logger.warning("%s does not support %s (it supports: %s); left out", self.instance, feature, known)

@@ -13,6 +13,7 @@ from pydantic_core import PydanticSerializationError, from_json, to_json
 from tactician.errors import MalformedResponseError, ModelRequestError
 from tactician.llm.http_errors import create_status_error, create_transport_error, cut_excerpt
 from tactician.llm.redaction import Redaction
+from tactician.llm.time_limit import TimeLimit
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession, ClientTimeout, FormData
@@ -97,11 +98,12 @@ async def _exchange(
 ) -> object:
     with Redaction(url, headers):
         try:
-            limits = _limit_total(seconds)
+            limits = _limit_connecting(seconds)
             post = (await session()).post(url, data=data, headers=headers, timeout=limits, allow_redirects=False)
-            async with post as response:
-                await _check_status(response, model)
-                content = await _read_answer(response, limit, model)
+            with _limit_total(seconds).start():
+                async with post as response:
+                    await _check_status(response, model)
+                    content = await _read_answer(response, limit, model)
         except Exception as error:
             if (failure := create_transport_error(error, url, seconds, model)) is None:
                 raise
@@ -180,10 +182,16 @@ def _encode(body: object, model: str) -> bytes:
 
 
 @lru_cache(maxsize=64)
-def _limit_total(seconds: float) -> ClientTimeout:
+def _limit_total(seconds: float) -> TimeLimit:
+    # aiohttp's own limit of the whole takes a tenth of the time of a request.
+    return TimeLimit(seconds)
+
+
+@lru_cache(maxsize=64)
+def _limit_connecting(seconds: float) -> ClientTimeout:
     from aiohttp import ClientTimeout
 
-    return ClientTimeout(total=seconds, sock_connect=min(seconds, CONNECT_TIMEOUT))
+    return ClientTimeout(total=None, sock_connect=min(seconds, CONNECT_TIMEOUT))
 
 
 @lru_cache(maxsize=64)

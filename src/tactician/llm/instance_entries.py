@@ -18,6 +18,7 @@ KNOWN_PROVIDERS = (*PROVIDERS, "custom")
 _TRUTHS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 _RESERVED = ("local", "role")
+_SPOKEN = ("wire", "path", "dialect", "native_tools_remedy")
 
 Raw: TypeAlias = Mapping[str, Data]
 
@@ -183,7 +184,7 @@ def _kinds(raw: Raw, models: tuple[str, ...], mistakes: Mistakes) -> dict[str, K
     for model, named in _by_model(raw, "kinds", "kind", form, models, mistakes):
         kind = next((kind for kind in KIND_NAMES if kind == named), None)
         if kind is None:
-            mistakes.add(f"is none of {known}", "kinds", model)
+            mistakes.add(f"is not one of {known}", "kinds", model)
         else:
             kinds[model] = kind
     return kinds
@@ -207,7 +208,7 @@ def _by_model(
 def _number(value: object) -> float | None:
     try:
         return float(value) if isinstance(value, int | float | str) and not isinstance(value, bool) else None
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
 
 
@@ -229,7 +230,7 @@ def _in_format(raw: Raw, provider: Provider, mistakes: Mistakes) -> Provider:
     if not isinstance(name, str) or name not in spoken:
         mistakes.add(f"{provider.name} speaks {' or '.join(spoken)}", "apiFormat")
         return provider
-    return replace(provider, **{n: getattr(spoken[name], n) for n in ("wire", "path", "dialect")}, elsewhere=None)
+    return replace(provider, **{n: getattr(spoken[name], n) for n in _SPOKEN}, elsewhere=None)
 
 
 def _custom(raw: Raw, mistakes: Mistakes) -> Provider | None:

@@ -37,6 +37,7 @@ class Provider:
         endpoints: the paths of its other endpoints, by their names in a specification.
         prices: custom prices, by prefix of a model's name.
         elsewhere: the provider to use for another host than that of `base_url`.
+        native_tools_remedy: what makes native tools available, in the error for a request that needs them.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Provider:
     endpoints: Mapping[str, str] = field(default_factory=dict)
     prices: Mapping[str, ModelPrice] = field(default_factory=dict, repr=False)
     elsewhere: Provider | None = field(default=None, repr=False)
+    native_tools_remedy: str = ""
     other_key_variables: tuple[str, ...] = ()
 
     def find_key_variable(self, environment: Mapping[str, str]) -> str | None:
@@ -94,7 +96,9 @@ class Provider:
             dialect,
             prices=spoken.prices,
             default_prices=prices,
-            feature_check=FeatureCheck(called, spoken.list_features(features, dialect), spoken.on_unsupported),
+            feature_check=FeatureCheck(
+                called, spoken.list_features(features, dialect), spoken.on_unsupported, spoken.native_tools_remedy
+            ),
             streams=spoken.streams,
         )
 

@@ -67,7 +67,16 @@ _OPENAI = Provider(
     path=_RESPONSES,
     wire=OPENAI_RESPONSES,
     dialect=_OPENAI_RESPONSES,
-    elsewhere=Provider("openai", None, path=_CHAT, dialect=_OPENAI_CHAT),
+    elsewhere=Provider(
+        "openai",
+        None,
+        path=_CHAT,
+        dialect=_OPENAI_CHAT,
+        native_tools_remedy=(
+            'It is spoken to in openai-chat, which has no native tools. If it knows Responses, write "apiFormat": '
+            '"openai-responses" in its instance, or an address that ends in /v1/responses.'
+        ),
+    ),
 )
 _ANTHROPIC = Provider(
     "anthropic",

@@ -94,9 +94,9 @@ class Handoff(Tool, Generic[T]):
     def build_conversation(self, source: str, messages: Sequence[Message], message: str | None) -> tuple[Message, ...]:
         """Return the conversation for the target."""
         shown = messages if self.history is None else self.history(messages)
-        told = () if self.awareness is None else (SystemMessage(self.awareness.replace("{source}", source)),)
-        said = () if message is None else (UserMessage(message),)
-        return (*repair_history(shown), *told, *said)
+        preface = () if self.awareness is None else (SystemMessage(self.awareness.replace("{source}", source)),)
+        request = () if message is None else (UserMessage(message),)
+        return (*repair_history(shown), *preface, *request)
 
     def accept_output(self, result: RunResult[object]) -> object:
         """Return the target's answer, validated as the type that the handoff declares.
@@ -104,13 +104,13 @@ class Handoff(Tool, Generic[T]):
         Raises:
             HandoffError: when it is of another type.
         """
-        wanted, output = self.propagated_output_type, result.output
-        if wanted is None:
+        expected, output = self.propagated_output_type, result.output
+        if expected is None:
             return output
         try:
-            return output_type(wanted).accept(output)
+            return output_type(expected).accept(output)
         except InvalidOutput as error:
-            name = getattr(wanted, "__name__", str(wanted))
+            name = getattr(expected, "__name__", str(expected))
             failed = RunResult(None, messages=result.messages, tally=result.tally, run_id=result.run_id)
             raise HandoffError(f"{self.name}: {self.target.name} did not give a {name}: {error}", failed) from error
 
@@ -164,8 +164,8 @@ async def hand_over(
 
 def without_tools(messages: Sequence[Message]) -> Sequence[Message]:
     """Return the messages without tool calls and their results, as a history filter."""
-    said = (_strip_tool_calls(message) for message in messages if not isinstance(message, ToolResult))
-    return [message for message in said if message is not None]
+    stripped = (_strip_tool_calls(message) for message in messages if not isinstance(message, ToolResult))
+    return [message for message in stripped if message is not None]
 
 
 def last_messages(count: int) -> HistoryFilter:

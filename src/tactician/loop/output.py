@@ -46,18 +46,18 @@ class OutputType(Generic[T]):
         """As much of an answer as is in the beginning of its text; `None` when there is nothing yet."""
 
 
-def output_type(wanted: type[T]) -> OutputType[T]:
+def output_type(kind: type[T]) -> OutputType[T]:
     """Return the output type for a Python type: text for `str`, else any type that pydantic validates. Cached."""
     # A union is no class, but it is a valid output type, and hashable: what mypy cannot express.
-    return cast("OutputType[T]", _compile(cast(Hashable, wanted)))
+    return cast("OutputType[T]", _compile(cast(Hashable, kind)))
 
 
 @lru_cache(maxsize=512)
-def _compile(wanted: Hashable) -> OutputType[object]:
-    if wanted is str:
+def _compile(kind: Hashable) -> OutputType[object]:
+    if kind is str:
         return OutputType("str", None, lambda text: text, as_text, lambda text: None)
-    adapter: TypeAdapter[object] = TypeAdapter(wanted)  # type: ignore[arg-type]  # see output_type
-    name = _format_name(wanted)
+    adapter: TypeAdapter[object] = TypeAdapter(kind)  # type: ignore[arg-type]  # see output_type
+    name = _format_name(kind)
     schema = _inline_root(adapter.json_schema())
     wrapped = schema.get("type") != "object"
     if wrapped:
@@ -70,14 +70,14 @@ def _compile(wanted: Hashable) -> OutputType[object]:
         spec,
         lambda text: _parse(text, adapter, wrapped),
         lambda value: _accept(value, adapter, wrapped),
-        lambda text: parse_partial(text, wanted, wrapped),
+        lambda text: parse_partial(text, kind, wrapped),
     )
 
 
-def _format_name(wanted: object) -> str:
-    if get_origin(wanted) is Annotated:
-        return _format_name(get_args(wanted)[0])
-    return getattr(wanted, "__name__", None) or re.sub(r"[\w.<>]*\.", "", str(wanted))
+def _format_name(kind: object) -> str:
+    if get_origin(kind) is Annotated:
+        return _format_name(get_args(kind)[0])
+    return getattr(kind, "__name__", None) or re.sub(r"[\w.<>]*\.", "", str(kind))
 
 
 def _inline_root(schema: dict[str, object]) -> dict[str, object]:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import from_json
 
 
-def parse_partial(text: str, wanted: object, wrapped: bool) -> object:
+def parse_partial(text: str, kind: object, wrapped: bool) -> object:
     """Return the beginning of an answer as a value of its type; `None` when there is nothing yet.
 
     A pydantic model has the fields so far; the others are missing, or have their defaults. A list has the items so far,
@@ -22,27 +22,27 @@ def parse_partial(text: str, wanted: object, wrapped: bool) -> object:
         return None
     if wrapped:
         data = data.get("value") if isinstance(data, dict) else None
-    return _validate_partial(data, wanted) if data else None
+    return _validate_partial(data, kind) if data else None
 
 
-def _validate_partial(data: object, wanted: object) -> object:
-    if isinstance(data, list) and get_origin(wanted) in (list, tuple) and (kinds := get_args(wanted)):
+def _validate_partial(data: object, kind: object) -> object:
+    if isinstance(data, list) and get_origin(kind) in (list, tuple) and (kinds := get_args(kind)):
         return [_validate_partial(item, kinds[0]) for item in data]
-    if isinstance(data, dict) and isinstance(wanted, type) and issubclass(wanted, BaseModel):
-        return _create_partial_model(data, wanted)
+    if isinstance(data, dict) and isinstance(kind, type) and issubclass(kind, BaseModel):
+        return _create_partial_model(data, kind)
     try:
-        return _adapter(wanted).validate_python(data)
+        return _adapter(kind).validate_python(data)
     except (ValidationError, TypeError):
         return data
 
 
-def _create_partial_model(data: dict[str, object], wanted: type[BaseModel]) -> BaseModel:
-    fields = wanted.model_fields.items()
+def _create_partial_model(data: dict[str, object], kind: type[BaseModel]) -> BaseModel:
+    fields = kind.model_fields.items()
     names = {name: field.alias or name for name, field in fields}
     come = {name: _validate_partial(data[names[name]], f.annotation) for name, f in fields if names[name] in data}
-    return wanted.model_construct(set(come), **come)
+    return kind.model_construct(set(come), **come)
 
 
 @cache
-def _adapter(wanted: Hashable) -> TypeAdapter[object]:
-    return TypeAdapter(wanted)  # type: ignore[arg-type]  # a type, but mypy cannot know
+def _adapter(kind: Hashable) -> TypeAdapter[object]:
+    return TypeAdapter(kind)  # type: ignore[arg-type]  # a type, but mypy cannot know

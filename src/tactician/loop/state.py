@@ -238,15 +238,15 @@ class TurnState:
             self.answer = answer
 
 
-def _restore_messages(known: Conversation, kept: int, saved: Sequence[Message]) -> None:
+def _restore_messages(known: Conversation, count: int, saved: Sequence[Message]) -> None:
     """Add the saved messages of a run that the conversation lacks."""
-    if kept > len(known):
+    if count > len(known):
         raise StoredStateError(
-            f"The run continues a conversation of {kept} messages: pass it, as in resume(..., conversation=...)."
+            f"The run continues a conversation of {count} messages: pass it, as in resume(..., conversation=...)."
         )
-    same = count_equal(known.messages[kept:], saved)
+    same = count_equal(known.messages[count:], saved)
     if same < len(saved):
-        known.rewind(kept + same)
+        known.rewind(count + same)
         known.extend(saved[same:])
 
 

@@ -82,27 +82,27 @@ class ToolRunner:
         await gather_or_suspend(*(self._answer(call, tools) for call in calls), max_concurrency=limit)
 
     async def _answer(self, call: ToolCall, tools: Toolbox) -> None:
-        found = tools.find(call.name)
-        if self._policy.guards.tool_input or (found is not None and found.traits.needs_approval):
+        tool = tools.find(call.name)
+        if self._policy.guards.tool_input or (tool is not None and tool.traits.needs_approval):
             call = _repair_call(call)  # what is checked has to be what is run
-        result = self._apply_decision(call, found)
+        result = self._apply_decision(call, tool)
         if isinstance(result, ToolCall):
-            result = await self._call_tool(result, found, tools)
+            result = await self._call_tool(result, tool, tools)
         self._state.answers[call.id] = result
         if (checkpoint := self._context.checkpoint) is not None:
             checkpoint.drop(call.id)
             if self._context.is_saved:
                 await self._context.save_step("tool", call.name, result.content)
 
-    def _apply_decision(self, call: ToolCall, found: Tool | None) -> ToolCall | ToolResult:
+    def _apply_decision(self, call: ToolCall, tool: Tool | None) -> ToolCall | ToolResult:
         """Return the call to run, or its result when a response replaces or rejects it.
 
         Raises:
             Suspended: when nobody has decided yet.
         """
-        traits = NO_TRAITS if found is None else found.traits
+        traits = NO_TRAITS if tool is None else tool.traits
         asks = not traits.client_side and traits.needs_approval and traits.is_approval_needed(_parse_arguments(call))
-        if found is None or not (traits.client_side or asks):
+        if tool is None or not (traits.client_side or asks):
             return call
         checkpoint = self._context.checkpoint
         request_id = call.id if checkpoint is None else f"{checkpoint.path}/{call.id}"
@@ -110,7 +110,7 @@ class ToolRunner:
             shown = f"{call.name}({call.arguments})"
             kind: PendingKind = "approval" if asks else "tool"
             prompt = f"May {shown} be called?" if asks else f"Call {shown}, and say what it gives."
-            raise Suspended(PendingRequest(request_id, kind, prompt, call, self._context.path, found.spec.parameters))
+            raise Suspended(PendingRequest(request_id, kind, prompt, call, self._context.path, tool.spec.parameters))
         response = self._context.responses[request_id]
         if asks and isinstance(response, bool | dict):
             response = _parse_approval(response)
@@ -123,11 +123,11 @@ class ToolRunner:
         text = response.text if isinstance(response, StoredAnswer) else as_text(response)
         return ToolResult(call.id, call.name, text)
 
-    async def _call_tool(self, call: ToolCall, found: Tool | None, tools: Toolbox) -> ToolResult:
+    async def _call_tool(self, call: ToolCall, tool: Tool | None, tools: Toolbox) -> ToolResult:
         self._context.emit(ToolCalled, call=call)
         started = perf_counter()
         try:
-            result = await self._produce_result(call, found, tools)
+            result = await self._produce_result(call, tool, tools)
         except BaseException as error:
             seconds, failure = perf_counter() - started, None if find_suspension(error) else describe_error(error)
             self._context.emit(ToolInterrupted, call=call, seconds=seconds, error=failure)
@@ -135,22 +135,22 @@ class ToolRunner:
         self._context.emit(ToolReturned, call=call, result=result, seconds=perf_counter() - started)
         return result
 
-    async def _produce_result(self, call: ToolCall, found: Tool | None, tools: Toolbox) -> ToolResult:
-        if (why_not := self._find_refusal(call, found)) is not None:
+    async def _produce_result(self, call: ToolCall, tool: Tool | None, tools: Toolbox) -> ToolResult:
+        if (why_not := self._find_refusal(call, tool)) is not None:
             return ToolResult(call.id, call.name, why_not[0], is_error=why_not[1])
         guards = self._policy.guards
         if guards.tool_input and (objection := await find_first_objection(guards.tool_input, call, self._context)):
             return _answer_objection(call, objection)
         if self._context.pace is not None:
             await self._context.pace.turn()
-        result = self._trim(await self._run_in_time(call, found, tools))
+        result = self._trim(await self._run_in_time(call, tool, tools))
         if guards.tool_output and not result.is_error:
             checked = CheckedToolOutput(call, result.content)
             if objection := await find_first_objection(guards.tool_output, checked, self._context):
                 return _answer_objection(call, objection)
         return result
 
-    def _find_refusal(self, call: ToolCall, found: Tool | None) -> tuple[str, bool] | None:
+    def _find_refusal(self, call: ToolCall, tool: Tool | None) -> tuple[str, bool] | None:
         """Return the reason why the call is not run, and whether that is an error; `None` to run it."""
         policy, state = self._policy, self._state
         if call.id in state.admitted:
@@ -159,7 +159,7 @@ class ToolRunner:
             return f"Not run: all {policy.max_tool_calls} tool calls are used up. Answer now with what you have.", True
         state.calls += 1
         state.admitted.add(call.id)
-        if policy.max_repeats is None or (found is not None and found.traits.repeatable):
+        if policy.max_repeats is None or (tool is not None and tool.traits.repeatable):
             return None
         excess = state.count_repeats(call) - policy.max_repeats
         if excess < 0:
@@ -172,10 +172,10 @@ class ToolRunner:
             )
         return f"Not run: {call.name} was called with the same arguments again. Do something else, or answer.", True
 
-    async def _run_in_time(self, call: ToolCall, found: Tool | None, tools: Toolbox) -> ToolResult:
+    async def _run_in_time(self, call: ToolCall, tool: Tool | None, tools: Toolbox) -> ToolResult:
         limit = self._policy.tool_timeout
-        if found is not None and found.traits.timeout is not None:
-            limit = found.traits.timeout
+        if tool is not None and tool.traits.timeout is not None:
+            limit = tool.traits.timeout
         run = self._run_one(call, tools)
         if limit is None:
             return await run
@@ -199,8 +199,8 @@ class ToolRunner:
         limit = self._policy.tool_output_limit
         if limit is None or len(result.content) <= limit * _CHARACTERS_PER_TOKEN:
             return result
-        kept = result.content[: limit * _CHARACTERS_PER_TOKEN]
-        return replace(result, content=f"{kept}... [trimmed: output exceeded {limit} token limit]")
+        part = result.content[: limit * _CHARACTERS_PER_TOKEN]
+        return replace(result, content=f"{part}... [trimmed: output exceeded {limit} token limit]")
 
 
 def _parse_approval(response: bool | dict[str, object]) -> object:

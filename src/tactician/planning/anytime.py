@@ -137,12 +137,13 @@ class AnytimeSearch:
         self._others = [GreedySearch(masks, weights, start, [guess], haste=haste) for haste in _HASTE]
         states = _ROUND
         while not self._is_done():
+            yield from self._explore(states)
+            states *= 2
             for other in self._others:
                 yield from self._explore_greedily(other, _ROUND)
             self._search.hasten(*_LANDMARK_HASTE)
             yield from self._explore(_ROUND, hasty=True)
-            yield from self._explore(states)
-            states *= 2
+            self._search.end_haste()
 
     def _explore_greedily(self, greedy: GreedySearch, states: int) -> Generator[None, None, None]:
         """Explore so many states, or until there is a better plan."""

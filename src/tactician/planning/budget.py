@@ -98,6 +98,11 @@ class PlanningMeter:
         """True when a quarter of the time is spent: too much to be still without a plan."""
         return 4 * self.seconds > self._until
 
+    @property
+    def is_time_up(self) -> bool:
+        """True when the time is spent."""
+        return self.seconds >= self._until
+
     def find_limit(self, held: int) -> Limit | None:
         """Return the limit that the search has reached while it holds so many bytes."""
         most = self.budget.expansions
@@ -105,4 +110,4 @@ class PlanningMeter:
             return "expansions"
         if held > self._most_bytes:
             return "memory"
-        return "time" if self.seconds >= self._until else None
+        return "time" if self.is_time_up else None

@@ -45,10 +45,10 @@ class Coloring:
         for action, color in sums.items():
             actions[action] = hash((actions[action], color))
         near = union([self._touched[action] for action in sums])
-        self._fresh = [fact for members in self.shared() if near & union(members) for fact in self._split(members)]
+        self._fresh = [fact for members in self.list_shared() if near & union(members) for fact in self._split(members)]
         return bool(self._fresh)
 
-    def shared(self) -> list[list[int]]:
+    def list_shared(self) -> list[list[int]]:
         """Return the facts of each colour that several have."""
         classes: dict[int, list[int]] = {}
         for fact, color in self.facts.items():

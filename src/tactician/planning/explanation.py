@@ -52,8 +52,8 @@ class Explanation:
             reaches = "can run" if self.goal == NIRVANA else f"that can run reaches {self.goal.name!r}"
             return f"No action {reaches} now{self._nearest()}."
         if self.obstacle == "conflict":
-            wanted = join_quoted(render(fact) for fact in self.goal.conditions.items())
-            reason = f"each condition on the way to {wanted} can be reached, but not all together, as actions undo them"
+            goals = join_quoted(render(fact) for fact in self.goal.conditions.items())
+            reason = f"each condition on the way to {goals} can be reached, but not all together, as actions undo them"
             return f"No plan reaches {self.goal.name!r}: {reason}."
         return f"No plan reaches {self.goal.name!r}: {self._shortage()}{self._nearest()}."
 
@@ -62,8 +62,8 @@ class Explanation:
         return [f"Other goals: {plans}."] if plans else []
 
     def _shortage(self) -> str:
-        one = len(self.missing) == 1
-        verb, pronoun = ("is", "it") if one else ("are", "them")
+        is_single = len(self.missing) == 1
+        verb, pronoun = ("is", "it") if is_single else ("are", "them")
         reason = (
             f"no action provides {pronoun}"
             if self.obstacle == "no provider"
@@ -133,7 +133,11 @@ def _deciding(facts: list[Fact], index: ActionIndex) -> list[Fact]:
     """
     providers = {fact: index.achievers_of(fact) for fact in facts}
     needed = [action for only in providers.values() if len(only) == 1 for action in only]
-    return [fact for fact in facts if len(providers[fact]) < 2 or not any(one in needed for one in providers[fact])]
+    return [
+        fact
+        for fact in facts
+        if len(providers[fact]) < 2 or not any(provider in needed for provider in providers[fact])
+    ]
 
 
 def _trace(unreached: list[Fact], reached: set[Fact], index: ActionIndex) -> tuple[list[Action], list[Fact]]:

@@ -39,9 +39,9 @@ class HybridPlanner(AStarPlanner):
         )
 
     def _plans(self, session: Session, goals: tuple[Goal, ...]) -> Inquiry[list[Plan]]:
-        found = yield from plans_for(session, [plan_for(session, goal) for goal in real(goals)])
+        plans = yield from plans_for(session, [plan_for(session, goal) for goal in real(goals)])
         action = yield from best_now(session, (NIRVANA,))
-        return sorted([*found, *([action] if action else [])], key=_rank)
+        return sorted([*plans, *([action] if action else [])], key=_rank)
 
     def _obstacle(self, session: Session, goal: Goal) -> Explanation:
         if goal == NIRVANA:

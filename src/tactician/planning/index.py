@@ -89,13 +89,13 @@ def _compile(
     """Keep the actions that can help the conditions, directly or through others, and number the facts they mention."""
     facts: dict[Fact, int] = {}
     relevant: set[int] = set()
-    wanted = list(conditions)
-    for fact in wanted:  # grows as it goes
+    open_facts = list(conditions)
+    for fact in open_facts:  # grows as it goes
         if fact not in facts:
             facts[fact] = 1 << len(facts)
             for position in achievers.get(fact, ()):
                 if position not in relevant:
                     relevant.add(position)
-                    wanted.extend(actions[position].pre.items())
+                    open_facts.extend(actions[position].pre.items())
     preferred = sorted(relevant, key=lambda position: (-len(actions[position].pre), position))
     return PlanningProblem.of(facts, tuple(actions[position] for position in preferred), conditions)

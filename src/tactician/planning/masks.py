@@ -53,9 +53,9 @@ class Masks:
     @staticmethod
     def of(goal: int, needs: Sequence[int], adds: Sequence[int], deletes: Sequence[int]) -> Masks:
         """Index the actions, after forgetting what no action and no goal needs."""
-        wanted = goal | union(needs)
-        adds = [mask & wanted for mask in adds]
-        return Masks(goal, needs, adds, [mask & wanted for mask in deletes], by_bit(adds), by_bit(needs))
+        relevant = goal | union(needs)
+        adds = [mask & relevant for mask in adds]
+        return Masks(goal, needs, adds, [mask & relevant for mask in deletes], by_bit(adds), by_bit(needs))
 
     def only(self, numbers: Sequence[int]) -> Masks:
         """Return the same goal with some of the actions, renumbered in this order."""
@@ -75,11 +75,11 @@ class Masks:
             state = self.after(state, step)
         return not self.goal & ~state
 
-    def interfere(self, one: int, other: int) -> bool:
+    def interfere(self, first: int, other: int) -> bool:
         """Return True if one action destroys what the other needs or adds, so that their order matters."""
         return bool(
-            self.deletes[one] & (self.needs[other] | self.adds[other])
-            or self.deletes[other] & (self.needs[one] | self.adds[one])
+            self.deletes[first] & (self.needs[other] | self.adds[other])
+            or self.deletes[other] & (self.needs[first] | self.adds[first])
         )
 
     def spread(self, reached: int, candidates: Iterable[int], held: Sequence[int]) -> int:

@@ -165,7 +165,7 @@ class Plan:
         steps = zip(self.actions, self.costs, strict=True)
         nodes = [DiagramNode(f"step_{n}", (step.name, f"cost {cost:g}")) for n, (step, cost) in enumerate(steps)]
         nodes.append(DiagramNode("goal", (self.goal.name,), "double"))
-        edges = (DiagramEdge(one.id, following.id) for one, following in pairwise(nodes))
+        edges = (DiagramEdge(node.id, following.id) for node, following in pairwise(nodes))
         return Diagram(tuple(nodes), tuple(edges))
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
@@ -224,7 +224,7 @@ def _is_finite(amount: float, owner: Action | Goal, field_name: str) -> bool:
         return math.isfinite(amount)
     except TypeError:
         raise TypeError(
-            f"{_label(owner)}: {field_name} must be a number, or a function that gives one, not {amount!r}"
+            f"{_label(owner)}: {field_name} must be a number, or a function that returns one, not {amount!r}"
         ) from None
 
 

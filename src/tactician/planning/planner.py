@@ -136,10 +136,10 @@ class InquiringPlanner(ABC):
         """
         session = self._session(world, actions)
         plan = run_inquiry(self._plan(session, goal), self._determine)
-        found = [run_inquiry(self._plan(session, other), self._determine) for other in others if other != goal]
+        plans = [run_inquiry(self._plan(session, other), self._determine) for other in others if other != goal]
         explanation = Explanation(goal, plan) if plan else self._obstacle(session, goal)
         verdict = self._verdict(session, goal, plan, about) if about else None
-        return replace(explanation, about=verdict, rivals=tuple(by_net_value(filter(None, found))))
+        return replace(explanation, about=verdict, rivals=tuple(by_net_value(filter(None, plans))))
 
     def _session(
         self,
@@ -191,13 +191,13 @@ class InquiringPlanner(ABC):
 
 def plans_for(session: Session, inquiries: Sequence[Inquiry[Plan | None]]) -> Inquiry[list[Plan]]:
     """Return the plans that exist, ordered by `by_net_value`."""
-    found: list[Plan] = []
+    plans: list[Plan] = []
     for rivals, inquiry in zip(reversed(range(len(inquiries))), inquiries, strict=True):
         session.rivals = rivals
         plan = yield from inquiry
         if plan is not None:
-            found.append(plan)
-    return by_net_value(found)
+            plans.append(plan)
+    return by_net_value(plans)
 
 
 def by_net_value(plans: Iterable[Plan]) -> list[Plan]:

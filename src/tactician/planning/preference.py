@@ -3,47 +3,56 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Generator, Iterable, Sequence
 
+from tactician.planning.budget import PlanningMeter
 from tactician.planning.forced import arrange
 from tactician.planning.masks import Masks, bits_of, union
 from tactician.planning.problem import PlanningProblem
 
 
 def exchange(
-    problem: PlanningProblem, weights: Sequence[int], usable: Sequence[bool], start: int, steps: list[int]
-) -> list[int]:
-    """Exchange single steps for preferred ones of the same weight until no exchange leaves a working plan."""
-    position = 0
-    while position < len(steps):
-        changed = _improved(problem, weights, usable, start, steps, position)
-        if changed is None:
-            position += 1
-        else:
-            steps, position = changed, 0
-    return steps
-
-
-def _improved(
     problem: PlanningProblem,
     weights: Sequence[int],
     usable: Sequence[bool],
     start: int,
     steps: list[int],
-    position: int,
-) -> list[int] | None:
-    masks, step = problem.masks, steps[position]
-    contested = masks.adds[step] & problem.contested
-    if not contested:
-        return None
-    peers = {number for fact in bits_of(contested) for number in masks.achievers[fact] if number < step}
-    for peer in sorted(peers):
-        if usable[peer] and weights[peer] == weights[step]:
+    meter: PlanningMeter,
+) -> Generator[None, None, list[int]]:
+    """Exchange single steps for preferred ones of the same weight until no exchange leaves a working plan.
+
+    It halts after each attempt, and ends when the time is up.
+    """
+    position = 0
+    while position < len(steps):
+        for peer in _find_peers(problem, weights, usable, steps[position]):
+            if meter.is_time_up:
+                return steps
             changed = [*steps[:position], peer, *steps[position + 1 :]]
-            ordered = changed if masks.run(start, changed) else arrange(masks, start, changed)
+            ordered = _order(problem.masks, start, changed)
+            yield
             if ordered is not None:
-                return ordered
-    return None
+                steps, position = ordered, -1
+                break
+        position += 1
+    return steps
+
+
+def _find_peers(problem: PlanningProblem, weights: Sequence[int], usable: Sequence[bool], step: int) -> Iterable[int]:
+    """Return the preferred actions that weigh the same as a step, and add something that it adds."""
+    masks = problem.masks
+    contested = masks.adds[step] & problem.contested
+    peers = {number for fact in bits_of(contested) for number in masks.achievers[fact] if number < step}
+    return [peer for peer in sorted(peers) if usable[peer] and weights[peer] == weights[step]]
+
+
+def _order(masks: Masks, start: int, steps: list[int]) -> list[int] | None:
+    """Return the steps in an order that works, if one is found: in this one, or in another."""
+    if masks.run(start, steps):
+        return steps
+    reachable = start | union([masks.adds[step] for step in steps])
+    needed = masks.goal | union([masks.needs[step] for step in steps])
+    return None if needed & ~reachable else arrange(masks, start, steps)
 
 
 def canonical_order(masks: Masks, start: int, steps: list[int]) -> list[int]:

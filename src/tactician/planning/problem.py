@@ -109,8 +109,8 @@ class PlanningProblem:
         return next(name for (name, _), bit in self.facts.items() if bit & mask)
 
 
-def _mask(facts: dict[Fact, int], wanted: Iterable[Fact]) -> int:
+def _mask(facts: dict[Fact, int], conditions: Iterable[Fact]) -> int:
     mask = 0
-    for fact in wanted:
+    for fact in conditions:
         mask |= facts.get(fact, 0)
     return mask

@@ -29,10 +29,10 @@ def best_plan(session: Session, goals: Iterable[Goal]) -> Inquiry[Plan | None]:
     The search always continues with the goal that promises most. Once that promise is kept, no other goal is planned
     for, and the conditions of other goals are not asked for.
     """
-    wanted = tuple(goals)
-    if len(wanted) == 1:  # nothing to compare
-        return (yield from plan_for(session, wanted[0]))
-    pursuits = [Pursuit(session, goal) for goal in wanted]
+    remaining = tuple(goals)
+    if len(remaining) == 1:  # nothing to compare
+        return (yield from plan_for(session, remaining[0]))
+    pursuits = [Pursuit(session, goal) for goal in remaining]
     queue = [(*pursuit.rank(), position) for position, pursuit in enumerate(pursuits)]
     heapq.heapify(queue)
     exceeded: SearchLimitExceeded | None = None
@@ -126,10 +126,10 @@ class Pursuit:
         """Replace the plan by an equally good one that relies on nothing unknown, and return True if there is one."""
         start = self._problem.facts_in(self._session.world)
         solution = yield from self._session.solve(self.goal, self._problem, start)
-        found = solution.steps is not None and self._weight(solution.steps) <= self._weight(self._steps or [])
-        if found:
+        is_better = solution.steps is not None and self._weight(solution.steps) <= self._weight(self._steps or [])
+        if is_better:
             self._follow(solution)
-        return found
+        return is_better
 
     def _weight(self, steps: Iterable[int]) -> int:
         weights = self._problem.weights(self._session.cost)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import heapq
+from array import array
 from collections.abc import Sequence
-from typing import Final, TypeAlias
+from typing import Final
 
 from tactician.planning.landmarks import Estimate, LandmarkFinder
 from tactician.planning.masks import Masks
@@ -20,25 +21,27 @@ _BYTES_A_LANDMARK: Final = 8
 _FORCED: Final = 1
 _ESTIMATED: Final = 2
 _EXPANDED: Final = 4
-_Entry: TypeAlias = tuple[int, int, int]
+_NODE_BITS: Final = 32
+_NODES: Final = (1 << _NODE_BITS) - 1
 
 
 class _Nodes:
     """States and how they were found, in columns: so many objects would keep the garbage collector busy.
 
-    `bounds` are what a plan from a node weighs at least. Until a node is estimated, its landmarks are those of its
-    parent. Flags are `_FORCED` if its parent has no other child, `_ESTIMATED` and `_EXPANDED`.
+    `keys` are what symmetric states have in common: the states themselves where there are no symmetries. `bounds` are
+    what a plan from a node weighs at least. Until a node is estimated, its landmarks are those of its parent. Flags are
+    `_FORCED` if its parent has no other child, `_ESTIMATED` and `_EXPANDED`.
     """
 
     __slots__ = ("bounds", "flags", "keys", "landmarks", "parents", "states", "steps", "weights")
 
-    def __init__(self) -> None:
+    def __init__(self, symmetries: Symmetries | None) -> None:
         self.states: list[int] = []
-        self.keys: list[int] = []
+        self.keys = self.states if symmetries is None else list[int]()
         self.weights: list[int] = []
         self.bounds: list[int] = []
-        self.steps: list[int] = []
-        self.parents: list[int] = []
+        self.steps = array("i")
+        self.parents = array("i")
         self.landmarks: list[tuple[int, ...]] = []
         self.flags = bytearray()
 
@@ -55,7 +58,8 @@ class _Nodes:
     ) -> int:
         """Add a node, and return its number."""
         self.states.append(state)
-        self.keys.append(key)
+        if self.keys is not self.states:
+            self.keys.append(key)
         self.weights.append(weight)
         self.bounds.append(bound)
         self.steps.append(step)
@@ -85,8 +89,8 @@ class Search:
     their weights, in which each step counts: else a free detour would be as good as none, and stubborn sets, which keep
     only some of the lightest plans, would be unsound.
 
-    Two queues hold the same nodes. That of A* has the least bound on top; the hasty one, there when there is haste,
-    counts the way to go for more than the way so far.
+    Two queues hold the same nodes. That of A* has the least bound on top; the hasty one, there only while there is
+    haste, counts the way to go for more than the way so far.
 
     Attributes:
         best: the steps of the lightest plan so far, if there is one
@@ -108,10 +112,12 @@ class Search:
         self._weights = weights
         self._finder = LandmarkFinder(masks, weights)
         self._stubborn = StubbornSets(masks)
-        self._queue: list[_Entry] = []
-        self._hasty: list[_Entry] = []
+        self._bound_bits = sum(weights).bit_length()  # landmarks share the weights out, so no bound is above their sum
+        self._bounds = (1 << self._bound_bits) - 1
+        self._queue: list[int] = []
+        self._hasty: list[int] = []
         self._haste: tuple[int, int] | None = None
-        self._nodes = _Nodes()
+        self._nodes = _Nodes(symmetries)
         self._landmarks = 0
         self._recent: tuple[int, Estimate] | None = None
         self._symmetries = symmetries
@@ -126,7 +132,7 @@ class Search:
         """The least cost that a plan can have, as far as is known."""
         self._drop_stale()
         if self._queue:
-            self._least = max(self._least, self._queue[0][0])
+            self._least = max(self._least, self._queue[0] >> _NODE_BITS + self._bound_bits)
         elif self.weight is not None:
             self._least = self.weight >> STEP_BITS
         return self._least if self.weight is None else min(self._least, self.weight >> STEP_BITS)
@@ -166,22 +172,28 @@ class Search:
         self._hasty.clear()
 
     def hasten(self, numerator: int, denominator: int) -> None:
-        """From now on, let the hasty queue count the way to go by this factor."""
+        """Until `end_haste`, let the hasty queue count the way to go by this factor."""
         self._haste = numerator, denominator
         flags = self._nodes.flags
-        nodes = dict.fromkeys([node for *_, node in self._queue if not flags[node] & _EXPANDED])
+        nodes = dict.fromkeys([node for entry in self._queue if not flags[node := entry & _NODES] & _EXPANDED])
         self._hasty = list(map(self._to_hasty, nodes))
         heapq.heapify(self._hasty)
+
+    def end_haste(self) -> None:
+        """Do without the hasty queue, which would take memory and time."""
+        self._haste = None
+        self._hasty = []
 
     def explore_next(self, *, hasty: bool = False) -> None:
         """Explore one state: that of the least bound, or the first one of the hasty queue."""
         queue = self._hasty if hasty else self._queue
         nodes = self._nodes
         while queue:
-            _, bound, node = heapq.heappop(queue)
+            entry = heapq.heappop(queue)
+            node = entry & _NODES
             if self._is_stale(node):
                 continue
-            if bound == nodes.bounds[node] and self._estimate(node):
+            if entry >> _NODE_BITS & self._bounds == nodes.bounds[node] and self._estimate(node):
                 self._expand(node)
                 return
             if not nodes.flags[node] & _EXPANDED:  # its bound has been raised, here or by way of the other queue
@@ -196,9 +208,14 @@ class Search:
 
     def _drop_stale(self) -> None:
         queue, bounds = self._queue, self._nodes.bounds
-        while queue and (self._is_stale(node := queue[0][2]) or queue[0][1] < bounds[node]):
+        while queue:
+            entry = queue[0]
+            node = entry & _NODES
+            is_stale = self._is_stale(node)
+            if not is_stale and entry >> _NODE_BITS & self._bounds == bounds[node]:
+                return
             heapq.heappop(queue)
-            if not self._is_stale(node):
+            if not is_stale:
                 heapq.heappush(queue, self._to_entry(node))
 
     def _estimate(self, node: int) -> bool:
@@ -271,11 +288,15 @@ class Search:
         if self._haste is not None:
             heapq.heappush(self._hasty, self._to_hasty(node))
 
-    def _to_entry(self, node: int) -> _Entry:
+    def _to_entry(self, node: int) -> int:
+        """Return the entry of a node in the queue of A*: cost, bound and node in one number, which is small."""
         bound = self._nodes.bounds[node]
-        return self._nodes.weights[node] + bound >> STEP_BITS, bound, node
+        return self._pack(self._nodes.weights[node] + bound, bound, node)
 
-    def _to_hasty(self, node: int) -> _Entry:
+    def _to_hasty(self, node: int) -> int:
         numerator, denominator = self._haste or (1, 1)
         bound = self._nodes.bounds[node]
-        return self._nodes.weights[node] * denominator + bound * numerator >> STEP_BITS, bound, node
+        return self._pack(self._nodes.weights[node] * denominator + bound * numerator, bound, node)
+
+    def _pack(self, weight: int, bound: int, node: int) -> int:
+        return (weight >> STEP_BITS << self._bound_bits | bound) << _NODE_BITS | node

@@ -36,6 +36,6 @@ class SearchTrace:
 
 
 def _describe(milestone: SearchMilestone) -> str:
-    found = "no plan yet" if milestone.cost is None else f"a plan costs {milestone.cost:g}"
+    outcome = "no plan yet" if milestone.cost is None else f"a plan costs {milestone.cost:g}"
     when = f"after {milestone.expansions:,} states ({milestone.seconds * 1000:.1f} ms)"
-    return f"{when}: {found}, none costs less than {milestone.bound:g}"
+    return f"{when}: {outcome}, none costs less than {milestone.bound:g}"

@@ -103,12 +103,12 @@ class Session:
         solution = yield from solve(problem, weights, start, self.meter, self._known_steps(problem, start))
         self.milestones = tuple(
             SearchMilestone(
-                one.expansions,
-                one.seconds,
-                one.bound / UNITS_PER_COST,
-                None if one.cost is None else one.cost / UNITS_PER_COST,
+                milestone.expansions,
+                milestone.seconds,
+                milestone.bound / UNITS_PER_COST,
+                None if milestone.cost is None else milestone.cost / UNITS_PER_COST,
             )
-            for one in solution.milestones
+            for milestone in solution.milestones
         )
         if solution.steps is None and solution.limit is not None:
             nearest = tuple(problem.actions[step] for step in solution.nearest)

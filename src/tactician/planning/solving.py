@@ -54,7 +54,7 @@ def solve(
             return solution
         steps = canonical_order(masks, start, _shorten(masks, start, solution.steps))
     if problem.contested and solution.limit is None:
-        preferred = exchange(problem, weights, usable, start, steps)
+        preferred = yield from exchange(problem, weights, usable, start, steps, meter)
         steps = steps if preferred is steps else canonical_order(masks, start, preferred)
     return replace(solution, steps=steps)
 
@@ -75,20 +75,22 @@ def _search(
     unit, scaled = _scale([weights[number] for number in numbers])
     positions = {number: position for position, number in enumerate(numbers)}
     begun = [positions[step] for step in known] if known and all(step in positions for step in known) else None
-    found = yield from AnytimeSearch(masks.only(numbers), scaled, start, meter).run(begun)
-    return _translate(found, numbers, unit)
+    result = yield from AnytimeSearch(masks.only(numbers), scaled, start, meter).run(begun)
+    return _translate(result, numbers, unit)
 
 
-def _translate(found: Found, numbers: Sequence[int], unit: int) -> Solution:
+def _translate(result: Found, numbers: Sequence[int], unit: int) -> Solution:
     """Return what was found, in the numbers and costs of the problem."""
     return Solution(
-        None if found.steps is None else [numbers[step] for step in found.steps],
-        found.bound * unit if found.limit else None,
-        found.limit,
-        [numbers[step] for step in found.nearest],
+        None if result.steps is None else [numbers[step] for step in result.steps],
+        result.bound * unit if result.limit else None,
+        result.limit,
+        [numbers[step] for step in result.nearest],
         tuple(
-            replace(one, bound=one.bound * unit, cost=None if one.cost is None else one.cost * unit)
-            for one in found.milestones
+            replace(
+                milestone, bound=milestone.bound * unit, cost=None if milestone.cost is None else milestone.cost * unit
+            )
+            for milestone in result.milestones
         ),
     )
 
@@ -119,9 +121,9 @@ def _candidates(masks: Masks, weights: Sequence[int], usable: Sequence[bool], st
     if masks.goal & ~reached:
         return None
     candidates = {n for n, need in enumerate(masks.needs) if not idle[n] and not need & ~reached}
-    kept = set(candidates)
+    remaining = set(candidates)
     for achievers in masks.achievers.values():
         rivals = [number for number in achievers if number in candidates]
         if len(rivals) > 1:
-            kept -= set(rivals).difference(find_undominated(masks, weights, rivals))
-    return sorted(kept)
+            remaining -= set(rivals).difference(find_undominated(masks, weights, rivals))
+    return sorted(remaining)

@@ -31,9 +31,9 @@ class SwapFinder:
         self._touched = [need | add | delete for need, add, delete in self._parts]
         self._users = by_bit(self._touched)
 
-    def find(self, one: int, other: int) -> Swap | None:
+    def find(self, first: int, other: int) -> Swap | None:
         """Return a swap of these facts that leaves much as it is, if one is found."""
-        swap, places, waiting = {one: other}, {other}, [one]
+        swap, places, waiting = {first: other}, {other}, [first]
         while waiting:
             fact = waiting.pop()
             for action in self._users.get(fact, ()):

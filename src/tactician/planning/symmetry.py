@@ -53,7 +53,7 @@ def find_symmetries(masks: Masks, weights: Sequence[int]) -> Generator[None, Non
     while colors.refine():
         yield
     finder = _FamilyFinder(SwapFinder(masks, weights, colors))
-    for facts in colors.shared():
+    for facts in colors.list_shared():
         finder.look_among(facts)
         yield
     return Symmetries(finder.families) if finder.families else None
@@ -141,8 +141,8 @@ class _FamilyFinder:
         return [other for other in others if own.isdisjoint(places.get(other, ()))]
 
     def _add(self, objects: list[_Object]) -> None:
-        for one in objects:
-            for place, fact in enumerate(one):
+        for value in objects:
+            for place, fact in enumerate(value):
                 self._places.setdefault(fact, set()).add((len(self.families), place))
         self.families.append(objects)
 

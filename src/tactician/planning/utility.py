@@ -42,9 +42,9 @@ class UtilityPlanner(InquiringPlanner):
         return best_now(session, with_nirvana(goals))
 
     def _plans(self, session: Session, goals: tuple[Goal, ...]) -> Inquiry[list[Plan]]:
-        found = yield from plans_for(session, [best_now(session, (goal,)) for goal in with_nirvana(goals)])
+        plans = yield from plans_for(session, [best_now(session, (goal,)) for goal in with_nirvana(goals)])
         order = {id(action): rank for rank, action in enumerate(_specific_first(session.index.actions))}
-        return sorted(found, key=lambda plan: _before_others(plan, order))
+        return sorted(plans, key=lambda plan: _before_others(plan, order))
 
     def _obstacle(self, session: Session, goal: Goal) -> Explanation:
         return explain_idle(session.world, session.index, goal)

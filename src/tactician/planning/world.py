@@ -60,7 +60,7 @@ class WorldState(Mapping[str, ConditionValue]):
             raise TypeError(f"the conditions of a WorldState must be a mapping, as {{'a': True}}, not {conditions!r}")
         self._conditions: dict[str, ConditionValue] = dict(conditions or {})
         if not _VALUES.issuperset(map(type, self._conditions.values())):
-            name, value = next(one for one in self._conditions.items() if type(one[1]) not in _VALUES)
+            name, value = next(condition for condition in self._conditions.items() if type(condition[1]) not in _VALUES)
             raise TypeError(f"condition {name!r} of a WorldState must be True, False or UNKNOWN, not {value!r}")
         self._hash: int | None = None
 

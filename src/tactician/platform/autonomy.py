@@ -141,9 +141,9 @@ class Autonomy:
         if (best := ranking[0]).confidence >= cutoff:
             return best.name
         what = "agent" if mode == "closed" else "goal"
-        told = "; ".join(map(str, ranking))
+        listed = "; ".join(map(str, ranking))
         raise NoAgentFitsError(
-            f"No {what} fits the request with a confidence of {cutoff:g} or more: {told}. Ask for something else, "
+            f"No {what} fits the request with a confidence of {cutoff:g} or more: {listed}. Ask for something else, "
             f"describe the {what}s better, or lower `{what}_cutoff`.",
             ranking,
         )

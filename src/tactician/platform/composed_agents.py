@@ -46,11 +46,11 @@ def assemble_for(goal: str, agents: Mapping[str, Runnable]) -> PlannedAgent | No
         DeclarationError: when the actions do not go together.
     """
     spec = combine_all(agents)
-    found = None if spec is None else next((one for one in spec.goals if one.name == goal), None)
-    return None if spec is None or found is None else PlannedAgent.of(_aim(spec, found))
+    chosen = None if spec is None else next((candidate for candidate in spec.goals if candidate.name == goal), None)
+    return None if spec is None or chosen is None else PlannedAgent.of(_aim(spec, chosen))
 
 
-def assemble_towards(wanted: type, agents: Mapping[str, Runnable]) -> list[PlannedAgentSpec]:
+def assemble_towards(kind: type, agents: Mapping[str, Runnable]) -> list[PlannedAgentSpec]:
     """Assemble an agent for each goal that gives an object of a type, where that takes actions of several agents.
 
     There is none when the actions do not go together.
@@ -58,9 +58,9 @@ def assemble_towards(wanted: type, agents: Mapping[str, Runnable]) -> list[Plann
     try:
         spec = combine_all(agents)
     except DeclarationError as error:
-        _logger.info("no agents for a %s: %s", wanted.__name__, error)
+        _logger.info("no agents for a %s: %s", kind.__name__, error)
         return []
-    aimed = None if spec is None else spec.towards(wanted)
+    aimed = None if spec is None else spec.towards(kind)
     assembled = [] if spec is None or aimed is None else [_aim(spec, goal) for goal in aimed.goals]
     return [agent for agent in assembled if len({action.name.rpartition(".")[0] for action in agent.actions}) > 1]
 
@@ -89,16 +89,16 @@ def list_assembled(agents: Mapping[str, Runnable]) -> list[str]:
 
 def _aim(spec: PlannedAgentSpec, goal: GoalSpec) -> PlannedAgentSpec:
     actions = _relevant(spec.plannable, goal)
-    kept = tuple(action for action in spec.actions if action.plan in actions)
-    return replace(spec, name=_PREFIX + goal.name, description=goal.description, actions=kept, goals=(goal,))
+    remaining = tuple(action for action in spec.actions if action.plan in actions)
+    return replace(spec, name=_PREFIX + goal.name, description=goal.description, actions=remaining, goals=(goal,))
 
 
 def _relevant(actions: Iterable[Action], goal: GoalSpec) -> list[Action]:
     """Return the actions that give something that the goal needs, or that another one of them needs."""
-    left, kept = list(actions), list[Action]()
+    left, ordered = list(actions), list[Action]()
     needed = set(goal.plan.conditions.items())
-    while found := [action for action in left if not needed.isdisjoint(action.effects.items())]:
-        kept += found
-        left = [action for action in left if action not in found]
-        needed.update(fact for action in found for fact in action.pre.items())
-    return kept
+    while producers := [action for action in left if not needed.isdisjoint(action.effects.items())]:
+        ordered += producers
+        left = [action for action in left if action not in producers]
+        needed.update(fact for action in producers for fact in action.pre.items())
+    return ordered

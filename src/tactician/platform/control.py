@@ -50,8 +50,8 @@ class RunControl:
     async def processes(self) -> list[AgentProcess]:
         """Return the processes that run here or wait, and the last 1000 that have ended or are stuck, oldest first.
 
-        With a store, those that wait are among the last 1000 too (see `waiting`), and one that was continued elsewhere
-        is returned as it is stored. Others are in the list as long as the program holds them.
+        With a store, those that wait are among the last 1000 too (see `list_waiting_runs`), and a process that another
+        worker continued is returned as it is stored. Others are in the list as long as the program holds them.
 
         Raises:
             StoredStateError: when a stored process cannot be read.
@@ -115,7 +115,7 @@ class RunControl:
 
         Raises:
             RunNotFoundError: when there is no such run, or it does not wait for that.
-            RunConflictError: when somebody else is continuing it.
+            RunConflictError: when another worker is continuing it.
             AgentNotFoundError: when what ran is not registered here.
             ResponseError: when a process does not wait for that, or the answer does not fit; then it still waits. Or
                 when it has ended.
@@ -135,7 +135,7 @@ class RunControl:
 
         Raises:
             RunNotFoundError: when there is no such run.
-            RunConflictError: when it has ended, or somebody else is continuing it.
+            RunConflictError: when it has ended, or another worker is continuing it.
             AgentNotFoundError: when what ran is not registered here.
             StoredStateError: when an object cannot be kept in the store; then nothing has changed.
         """
@@ -228,7 +228,7 @@ class RunControl:
         """
         return await self._runner.step_claimed(record, lease, seconds)
 
-    async def waiting(self, limit: int = 1000) -> list[RunView]:
+    async def list_waiting_runs(self, limit: int = 1000) -> list[RunView]:
         """Return the runs that wait for somebody, or of which a part does while others go on; the oldest is the first.
 
         These are the runs in the store and the processes of this program, one entry for each.

@@ -88,4 +88,4 @@ class _Run:
 def _tree(run: _Run, inside: dict[str, list[_Run]], parent: _Run | None = None) -> RunTree:
     if run.status == "running" and parent is not None and parent.status != "running":
         run.status = "completed"
-    return RunTree(run.view(), tuple(_tree(one, inside, run) for one in inside.get(run.id, ())))
+    return RunTree(run.view(), tuple(_tree(child, inside, run) for child in inside.get(run.id, ())))

@@ -78,7 +78,7 @@ async def recall(store: DocumentStore, memory_id: str, agent: PlannedAgentSpec, 
         StoredStateError: when the memory cannot be read.
     """
     memory, results = _read(await store.load(_COLLECTION, memory_id)), tuple(_result_types(agent))
-    recalled = (entry for one in memory.findings if (entry := one.recall(agent)) is not None)
+    recalled = (entry for finding in memory.findings if (entry := finding.recall(agent)) is not None)
     entries = (entry for entry in recalled if not isinstance(entry.value, results))
     return Blackboard.of((*entries, *board.entries), board.conditions)
 
@@ -131,7 +131,7 @@ def _result_types(agent: PlannedAgentSpec) -> Iterator[type]:
         action = agent.action(goal.name)
         if action.plan.pre.get(action.condition_ran) is False:
             taken = (*action.input_types, *action.optional_types)
-            yield from (kind for kind in goal.output_types if not any(issubclass(one, kind) for one in taken))
+            yield from (kind for kind in goal.output_types if not any(issubclass(other, kind) for other in taken))
 
 
 def _read(stored: StoredDocument | None) -> _Memory:

@@ -144,10 +144,10 @@ class Platform(RunControl):
             AgentNotFoundError: when there is neither.
             ConfigurationError: when the key for the model is not set.
         """
-        found = self._registry.find(name) or find_model_agent(name, self.services.models)
-        if found is None:
+        agent = self._registry.find(name) or find_model_agent(name, self.services.models)
+        if agent is None:
             raise self._registry.not_found(name)
-        return found
+        return agent
 
     @property
     def run_names(self) -> tuple[str, ...]:
@@ -209,9 +209,9 @@ class Platform(RunControl):
             DeclarationError: when one is not declared correctly, is nothing of these, or an id is taken; with every
                 mistake of all of them. Then none is registered.
         """
-        groups = [one for one in agents if isinstance(one, ToolGroup)]
+        groups = [agent for agent in agents if isinstance(agent, ToolGroup)]
         self.tool_groups.check(groups)
-        self._registry.register([one for one in agents if not isinstance(one, ToolGroup)], replace=replace)
+        self._registry.register([agent for agent in agents if not isinstance(agent, ToolGroup)], replace=replace)
         self.tool_groups.add(groups)
         return self
 
@@ -296,7 +296,7 @@ class Platform(RunControl):
         return await self._runner.enqueue(agent, objects, settings)
 
     async def invoke(
-        self, wanted: type[T], *objects: object, named: Named | None = None, options: ProcessOptions | None = None
+        self, kind: type[T], *objects: object, named: Named | None = None, options: ProcessOptions | None = None
     ) -> T:
         """Return an object of the wanted type, from the registered agent that has a goal and a plan for it.
 
@@ -310,23 +310,23 @@ class Platform(RunControl):
                 types gives another one.
         """
         objects = with_named(objects, named)
-        agents, context = self._registry.find_producers(wanted), self.context()
-        together = self._registry.assemble_towards(wanted)
+        agents, context = self._registry.find_producers(kind), self.context()
+        together = self._registry.assemble_towards(kind)
         is_only = len(agents) + len(together) == 1
         chosen = None if is_only else await find_able((*agents, *together), objects, options, context)
         process = await self._runner.start(chosen or agents[0], objects, options)
         await raise_if_none_can(agents, process, objects, options, context)
         raise_unless_completed(process)
-        if isinstance(result := process.result, wanted):
+        if isinstance(result := process.result, kind):
             return result
-        given = type(result).__name__
-        raise ProcessFailedError(f"{process.agent.name} gave a {given} and not a {wanted.__name__}", process)
+        actual = type(result).__name__
+        raise ProcessFailedError(f"{process.agent.name} gave a {actual} and not a {kind.__name__}", process)
 
     def invoke_sync(
-        self, wanted: type[T], *objects: object, named: Named | None = None, options: ProcessOptions | None = None
+        self, kind: type[T], *objects: object, named: Named | None = None, options: ProcessOptions | None = None
     ) -> T:
         """Call `invoke` from a program without an event loop."""
-        return run_blocking(self.invoke(wanted, *objects, named=named, options=options))
+        return run_blocking(self.invoke(kind, *objects, named=named, options=options))
 
 
 @cache

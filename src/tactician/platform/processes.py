@@ -71,20 +71,20 @@ class Processes:
 
     def find(self, process_id: str) -> AgentProcess | None:
         """Return the process with the id, if it is here; see `find_stored` for one that is in the store only."""
-        found = self._known.get(process_id)
-        if found is None and (idle := self._idle.get(process_id)) is not None:
-            found = self._known[process_id] = self._wake(idle)
-            found.on_rest = self.rest
-        return found
+        known = self._known.get(process_id)
+        if known is None and (idle := self._idle.get(process_id)) is not None:
+            known = self._known[process_id] = self._wake(idle)
+            known.on_rest = self.rest
+        return known
 
     def find_stored(self, process_id: str) -> StoredProcess | None:
         """Return what the store does not have of a process that is in the store only."""
-        found = self._resting.get(process_id)
-        return found if isinstance(found, StoredProcess) else None
+        resting = self._resting.get(process_id)
+        return resting if isinstance(resting, StoredProcess) else None
 
     def all(self) -> list[AgentProcess | IdleProcess]:
         """Return all that are here, oldest first."""
-        idle = [one for one in self._idle.values() if one.id not in self._known]
+        idle = [process for process in self._idle.values() if process.id not in self._known]
         return sorted((*self._known.values(), *idle), key=attrgetter("began_at"))
 
     def list_stored(self) -> list[str]:

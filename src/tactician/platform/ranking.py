@@ -48,9 +48,9 @@ async def rank_candidates(
     ranker = Agent("Ranker", model=model, output_type=wanted)
     inside = context.with_service(AnswerAttempts(settings)).as_internal()
     prompt = _PROMPT.format(candidates=listed, request=join_text(messages_of(request)))
-    given = {one.name: one for one in (await ranker.run(prompt, context=inside)).output.root}
-    everything = (given.get(name) or Ranked(name, 0.0, "not ranked") for name in candidates)
-    return tuple(sorted(everything, key=lambda one: -one.confidence))
+    ranked = {entry.name: entry for entry in (await ranker.run(prompt, context=inside)).output.root}
+    everything = (ranked.get(name) or Ranked(name, 0.0, "not ranked") for name in candidates)
+    return tuple(sorted(everything, key=lambda entry: -entry.confidence))
 
 
 @lru_cache(maxsize=32)
@@ -69,7 +69,7 @@ def _ranking_of(names: tuple[str, ...]) -> type[RootModel[list[Ranked]]]:
 
 
 def _each_once(ranking: list[Ranked]) -> list[Ranked]:
-    names = [one.name for one in ranking]
+    names = [entry.name for entry in ranking]
     if repeated := sorted({name for name in names if names.count(name) > 1}):
-        raise PydanticCustomError("repeated", "{names} stands there more than once", {"names": ", ".join(repeated)})
-    return [Ranked(one.name, one.confidence, one.reason) for one in ranking]
+        raise PydanticCustomError("repeated", "{names} is listed more than once", {"names": ", ".join(repeated)})
+    return [Ranked(entry.name, entry.confidence, entry.reason) for entry in ranking]

@@ -27,7 +27,7 @@ class RunReader:
 
     async def list_waiting(self, limit: int = 1000) -> list[RunView]:
         """Return the runs that wait for somebody, or of which a part does while others go on, oldest first."""
-        stored = [view_record(one) for one in await self._store.find_waiting(limit=limit)]
+        stored = [view_record(record) for record in await self._store.find_waiting(limit=limit)]
         here = (process for process in self._processes.values() if _is_in_memory(process) and process.pending)
         return stored + [view_process(process) for process in here]
 
@@ -38,7 +38,7 @@ class RunReader:
 
         What cannot be read is in the list, and says so in `problem`.
         """
-        stored = [view_record(one) for one in await self._store.find(statuses=statuses, names=names, limit=limit)]
+        stored = [view_record(record) for record in await self._store.find(statuses=statuses, names=names, limit=limit)]
         known = {run.id for run in stored}
         here = [view_process(process) for process in self._processes.values() if process.id not in known]
         return stored + [
@@ -106,10 +106,10 @@ class RunReader:
         around |= {run.id}  # a record that names one of those around it as inside it is left out
         records = await self._store.find(parent_id=run.id)
         inside = [await self.get_readable(record.run_id) for record in records if record.run_id not in around]
-        known = {one.id for one in inside}
+        known = {view.id for view in inside}
         ended = [child for action in run.history for child in action.children if child.id not in known]
         children = [view_child(one, run.id) for one in ended] + [
-            await self._with_children(one, around) for one in inside
+            await self._with_children(view, around) for view in inside
         ]
         return RunTree(run, tuple(children))
 

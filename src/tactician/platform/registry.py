@@ -37,7 +37,7 @@ class Registry:
     """
 
     def __init__(self, *internal: Runnable) -> None:
-        self._internal = {one.name: one for one in internal}
+        self._internal = {agent.name: agent for agent in internal}
         self._agents: dict[str, Runnable] = {}
         self._ids: dict[str, Runnable] = {}
         self._met: dict[str, PlannedAgentSpec] = {}
@@ -83,16 +83,16 @@ class Registry:
         Raises:
             AgentNotFoundError: when there is none.
         """
-        found = self.find(name)
-        if found is None:
+        removed = self.find(name)
+        if removed is None:
             raise self.not_found(name)
-        self._replace([one for one in self._ids.values() if one is not found])
+        self._replace([agent for agent in self._ids.values() if agent is not removed])
 
     def _replace(self, agents: Collection[Runnable]) -> None:
         """Register other agents. Several of the same name are known by their ids only."""
-        names = Counter(one.name for one in agents)
-        self._agents = {one.name if names[one.name] == 1 else agent_id(one): one for one in agents}
-        self._ids = {agent_id(one): one for one in agents}
+        names = Counter(agent.name for agent in agents)
+        self._agents = {agent.name if names[agent.name] == 1 else agent_id(agent): agent for agent in agents}
+        self._ids = {agent_id(agent): agent for agent in agents}
         self._assembled = {}
         self._run_names = None
 
@@ -102,10 +102,10 @@ class Registry:
         Raises:
             AgentNotFoundError: when there is none.
         """
-        found = self.find(name) or self._internal.get(name) or assemble(name, self._agents)
-        if found is None:
+        agent = self.find(name) or self._internal.get(name) or assemble(name, self._agents)
+        if agent is None:
             raise self.not_found(name)
-        return found
+        return agent
 
     def find(self, name: str) -> Runnable | None:
         """Return what is registered by a name or id; `None` when there is nothing."""
@@ -136,7 +136,7 @@ class Registry:
         found = self.runnable(agent)
         if (spec := find_process_spec(found)) is None:
             raise AgentNotFoundError(
-                f"{found.name!r} ({type(found).__name__}) is no planned agent: call its `run`, as in "
+                f"{found.name!r} ({type(found).__name__}) is not a planned agent: call its `run`, as in "
                 f"`await platform.agents[{found.name!r}].run(..., context=platform.context())`. One that says what it "
                 "gives, by an `output_type`, has processes too."
             )
@@ -163,7 +163,7 @@ class Registry:
             return self._met[record.name].refresh()
         return self.get_spec(record.name)
 
-    def find_producers(self, wanted: type) -> list[PlannedAgentSpec]:
+    def find_producers(self, output_type: type) -> list[PlannedAgentSpec]:
         """Return the registered agents with those of their goals that give an object of the type.
 
         Planned ones come first, as others do not declare what they need.
@@ -172,23 +172,23 @@ class Registry:
             AgentNotFoundError: when there is none.
         """
         specs = self._specs()
-        if producers := [aimed for spec in specs if (aimed := spec.towards(wanted)) is not None]:
+        if producers := [aimed for spec in specs if (aimed := spec.towards(output_type)) is not None]:
             return producers
         kinds = {kind.__name__ for spec in specs for goal in spec.goals for kind in goal.output_types}
         known = ", ".join(sorted(kinds)) or "nothing"
         raise AgentNotFoundError(
-            f"No registered agent yields a {wanted.__name__}. The registered goals yield: {known}."
+            f"No registered agent yields a {output_type.__name__}. The registered goals yield: {known}."
         )
 
-    def assemble_towards(self, wanted: type) -> list[PlannedAgentSpec]:
+    def assemble_towards(self, output_type: type) -> list[PlannedAgentSpec]:
         """Assemble an agent for each goal that gives an object of the type, of the actions of all agents.
 
         There is none where a single agent has all that helps, or the actions do not go together.
         """
-        if (found := self._assembled.get(wanted)) is None:
-            is_alone = sum(isinstance(one, PlannedAgent) for one in self._agents.values()) < 2
-            found = self._assembled[wanted] = [] if is_alone else assemble_towards(wanted, self._agents)
-        return found
+        if (specs := self._assembled.get(output_type)) is None:
+            is_alone = sum(isinstance(agent, PlannedAgent) for agent in self._agents.values()) < 2
+            specs = self._assembled[output_type] = [] if is_alone else assemble_towards(output_type, self._agents)
+        return specs
 
     def assemble_everything(self) -> PlannedAgent:
         """Assemble an agent of all actions, which does whatever is worth most.
@@ -209,8 +209,8 @@ class Registry:
 
     def _specs(self) -> list[PlannedAgentSpec]:
         """Return the specs of the planned agents, and then those of the others that declare their output."""
-        asked = [(one, planned_spec(one)) for one in self._agents.values()]
-        others = (find_process_spec(one) for one, spec in asked if spec is None)
+        asked = [(agent, planned_spec(agent)) for agent in self._agents.values()]
+        others = (find_process_spec(agent) for agent, spec in asked if spec is None)
         return [*(spec for _, spec in asked if spec is not None), *filter(None, others)]
 
 
@@ -219,10 +219,10 @@ def _as_runnable(agent: object) -> Runnable:
         raise DeclarationError(agent.__name__, [f"this is the class; make an instance: {agent.__name__}(...)"])
     if is_component(agent):
         return build_component_agent(agent)
-    if (found := as_runnable(agent)) is not None:
-        return found
+    if (runnable := as_runnable(agent)) is not None:
+        return runnable
     raise DeclarationError(
-        type(agent).__name__, ["it is no Runnable; decorate the class with @planned_agent(description=...)"]
+        type(agent).__name__, ["it is not a Runnable; decorate the class with @planned_agent(description=...)"]
     )
 
 

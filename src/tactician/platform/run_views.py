@@ -163,8 +163,8 @@ def _find_messages(tree: Checkpoint) -> tuple[Message, ...]:
     """Return the conversation of a run: its own, or that of the only run inside it that has one."""
     if own := read_messages(tree.data):
         return own
-    found = [messages for checkpoint in tree.walk() if (messages := read_messages(checkpoint.data))]
-    return found[0] if len(found) == 1 else ()
+    histories = [messages for checkpoint in tree.walk() if (messages := read_messages(checkpoint.data))]
+    return histories[0] if len(histories) == 1 else ()
 
 
 def view_process(process: AgentProcess | IdleProcess) -> RunView:
@@ -226,4 +226,6 @@ def view_child(child: ChildRun, parent_id: str) -> RunTree:
         history=child.history,
         failure=child.failure,
     )
-    return RunTree(view, tuple(view_child(one, child.id) for run in child.history for one in run.children))
+    return RunTree(
+        view, tuple(view_child(grandchild, child.id) for run in child.history for grandchild in run.children)
+    )

@@ -142,18 +142,18 @@ class Runner:
             priority=settings.get("priority", 0),
             idempotency_key=key,
         )
-        given = None if is_process else objects[0] if len(objects) == 1 else objects
+        value = None if is_process else objects[0] if len(objects) == 1 else objects
         types = getattr(runnable, "input_types", InputTypes())
         try:
-            return (await enqueue_run(record, given, context, input_types=types)).run_id
+            return (await enqueue_run(record, value, context, input_types=types)).run_id
         except RunConflictError:
             if (known := await self._find_enqueued(key)) is None:
                 raise
             return known
 
     async def _find_enqueued(self, key: str | None) -> str | None:
-        found = [] if key is None else await self._runs.find(idempotency_key=key)
-        return found[0].run_id if found else None
+        records = [] if key is None else await self._runs.find(idempotency_key=key)
+        return records[0].run_id if records else None
 
     async def respond(self, run_id: str, responses: Mapping[str, Response]) -> AgentProcess | RunResult[object]:
         """Answer requests of a run that waits, and continue it as far as it can go.
@@ -175,7 +175,7 @@ class Runner:
             if (kept := await self.process(run_id)).status.is_terminal:
                 for request_id, response in responses.items():
                     kept.answer(request_id, response)  # which says that it has ended
-            raise RunConflictError(f"{error} Answer again once it waits.") from None
+            raise RunConflictError(f"{error} Respond again once it waits.") from None
         async with self._continuing(process):
             for request_id, response in responses.items():
                 await process.respond(request_id, response)
@@ -191,7 +191,7 @@ class Runner:
         async with self._continuing(process):
             add_inputs(process.blackboard, objects, process.agent)
             if objects and (keeper := process.keeper) is not None:
-                await keeper.save_all("objects", detail=", ".join(type(one).__name__ for one in objects))
+                await keeper.save_all("objects", detail=", ".join(type(value).__name__ for value in objects))
             await process.run()
         return process
 
@@ -227,7 +227,7 @@ class Runner:
         if claimed is None:
             if record.has_ended:
                 raise _has_ended(run_id, record.status)
-            raise RunConflictError(f"The run {run_id} is {record.status}: somebody else is continuing it.")
+            raise RunConflictError(f"The run {run_id} is {record.status}: another worker is continuing it.")
         return await runnable.continue_claimed(*claimed, context=self._context())
 
     async def _is_process(self, run_id: str) -> bool:
@@ -244,10 +244,10 @@ class Runner:
         Raises:
             AgentNotFoundError: when it is not registered here, or cannot continue a run.
         """
-        found = self._registry.get_agent(record.name)
-        if not isinstance(found, BaseRunnable):
-            raise AgentNotFoundError(f"{record.name!r} ({type(found).__name__}) cannot continue a run.")
-        return found
+        agent = self._registry.get_agent(record.name)
+        if not isinstance(agent, BaseRunnable):
+            raise AgentNotFoundError(f"{record.name!r} ({type(agent).__name__}) cannot continue a run.")
+        return agent
 
     async def kill(self, process_id: str, reason: str) -> ProcessStatus:
         """End a run for good, wherever it runs; return its status then.
@@ -380,7 +380,7 @@ class Runner:
         if claimed is None:
             if (status := (await self.record(process_id)).status).is_terminal:
                 raise _has_ended(process_id, status)
-            raise RunConflictError(f"The process {process_id} is {status}: somebody else is going on with it.")
+            raise RunConflictError(f"The process {process_id} is {status}: another worker is continuing it.")
         return await self._claimed(*claimed)
 
     async def _claimed(self, record: RunRecord, lease: Lease, seconds: float = DEFAULT_LEASE) -> AgentProcess:

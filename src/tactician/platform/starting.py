@@ -31,7 +31,7 @@ class Start:
         self._adapter = adapter
         properties = schema.get("properties")
         if kind is UserInput and isinstance(properties, dict):
-            properties = {name: one for name, one in properties.items() if name != "timestamp"}  # it is now
+            properties = {name: property_ for name, property_ in properties.items() if name != "timestamp"}  # it is now
         self.schema: JsonSchema = {**schema, "properties": properties or {}}
 
     def read(self, arguments: str) -> object:
@@ -41,10 +41,10 @@ class Start:
             InvalidArgumentsError: when they are not valid.
         """
         try:
-            given = self._adapter.validate_json(arguments or "{}")
+            values = self._adapter.validate_json(arguments or "{}")
         except ValidationError as error:
             raise create_arguments_error(error) from error
-        return getattr(given, "value") if self._is_wrapped else given  # noqa: B009 - its class is made at runtime
+        return getattr(values, "value") if self._is_wrapped else values  # noqa: B009 - its class is made at runtime
 
 
 def types_leading_to(goal: GoalSpec, agent: PlannedAgentSpec) -> Iterator[type]:
@@ -52,23 +52,25 @@ def types_leading_to(goal: GoalSpec, agent: PlannedAgentSpec) -> Iterator[type]:
 
     Conditions that no action brings about are taken to be fulfilled.
     """
-    given = {name for action in agent.plannable for name, value in action.effects.items() if value}
+    facts = {name for action in agent.plannable for name, value in action.effects.items() if value}
     types = {
         label: kind
         for action in agent.actions
-        for label, kind in zip((one for one in action.needs if not one.endswith("?")), action.input_types, strict=False)
+        for label, kind in zip(
+            (need for need in action.needs if not need.endswith("?")), action.input_types, strict=False
+        )
     }
     for label, kind in types.items():
         there = {one for one, needed in types.items() if ": " not in one and issubclass(kind, needed)}
-        if label not in given and label in there and _may_reach(goal, agent, there, given | types.keys()):
+        if label not in facts and label in there and _may_reach(goal, agent, there, facts | types.keys()):
             yield kind
 
 
 def _may_reach(goal: GoalSpec, agent: PlannedAgentSpec, there: set[str], known: set[str]) -> bool:
     left, facts = list(agent.plannable), set(there)
-    while found := [action for action in left if _needed(action.pre, known) <= facts]:
-        facts.update(name for action in found for name, value in action.effects.items() if value)
-        left = [action for action in left if action not in found]
+    while ready := [action for action in left if _needed(action.pre, known) <= facts]:
+        facts.update(name for action in ready for name, value in action.effects.items() if value)
+        left = [action for action in left if action not in ready]
     return _needed(goal.plan.conditions, known) <= facts
 
 

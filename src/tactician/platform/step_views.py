@@ -81,7 +81,7 @@ def compare_runs(
     """Return two runs side by side."""
     pairs = enumerate(zip(first_steps, second_steps, strict=False))
     shorter = min(len(first_steps), len(second_steps))
-    common = next((number for number, (one, other) in pairs if not one.is_like(other)), shorter)
+    common = next((number for number, (step, other) in pairs if not step.is_like(other)), shorter)
     return RunComparison(first, second, first_steps[:common], first_steps[common:], second_steps[common:])
 
 

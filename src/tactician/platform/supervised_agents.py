@@ -37,7 +37,7 @@ class Recipe:
 
 
 def build_supervised_agent(
-    scope: Sequence[object], wanted: type, model: str | LlmOptions | LanguageModel | None, max_rounds: int
+    scope: Sequence[object], kind: type, model: str | LlmOptions | LanguageModel | None, max_rounds: int
 ) -> PlannedAgentSpec:
     """Combine the actions of components and planned agents in one agent, in which a model works towards an object.
 
@@ -45,9 +45,9 @@ def build_supervised_agent(
         AgentNotFoundError: when no action gives one.
         DeclarationError: when they are not declared correctly, or do not go together.
     """
-    spec = _aimed(scope, wanted)
+    spec = _aimed(scope, kind)
     if model is None or isinstance(model, str | LlmOptions):
-        recipe = Recipe(tuple(map(_registered_name, scope)), type_name(wanted), model, max_rounds)
+        recipe = Recipe(tuple(map(_registered_name, scope)), type_name(kind), model, max_rounds)
         spec = replace(spec, recipe=cast("dict[str, JsonValue]", _adapter().dump_python(recipe, mode="json")))
     return supervise(spec, model=model, max_rounds=max_rounds)
 
@@ -72,28 +72,28 @@ def rebuild_supervised_agent(record: RunRecord, agents: Mapping[str, Runnable]) 
     recipe = _recipe_of(record)
     known = {name: agents[name] for name in recipe.within if name in agents}
     parts = {name: spec for name, agent in known.items() if (spec := planned_spec(agent)) is not None}
-    wanted = _given(parts.values()).get(recipe.wanted)
+    kind = _given(parts.values()).get(recipe.wanted)
     if missing := [name for name in recipe.within if name not in parts]:
         raise AgentNotFoundError(
             f"The process {record.run_id} is made of what is not registered here: {', '.join(missing)}. "
             f"Registered: {', '.join(agents) or 'none'}."
         )
-    if wanted is None:
-        raise AgentNotFoundError(f"No action of {' and '.join(parts)} gives a {recipe.wanted}.")
-    return build_supervised_agent([part.instance for part in parts.values()], wanted, recipe.model, recipe.max_rounds)
+    if kind is None:
+        raise AgentNotFoundError(f"No action of {' and '.join(parts)} produces {recipe.wanted}.")
+    return build_supervised_agent([part.instance for part in parts.values()], kind, recipe.model, recipe.max_rounds)
 
 
-def _aimed(scope: Sequence[object], wanted: type) -> PlannedAgentSpec:
-    description = f"leads to {wanted.__name__}"
-    spec = combine_specs(scope, name=_name(wanted), description=description, planner=Planner.GOAP)
-    if (aimed := spec.towards(wanted) or _with_goals(spec, wanted)) is None:
+def _aimed(scope: Sequence[object], output_type: type) -> PlannedAgentSpec:
+    description = f"leads to {output_type.__name__}"
+    spec = combine_specs(scope, name=_name(output_type), description=description, planner=Planner.GOAP)
+    if (aimed := spec.towards(output_type) or _with_goals(spec, output_type)) is None:
         within = " and ".join(type(instance).__name__ for instance in scope)
-        given = sorted({kind.__name__ for action in spec.actions for kind in action.output_types})
-        raise AgentNotFoundError(f"No action of {within} gives a {wanted.__name__}, only: {', '.join(given)}.")
+        names = sorted({kind.__name__ for action in spec.actions for kind in action.output_types})
+        raise AgentNotFoundError(f"No action of {within} produces {output_type.__name__}, only: {', '.join(names)}.")
     return aimed
 
 
-def _with_goals(spec: PlannedAgentSpec, wanted: type) -> PlannedAgentSpec | None:
+def _with_goals(spec: PlannedAgentSpec, output_type: type) -> PlannedAgentSpec | None:
     """Return the agent with each action that gives an object of the type as a goal; `None` when there is none."""
     goals = tuple(
         GoalSpec(
@@ -103,13 +103,13 @@ def _with_goals(spec: PlannedAgentSpec, wanted: type) -> PlannedAgentSpec | None
             action.output_binding,
         )
         for action in spec.actions
-        if any(issubclass(kind, wanted) for kind in action.output_types)
+        if any(issubclass(kind, output_type) for kind in action.output_types)
     )
     return replace(spec, goals=goals) if goals else None
 
 
-def _name(wanted: type) -> str:
-    return _PREFIX + wanted.__name__
+def _name(kind: type) -> str:
+    return _PREFIX + kind.__name__
 
 
 def _registered_name(instance: object) -> str:

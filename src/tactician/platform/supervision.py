@@ -41,9 +41,9 @@ class SupervisorInvocation(Generic[T]):
     wanted: type[T] | None = None
     scope: tuple[object, ...] = ()
 
-    def returning(self, wanted: type[W]) -> SupervisorInvocation[W]:
+    def returning(self, kind: type[W]) -> SupervisorInvocation[W]:
         """Set the type of the object that is the goal."""
-        return cast("SupervisorInvocation[W]", replace(self, wanted=wanted))  # type: ignore[arg-type]
+        return cast("SupervisorInvocation[W]", replace(self, wanted=kind))  # type: ignore[arg-type]
 
     def within(self, *instances: object) -> SupervisorInvocation[T]:
         """Add components and planned agents, whose actions may be used."""
@@ -62,8 +62,8 @@ class SupervisorInvocation(Generic[T]):
         raise_unless_completed(process)
         if self.wanted is not None and isinstance(result := process.result, self.wanted):
             return result
-        given, within = type(process.result).__name__, " and ".join(type(one).__name__ for one in self.scope)
-        raise ProcessFailedError(f"{within} gave a {given} and not what was wanted", process)
+        actual, within = type(process.result).__name__, " and ".join(type(part).__name__ for part in self.scope)
+        raise ProcessFailedError(f"{within} gave a {actual} and not what was wanted", process)
 
     def run_sync(self, *objects: object, named: Named | None = None) -> T:
         """Call `run` from a program without an event loop.
@@ -88,8 +88,8 @@ class SupervisorInvocation(Generic[T]):
             raise ConfigurationError("Say what is wanted, and of what it is made: .returning(Meal).within(Stages())")
         if self.platform.is_durable and not isinstance(self.model, str | LlmOptions | None):
             raise ConfigurationError(
-                "A process that is kept in a store goes on elsewhere too, and a model object is not there: give the "
-                'name of the model, as in SupervisorInvocation(platform, model="gpt-5.4").'
+                "Another worker may continue a process that is kept in a store, and cannot have this model object: "
+                'pass the name of the model, as in SupervisorInvocation(platform, model="gpt-5.4").'
             )
         agent = PlannedAgent.of(build_supervised_agent(self.scope, self.wanted, self.model, self.max_rounds))
         return await self.platform.start(agent, *objects, named=named, options=self.options)

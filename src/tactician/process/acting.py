@@ -93,7 +93,7 @@ class Actor:
         execution = self._execution
         execution.context.emit(ActionStarted, action=action.name, description=action.description)
         operation = create_operation(execution.process, action, context)
-        with execution.meter.acting(1):
+        with execution.meter.count_actions(1):
             outcome = await perform(operation, action, action.retry or execution.options.retry)
         if outcome.waiting is not None:
             execution.context.emit(ActionSuspended, action=action.name)
@@ -166,12 +166,12 @@ class Actor:
         """Put the output of an action onto the blackboard. No output means: plan again without the action."""
         execution, action, output = self._execution, outcome.action, outcome.output
         agent = execution.agent
-        given = _record_output(self._state.blackboard, agent, action, output, outcome.set_by_hand)
+        outputs = _record_output(self._state.blackboard, agent, action, output, outcome.set_by_hand)
         if output is not None and not all(map(agent.knows, (output, *get_parts(output)))):
             execution.agent = agent.refresh()  # an action may load modules, and give what they declare
         if output is None and action.output_types:
             self._state.declined = action.plan
-        return given
+        return outputs
 
     def fail(self, action: ActionSpec, error: Exception) -> None:
         """End the process because of the exception of an action."""
@@ -259,7 +259,7 @@ def _convert_output(output: object, action: ActionSpec) -> object:
             try:
                 return kind.model_validate(output)
             except ValidationError as error:
-                mismatch = f"{mismatch}, which is no {kind.__name__}: {error}"
+                mismatch = f"{mismatch}, which is not valid as {kind.__name__}: {error}"
     raise TypeError(mismatch)
 
 
@@ -270,9 +270,9 @@ def _record_rejection(blackboard: Blackboard, action: ActionSpec, rejected: Reje
     return (Rejection.__name__,)
 
 
-def _make_room(blackboard: Blackboard, agent: PlannedAgentSpec, action: ActionSpec, given: tuple[object, ...]) -> None:
+def _make_room(blackboard: Blackboard, agent: PlannedAgentSpec, action: ActionSpec, values: tuple[object, ...]) -> None:
     """Remove what a new state, or an action that clears the blackboard, leaves behind."""
-    entered = [declared for value in given if (declared := get_state_declaration(type(value))) is not None]
+    entered = [declared for value in values if (declared := get_state_declaration(type(value))) is not None]
     clears = action.clear_blackboard or any(not state.preserve for state in entered)
     if clears:
         _clear(blackboard, agent)
@@ -286,9 +286,9 @@ def _make_room(blackboard: Blackboard, agent: PlannedAgentSpec, action: ActionSp
 def _clear(blackboard: Blackboard, agent: PlannedAgentSpec) -> None:
     """Remove all, and that actions have run: not of those that need nothing, as they could always run again."""
     ran = [action.condition_ran for action in agent.actions if not action.input_types]
-    kept = [name for name in ran if blackboard.condition(name)]
+    conditions = [name for name in ran if blackboard.condition(name)]
     blackboard.clear()
-    for name in kept:
+    for name in conditions:
         blackboard.set_condition(name, True)
 
 

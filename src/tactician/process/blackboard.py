@@ -112,7 +112,7 @@ def with_named(objects: Iterable[object], named: Named | None) -> tuple[object, 
     known = named or {}
     for name in known:
         if not _is_name(name):
-            raise ConfigurationError(f"{name!r} is no name for an object: use the name of a parameter")
+            raise ConfigurationError(f"{name!r} is not a valid name for an object: use the name of a parameter")
     return (*objects, *(Bound(value, name) for name, value in known.items()))
 
 
@@ -204,7 +204,7 @@ class Blackboard:
         Raises:
             StoredStateError: when that is so for an object that is there; then nothing has changed.
         """
-        self._entries = [one if one.saved else replace(one, saved=encode(one.value)) for one in self._entries]
+        self._entries = [entry if entry.saved else replace(entry, saved=encode(entry.value)) for entry in self._entries]
         self._encode = encode
 
     def add(self, value: object, binding: str = DEFAULT_BINDING) -> None:
@@ -224,7 +224,7 @@ class Blackboard:
             StoredStateError: as `add`.
         """
         if value is None:
-            raise ConfigurationError("None is no object for a blackboard: add what there is, or nothing.")
+            raise ConfigurationError("None cannot be added to a blackboard: add an object, or leave the call out.")
         return Entry(value, binding, saved=None if self._encode is None else self._encode(value))
 
     def put(self, entry: Entry) -> None:
@@ -259,24 +259,24 @@ class Blackboard:
     def __contains__(self, binding: object) -> bool:
         return any(entry.binding == binding for entry in self._visible())
 
-    def last(self, wanted: type[T]) -> T | None:
+    def last(self, kind: type[T]) -> T | None:
         """Return the newest object of a type, or `None`."""
         try:
-            found = self._newest[wanted]
+            newest = self._newest[kind]
         except KeyError:
-            found = next((e.value for e in self._visible() if isinstance(e.value, wanted)), None)
-            self._newest[wanted] = found
-        return found if isinstance(found, wanted) else None
+            newest = next((e.value for e in self._visible() if isinstance(e.value, kind)), None)
+            self._newest[kind] = newest
+        return newest if isinstance(newest, kind) else None
 
-    def named(self, binding: str, wanted: type[T]) -> T | None:
+    def find_named(self, binding: str, kind: type[T]) -> T | None:
         """Return the newest object of a type that was bound to a name, or `None`."""
-        entries = (e for e in self._visible() if e.binding == binding and isinstance(e.value, wanted))
-        found = next((e.value for e in entries), None)
-        return found if isinstance(found, wanted) else None
+        entries = (e for e in self._visible() if e.binding == binding and isinstance(e.value, kind))
+        newest = next((e.value for e in entries), None)
+        return newest if isinstance(newest, kind) else None
 
-    def all(self, wanted: type[T]) -> list[T]:
+    def all(self, kind: type[T]) -> list[T]:
         """Return all objects of a type, oldest first."""
-        return [value for value in self.objects if isinstance(value, wanted)]
+        return [value for value in self.objects if isinstance(value, kind)]
 
     @property
     def newest(self) -> object | None:
@@ -404,7 +404,7 @@ class Blackboard:
             noted[name] = holds
 
     @contextmanager
-    def noting(self) -> Iterator[Mapping[str, bool]]:
+    def note_conditions(self) -> Iterator[Mapping[str, bool]]:
         """Note the conditions that are set inside the `with` block: not those that others set meanwhile."""
         noted: dict[str, bool] = {}
         token = _noting.set((self, noted))

@@ -89,7 +89,7 @@ def select_startable(
     chosen: list[ActionSpec] = []
     before: list[ActionSpec] = []
     overtakes, new = False, 0
-    for action in map(agent.action, (one.name for one in actions)):
+    for action in map(agent.action, (spec.name for spec in actions)):
         if action.name not in begun:
             new += 1
             if len(begun) + len(chosen) >= occupancy.most or (occupancy.left is not None and new > occupancy.left):
@@ -123,21 +123,21 @@ def _can_join(
     return all(_commute(action, other) for other in others)
 
 
-def _commute(one: ActionSpec, other: ActionSpec) -> bool:
-    if one.is_serial or other.is_serial or _may_take_from(one, other) or _may_take_from(other, one):
+def _commute(spec: ActionSpec, other: ActionSpec) -> bool:
+    if spec.is_serial or other.is_serial or _may_take_from(spec, other) or _may_take_from(other, spec):
         return False
-    return _are_independent(one.plan, other.plan)
+    return _are_independent(spec.plan, other.plan)
 
 
 def _may_take_from(taker: ActionSpec, giver: ActionSpec) -> bool:
     return any(
-        issubclass(given, taken) or issubclass(taken, given)
+        issubclass(kind, taken) or issubclass(taken, kind)
         for taken in taker.optional_types
-        for given in giver.output_types
+        for kind in giver.output_types
     )
 
 
-def _are_independent(one: Action, other: Action) -> bool:
-    if one.effects.keys() & other.pre.keys() or other.effects.keys() & one.pre.keys():
+def _are_independent(action: Action, other: Action) -> bool:
+    if action.effects.keys() & other.pre.keys() or other.effects.keys() & action.pre.keys():
         return False
-    return all(one.effects[name] == other.effects[name] for name in one.effects.keys() & other.effects.keys())
+    return all(action.effects[name] == other.effects[name] for name in action.effects.keys() & other.effects.keys())

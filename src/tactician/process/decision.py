@@ -88,8 +88,8 @@ async def _best(
 async def observe(agent: PlannedAgentSpec, context: OperationContext) -> WorldState:
     """Evaluate every condition."""
     known: dict[str, bool | None] = {}
-    found = {name: await _find_out(name, agent, context, known) for name in agent.conditions}
-    seen = {name: UNKNOWN if holds is None else holds for name, holds in found.items()}
+    values = {name: await _find_out(name, agent, context, known) for name in agent.conditions}
+    seen = {name: UNKNOWN if holds is None else holds for name, holds in values.items()}
     return await _add_prices(WorldState({**_look(agent, context), **seen}), agent, context)
 
 
@@ -161,8 +161,10 @@ def iterate_scopes(
         yield actions
         return
     specs = [agent.action(action.name) for action in actions]
-    yield tuple(one.plan for one in specs if one.state is not None or any(map(get_state_declaration, one.input_types)))
-    yield tuple(one.plan for one in specs if one.state is not None or one.input_types)
+    yield tuple(
+        spec.plan for spec in specs if spec.state is not None or any(map(get_state_declaration, spec.input_types))
+    )
+    yield tuple(spec.plan for spec in specs if spec.state is not None or spec.input_types)
 
 
 class PricedWorld(WorldState):
@@ -200,8 +202,8 @@ async def _add_prices(world: WorldState, agent: PlannedAgentSpec, context: Opera
     for name, find in agent.prices.items():
         own = context.at(f"cost {name}")
         with _finding_out(f"the cost {name!r}", own):
-            found = find(own)
-            price: object = await found if isinstance(found, Awaitable) else found
+            result = find(own)
+            price: object = await result if isinstance(result, Awaitable) else result
         if not isinstance(price, int | float) or not isfinite(price) or price < 0:
             raise ValueError(f"the cost {name!r} gave {price!r}; it has to be a number from 0 up")
         prices[name] = float(price)

@@ -51,8 +51,8 @@ class PlanningEnded(Event):
 
     def describe(self) -> str:
         """Return the plan, or why there is none."""
-        found = "no plan" if self.plan is None else f"the plan {self.plan}"
-        return f"finds {found if self.error is None else self.error}, {self.seconds * 1000:.1f} ms"
+        outcome = "no plan" if self.plan is None else f"the plan {self.plan}"
+        return f"finds {outcome if self.error is None else self.error}, {self.seconds * 1000:.1f} ms"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,7 +166,7 @@ class ProcessEnded(Event):
 def _(plan: Plan, depth: int = 0) -> JsonValue:
     """Return a plan as JSON, with what its actions were estimated to cost, and how good it is known to be."""
     actions = [_encode_action(action, cost) for action, cost in zip(plan.actions, plan.costs, strict=True)]
-    goal, rest = plan.goal, plan.value - sum(0.0 if callable(one.value) else one.value for one in plan.actions)
+    goal, rest = plan.goal, plan.value - sum(0.0 if callable(step.value) else step.value for step in plan.actions)
     worth = rest if callable(goal.value) else goal.value
     return {
         "goal": {"name": goal.name, "conditions": dict(goal.conditions), "value": worth},

@@ -128,12 +128,12 @@ class ProcessHandle(ABC):
         kinds, binding = self.goal.output_types, self.goal.output_binding
         if binding == DEFAULT_BINDING:
             return next((value for value in reversed(self.blackboard.objects) if isinstance(value, kinds)), None)
-        found = self.blackboard.named(binding, object)
+        found = self.blackboard.find_named(binding, object)
         return found if isinstance(found, kinds) else None
 
-    def last(self, wanted: type[T]) -> T | None:
+    def last(self, kind: type[T]) -> T | None:
         """Return the newest object of a type on the blackboard, or `None`."""
-        return self.blackboard.last(wanted)
+        return self.blackboard.last(kind)
 
     def times_run(self, action: str) -> int:
         """Return the number of times that the action has run in this process."""

@@ -100,13 +100,13 @@ class OperationContext:
         """The processes that have run inside the action so far, as they are now."""
         return tuple(process.summarize() for process in self._inside)
 
-    async def run_agent(self, agent: object, wanted: type[T], *inputs: object, named: Named | None = None) -> T:
+    async def run_agent(self, agent: object, kind: type[T], *inputs: object, named: Named | None = None) -> T:
         """Run another agent, and return its result as an object of a type. A planned agent runs as a process inside.
 
         Args:
             agent: any Runnable, such as an instance of a `@planned_agent` class. Of its goals, only those that give the
                 type are pursued.
-            wanted: the type.
+            kind: the type.
             inputs: objects that the agent begins with; by default, all that is visible on the blackboard. The agent
                 has a blackboard of its own, and only its result comes back.
             named: further objects for a planned agent, by their names.
@@ -117,7 +117,7 @@ class OperationContext:
             RunError: when it fails, is stuck, or gives something else.
         """
         given = inputs if inputs or named else self.blackboard.objects
-        return await _run_agent(agent, wanted, with_named(given, named), self.run)
+        return await _run_agent(agent, kind, with_named(given, named), self.run)
 
     async def parallel_map(
         self, items: Iterable[T], function: Callable[[T], Awaitable[V]], *, max_concurrency: int = 4
@@ -146,7 +146,7 @@ class OperationContext:
 
     def add_child(self, process: ProcessHandle) -> None:
         """Note a process that begins inside the action, once."""
-        if all(process is not one for one in (self.process, *self._inside)):
+        if all(process is not other for other in (self.process, *self._inside)):
             self._inside.append(process)
             self.process.add_child(process)
 
@@ -168,8 +168,8 @@ async def _map_items(
 
 async def _run_agent(agent: object, wanted: type[T], inputs: Sequence[object], context: RunContext) -> T:
     runnable = _aim(agent, wanted)
-    if not hasattr(agent, TOWARDS) and any(isinstance(one, Bound) for one in inputs):
-        raise ConfigurationError(f"{runnable.name} is no planned agent: only such begin with named objects.")
+    if not hasattr(agent, TOWARDS) and any(isinstance(value, Bound) for value in inputs):
+        raise ConfigurationError(f"{runnable.name} is not a planned agent: named objects need one.")
     result = await runnable.run(inputs[0] if len(inputs) == 1 else tuple(inputs), context=context)
     if result.status is RunStatus.WAITING:  # inside an action, it would have been on its way out
         raise ConfigurationError(
@@ -187,18 +187,18 @@ async def _run_agent(agent: object, wanted: type[T], inputs: Sequence[object], c
         raise OutputError(message, failed, as_text(result.output)) from error
 
 
-def _name_of(wanted: object) -> object:
-    return getattr(wanted, "__name__", wanted)
+def _name_of(kind: object) -> object:
+    return getattr(kind, "__name__", kind)
 
 
-def _aim(agent: object, wanted: object) -> Runnable:
+def _aim(agent: object, kind: object) -> Runnable:
     towards = cast("Callable[[type], object] | None", getattr(agent, TOWARDS, None))
-    aimed = agent if towards is None else towards(wanted) if isinstance(wanted, type) else None
+    aimed = agent if towards is None else towards(kind) if isinstance(kind, type) else None
     if aimed is None:
-        raise ConfigurationError(f"{getattr(agent, 'name', agent)!r} has no goal that gives a {_name_of(wanted)}.")
+        raise ConfigurationError(f"{getattr(agent, 'name', agent)!r} has no goal that produces {_name_of(kind)}.")
     if not isinstance(aimed, Runnable):
         raise ConfigurationError(
-            f"{type(agent).__name__} is no agent: pass a Runnable, or an instance of a @planned_agent class."
+            f"{type(agent).__name__} is not an agent: pass a Runnable, or an instance of a @planned_agent class."
         )
     return aimed
 

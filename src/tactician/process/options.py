@@ -199,6 +199,6 @@ def create_blackboard(options: ProcessOptions | None) -> Blackboard:
     Raises:
         ConfigurationError: when `options` is not a `ProcessOptions`.
     """
-    given = need_options(options).blackboard
-    entries = () if given is None else (replace(entry, saved=None) for entry in given.entries)  # another agent's form
-    return Blackboard.of(entries, {} if given is None else given.conditions)
+    board = need_options(options).blackboard
+    entries = () if board is None else (replace(entry, saved=None) for entry in board.entries)  # another agent's form
+    return Blackboard.of(entries, {} if board is None else board.conditions)

@@ -50,14 +50,14 @@ _FORMATS = {
 }
 
 
-def build_form(wanted: type) -> JsonSchema:
+def build_form(kind: type) -> JsonSchema:
     """Build the form of a type: its schema, in which each field has hints under `x-form`.
 
     The hints are `widget`, `label`, `help` and `order`, and `optional` where the field may be left out. The widgets are
     `text`, `textarea`, `number`, `checkbox`, `select`, `list`, `group`, and those of formats such as `date`. A type
     that is not an object has a form with one field, `value`.
     """
-    schema = _schema_of(cast(Hashable, wanted))
+    schema = _schema_of(cast(Hashable, kind))
     definitions = cast("Mapping[str, object]", schema.get("$defs", {}))
     if _has_one_field(schema):
         field = {name: value for name, value in schema.items() if name != "$defs"}
@@ -75,7 +75,7 @@ def build_form(wanted: type) -> JsonSchema:
     return {**schema, "properties": hinted}
 
 
-def parse_answer(wanted: type[T], response: object) -> T:
+def parse_answer(kind: type[T], response: object) -> T:
     """Return the object that an answer to the form of a type means.
 
     The answer has the shape of the form, or is the object itself.
@@ -84,9 +84,9 @@ def parse_answer(wanted: type[T], response: object) -> T:
         InvalidOutput: when the answer is neither.
     """
     # Without an output type this is typed as text, and T is str then.
-    expected = cast("OutputType[T]", output_type(wanted))
+    expected = cast("OutputType[T]", output_type(kind))
     filled_in = isinstance(response, Mapping) and response.keys() == {_ONLY}
-    if not filled_in or not _has_one_field(_schema_of(cast(Hashable, wanted))):
+    if not filled_in or not _has_one_field(_schema_of(cast(Hashable, kind))):
         return _accept(expected, response)
     try:
         return _accept(expected, cast("Mapping[str, object]", response)[_ONLY])
@@ -117,14 +117,14 @@ def _accept(expected: OutputType[T], response: object) -> T:
 
 
 @lru_cache(maxsize=512)
-def _share_form(wanted: Hashable) -> JsonSchema:
+def _share_form(kind: Hashable) -> JsonSchema:
     """Return the form of a type, the same object for all who are asked."""
-    return build_form(cast("type", wanted))
+    return build_form(cast("type", kind))
 
 
 @lru_cache(maxsize=512)
-def _schema_of(wanted: Hashable) -> JsonSchema:
-    adapter: TypeAdapter[object] = TypeAdapter(wanted)  # type: ignore[arg-type]  # a type, which is hashable
+def _schema_of(kind: Hashable) -> JsonSchema:
+    adapter: TypeAdapter[object] = TypeAdapter(kind)  # type: ignore[arg-type]  # a type, which is hashable
     schema = adapter.json_schema()
     if not isinstance(schema.get("$ref"), str):
         return schema
@@ -202,7 +202,7 @@ def allow_questions(run: RunContext) -> Iterator[list[PendingRequest]]:
 
 
 async def ask_human(
-    wanted: type[T], prompt: str, *, deadline: timedelta | None = None, default: T | object = _NO_DEFAULT
+    kind: type[T], prompt: str, *, deadline: timedelta | None = None, default: T | object = _NO_DEFAULT
 ) -> T:
     """Ask a person, and return the answer as an object of the wanted type. Call it in an action.
 
@@ -210,7 +210,7 @@ async def ask_human(
     its beginning, and gets the answer here.
 
     Args:
-        wanted: type of the answer: a pydantic model, a dataclass, an enum, text ...
+        kind: type of the answer: a pydantic model, a dataclass, an enum, text ...
         prompt: the question.
         deadline: how long to wait; without an end, when `None`.
         default: the answer when nobody has responded in time; needed with a deadline.
@@ -219,7 +219,7 @@ async def ask_human(
         Rejected: when somebody rejects it: `platform.respond(id, request_id, reject("why"))`.
         ConfigurationError: outside of actions, or for a deadline without a default, or one that is no time from 0 up.
     """
-    return await _ask("form", wanted, prompt, _share_form(cast(Hashable, wanted)), deadline, default)
+    return await _ask("form", kind, prompt, _share_form(cast(Hashable, kind)), deadline, default)
 
 
 async def confirm(subject: object, prompt: str, *, deadline: timedelta | None = None, default: bool = False) -> bool:
@@ -231,13 +231,13 @@ async def confirm(subject: object, prompt: str, *, deadline: timedelta | None = 
         ConfigurationError: outside of actions, or for a deadline that is no time from 0 up.
     """
     shown = f"{prompt}\n\n{format_for_people(subject)}" if subject is not None else prompt
-    given = default if deadline is not None else _NO_DEFAULT
-    return await _ask("confirmation", bool, shown, _CONFIRMATION, deadline, given)
+    fallback = default if deadline is not None else _NO_DEFAULT
+    return await _ask("confirmation", bool, shown, _CONFIRMATION, deadline, fallback)
 
 
 async def _ask(
     kind: PendingKind,
-    wanted: type[T],
+    answer_type: type[T],
     prompt: str,
     schema: JsonSchema,
     deadline: timedelta | None,
@@ -251,14 +251,14 @@ async def _ask(
     if deadline is not None:
         _check_deadline(prompt, deadline, default)
     if default is not _NO_DEFAULT:
-        _check_default(wanted, prompt, default)
+        _check_default(answer_type, prompt, default)
     run, asked = asking.run, asking.checkpoint(kind, prompt)
     problem = None
     try:
         if asked.path in run.responses:
-            return _accept_answer(asked, kind, wanted, prompt, run.responses[asked.path])
-        if (kept := _find_kept(asked, wanted, prompt)) is not None:
-            return kept[0]
+            return _accept_answer(asked, kind, answer_type, prompt, run.responses[asked.path])
+        if (saved := _find_kept(asked, answer_type, prompt)) is not None:
+            return saved[0]
     except (InvalidOutput, StoredStateError) as error:
         problem = str(error)
     request = _create_request(asked, kind, run, prompt, schema, deadline, default, problem)
@@ -266,7 +266,7 @@ async def _ask(
     raise Suspended(request)
 
 
-def _accept_answer(asked: Checkpoint, kind: PendingKind, wanted: type[T], prompt: str, response: object) -> T:
+def _accept_answer(asked: Checkpoint, kind: PendingKind, answer_type: type[T], prompt: str, response: object) -> T:
     """Return the meaning of a response, and keep it: the action may be run again because of another question.
 
     Raises:
@@ -282,12 +282,12 @@ def _accept_answer(asked: Checkpoint, kind: PendingKind, wanted: type[T], prompt
     elif decision is not None:
         asked.set(rejected=decision.reason)
         raise Rejected(prompt, decision.reason)
-    answer = _parse(wanted, response)
-    asked.set(answer=Live.create(answer, partial(encode_value, kind=wanted), is_saved=asked.journal is not None))
+    answer = _parse(answer_type, response)
+    asked.set(answer=Live.create(answer, partial(encode_value, kind=answer_type), is_saved=asked.journal is not None))
     return answer
 
 
-def _parse(wanted: type[T], response: object) -> T:
+def _parse(kind: type[T], response: object) -> T:
     """Return the object that an answer means, also when it was stored as an object.
 
     Raises:
@@ -295,11 +295,11 @@ def _parse(wanted: type[T], response: object) -> T:
         StoredStateError: when another object was stored.
     """
     if isinstance(response, StoredAnswer):
-        return cast("T", response.restore(wanted))
-    return parse_answer(wanted, response)
+        return cast("T", response.restore(kind))
+    return parse_answer(kind, response)
 
 
-def _find_kept(asked: Checkpoint, wanted: type[T], prompt: str) -> tuple[T] | None:
+def _find_kept(asked: Checkpoint, kind: type[T], prompt: str) -> tuple[T] | None:
     """Return the answer that the action got before it was run again, or `None`.
 
     Raises:
@@ -310,7 +310,7 @@ def _find_kept(asked: Checkpoint, wanted: type[T], prompt: str) -> tuple[T] | No
         raise Rejected(prompt, str(reason))
     if (saved := asked.data.get("answer")) is None:
         return None
-    return (cast("T", revive(saved, lambda value: decode_value(cast("JsonValue", value), wanted))),)
+    return (cast("T", revive(saved, lambda value: decode_value(cast("JsonValue", value), kind))),)
 
 
 def _parse_decision(response: object) -> Approval | None:
@@ -331,12 +331,12 @@ def _check_deadline(prompt: str, deadline: object, default: object) -> None:
         )
 
 
-def _check_default(wanted: type[T], prompt: str, default: object) -> None:
+def _check_default(kind: type[T], prompt: str, default: object) -> None:
     try:
-        answer = parse_answer(wanted, default)
-        read = parse_answer(wanted, to_jsonable_python(default))
+        answer = parse_answer(kind, default)
+        read = parse_answer(kind, to_jsonable_python(default))
     except (InvalidOutput, PydanticSerializationError) as error:
-        raise ConfigurationError(f"{prompt!r}: the default is no valid answer: {error}") from error
+        raise ConfigurationError(f"{prompt!r}: the default is not a valid answer: {error}") from error
     if (difference := find_difference(answer, read)) is not None:
         raise ConfigurationError(
             f"{prompt!r}: the default is kept as JSON, and `{type(default).__name__}{difference.path}` would not be "

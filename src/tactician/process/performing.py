@@ -88,7 +88,7 @@ async def perform(operation: OperationContext, action: ActionSpec, policy: Actio
     try:
         with (
             allow_questions(run) as asked,
-            operation.blackboard.noting() as outcome.set_by_hand,
+            operation.blackboard.note_conditions() as outcome.set_by_hand,
         ):
             outcome.output = await run_with_retries(partial(_attempt, outcome), policy, run.clock)
     except Replan as replan:
@@ -147,7 +147,7 @@ def simplify_error(error: BaseException) -> BaseException:
     """
     failed = error.split(Suspended)[1] or error if isinstance(error, BaseExceptionGroup) else error
     first, *others = map(_get_meaning, iterate_errors(failed))
-    is_one = any(all(isinstance(one, kind) for one in (first, *others)) for kind in _OF_ONE_MEANING)
+    is_one = any(all(isinstance(other, kind) for other in (first, *others)) for kind in _OF_ONE_MEANING)
     return first if is_one or not others else failed
 
 
@@ -161,5 +161,5 @@ def iterate_errors(error: BaseException) -> Iterator[BaseException]:
     if not isinstance(error, BaseExceptionGroup):
         yield error
         return
-    for one in error.exceptions:
-        yield from iterate_errors(one)
+    for exception in error.exceptions:
+        yield from iterate_errors(exception)

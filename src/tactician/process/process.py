@@ -286,7 +286,7 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
         """
         await self._continue(self._driver.run_step)
 
-    async def finished(self) -> Self:
+    async def wait(self) -> Self:
         """Wait until the process has run as far as it can: has ended, is stuck, waits or is paused. It runs elsewhere.
 
         Raises:
@@ -310,7 +310,7 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
         await self.run()
         for request in self.pending:
             if request.id == request_id and request.problem is not None:
-                raise ResponseError(f"{request_id}: this is no valid answer: {request.problem}")
+                raise ResponseError(f"{request_id}: the answer is not valid: {request.problem}")
         return self
 
     def answer(self, request_id: str, response: Response) -> None:
@@ -354,7 +354,7 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
             if task is None:
                 self._state.status, self._state.failure = status, failure
             raise RunConflictError(
-                f"{self!r} has gone on elsewhere: `await platform.kill(id)` ends it there."
+                f"{self!r} is continued by another worker: `await platform.kill(id)` ends it there."
             ) from error
 
     def mark_ended(self, status: ProcessStatus, failure: str | None) -> None:
@@ -363,8 +363,8 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
 
     def _is_run_by(self, task: asyncio.Task[object] | None) -> bool:
         """Return whether the task runs the process, or one inside it, for which it waits."""
-        inside = (one for one in self._inside.values() if isinstance(one, AgentProcess))
-        return task is self._task or any(one._is_run_by(task) for one in inside if one._task is not None)
+        inside = (process for process in self._inside.values() if isinstance(process, AgentProcess))
+        return task is self._task or any(process._is_run_by(task) for process in inside if process._task is not None)
 
     async def _continue(self, work: Callable[[], Awaitable[None]]) -> None:
         """Run the process, once nobody else does."""

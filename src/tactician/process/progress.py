@@ -121,7 +121,7 @@ class ProcessProgress:
             goal=None if state.goal is None else state.goal.name,
             failure=state.failure,
             declined=None if state.declined is None else state.declined.name,
-            waiting={name: one.pending for name, one in state.waiting.items()},
+            waiting={name: action.pending for name, action in state.waiting.items()},
             responses={name: save_response(response) for name, response in state.responses.items()},
             unstickings=state.unstickings,
             replans=state.replans,
@@ -251,7 +251,7 @@ def read_board(data: Mapping[str, object]) -> list[BoardChange]:
         StoredStateError: when they cannot be read.
     """
     changes = _revive_all(_items(data.get("board")), _changes_adapter())
-    return [BoardChange(one["kind"], one["numbers"], one["value"], one["name"]) for one in changes]
+    return [BoardChange(change["kind"], change["numbers"], change["value"], change["name"]) for change in changes]
 
 
 def _decode_objects(changes: list[BoardChange], agent: PlannedAgentSpec) -> Iterator[BoardChange]:

@@ -155,14 +155,14 @@ def check_options(options: ProcessOptions | None) -> None:
     options = need_options(options)
     if options.terminate_when is not None:
         raise ConfigurationError(
-            "terminate_when is a function, which no store keeps: the process would go on without it elsewhere. "
-            "Limit it by its budget, or start it on a platform without a store."
+            "terminate_when is a function, which a store cannot save: another worker would continue the process "
+            "without it. Limit the process by its budget, or start it on a platform without a store."
         )
     for kind in options.retry.on:
         if not is_importable(kind):
             raise ConfigurationError(
-                f"retry.on has {kind.__qualname__}, which is defined inside a function: a process that is kept in a "
-                "store would not find it elsewhere. Define it at the level of its module."
+                f"retry.on has {kind.__qualname__}, which is defined inside a function: another worker that "
+                "continues the process could not import it. Define it at the top level of its module."
             )
 
 
@@ -187,8 +187,8 @@ def _restore_retries(saved: SavedRetries) -> ActionRetryPolicy:
 
 
 def _find_known_error(name: str) -> type[Exception]:
-    if (found := find_error(name)) is None:
+    if (kind := find_error(name)) is None:
         raise StoredStateError(
             f"The snapshot says to try again after a {name}, which this program has not loaded: import its module."
         )
-    return found
+    return kind

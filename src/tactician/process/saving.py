@@ -102,7 +102,7 @@ class ProcessSaver:
             case ProcessStatus.WAITING:
                 return self._state.pending
             case ProcessStatus.RUNNING:
-                return tuple(one for one in self._state.pending if one.id not in self._state.responses)
+                return tuple(request for request in self._state.pending if request.id not in self._state.responses)
             case _:
                 return ()
 

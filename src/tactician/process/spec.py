@@ -193,10 +193,10 @@ class PlannedAgentSpec:
         """Return the same agent, whose actions are methods of this instance. What the planner has learnt is shared."""
         return replace(self, instance=instance)
 
-    def towards(self, wanted: type) -> PlannedAgentSpec | None:
+    def towards(self, kind: type) -> PlannedAgentSpec | None:
         """Return the same agent with only those goals that give an object of the type; `None` when there is none."""
-        goals = tuple(goal for goal in self.goals if any(issubclass(t, wanted) for t in goal.output_types))
-        return replace(self, goals=goals, refresher=partial(_refresh_towards, self, wanted)) if goals else None
+        goals = tuple(goal for goal in self.goals if any(issubclass(t, kind) for t in goal.output_types))
+        return replace(self, goals=goals, refresher=partial(_refresh_towards, self, kind)) if goals else None
 
     def plannable_without(self, declined: Action | None) -> tuple[Action, ...]:
         """Return the actions to plan with: all, except one that has just given nothing."""
@@ -205,9 +205,9 @@ class PlannedAgentSpec:
         return tuple(action for action in self.plannable if action.name != declined.name)
 
 
-def _refresh_towards(whole: PlannedAgentSpec, wanted: type, spec: PlannedAgentSpec) -> PlannedAgentSpec:
+def _refresh_towards(whole: PlannedAgentSpec, kind: type, spec: PlannedAgentSpec) -> PlannedAgentSpec:
     fresh = whole.refresh()
-    aimed = None if fresh is whole else fresh.of(spec.instance).towards(wanted)
+    aimed = None if fresh is whole else fresh.of(spec.instance).towards(kind)
     return spec if aimed is None else aimed
 
 
@@ -220,15 +220,15 @@ def add_inputs(board: Blackboard, objects: Sequence[object], agent: PlannedAgent
     Raises:
         StoredStateError: when the process is saved, and an object could not be read again; then none is added.
     """
-    entries = [board.prepare(*one) for given in objects for one in _as_bound(given, agent)]
+    entries = [board.prepare(*one) for value in objects for one in _as_bound(value, agent)]
     for entry in entries:
         board.put(entry)
 
 
-def _as_bound(given: object, agent: PlannedAgentSpec) -> Sequence[tuple[object, str]]:
-    if isinstance(given, Bound):
-        return [(given.value, given.binding)]
-    return [(value, DEFAULT_BINDING) for value in _as_objects(given, agent)]
+def _as_bound(item: object, agent: PlannedAgentSpec) -> Sequence[tuple[object, str]]:
+    if isinstance(item, Bound):
+        return [(item.value, item.binding)]
+    return [(value, DEFAULT_BINDING) for value in _as_objects(item, agent)]
 
 
 def _as_objects(value: object, agent: PlannedAgentSpec) -> Sequence[object]:
@@ -244,7 +244,12 @@ def _as_objects(value: object, agent: PlannedAgentSpec) -> Sequence[object]:
 
 def _as_input(text: str, agent: PlannedAgentSpec) -> UserInput | UserMessage:
     """Return text as a `UserInput`; as a message for an agent whose actions take messages, and no `UserInput`."""
-    taken = {kind for one in agent.actions for kind in (*one.input_types, *one.optional_types, one.trigger) if kind}
+    taken = {
+        kind
+        for action in agent.actions
+        for kind in (*action.input_types, *action.optional_types, action.trigger)
+        if kind
+    }
     takes_messages = UserMessage in taken and not any(issubclass(UserInput, kind) for kind in taken)
     return UserMessage(text) if takes_messages else UserInput(text)
 

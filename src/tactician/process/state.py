@@ -219,9 +219,9 @@ class ProcessState:
     @property
     def has_to_wait(self) -> bool:
         """True when no answer has come yet. An action that waits for a paused process inside waits for no answer."""
-        if self.status is not ProcessStatus.WAITING or not all(one.pending for one in self.waiting.values()):
+        if self.status is not ProcessStatus.WAITING or not all(action.pending for action in self.waiting.values()):
             return False
-        return not any(one.id in self.responses for one in self.pending)
+        return not any(request.id in self.responses for request in self.pending)
 
     def end(self, status: ProcessStatus, failure: str | None = None) -> None:
         """Change the status of a running process: this is the only place. A final status stays."""

@@ -40,8 +40,8 @@ def is_loaded_name(name: str) -> bool:
     place = next(loaded, None)
     if place is None or (module := ".".join(parts[:place])) == "__main__":
         return False
-    found = reduce(lambda owner, part: getattr(owner, part, None), parts[place:], cast("object", sys.modules[module]))
-    return isinstance(found, type) and type_name(found) == name
+    value = reduce(lambda owner, part: getattr(owner, part, None), parts[place:], cast("object", sys.modules[module]))
+    return isinstance(value, type) and type_name(value) == name
 
 
 def is_importable(kind: type) -> bool:
@@ -97,7 +97,7 @@ def upgrades(kind: type, *, from_version: int) -> Callable[[F], F]:
         DeclarationError: when there can be no such upgrade, or the function is not fit for one.
     """
     if not isinstance(kind, type):
-        raise DeclarationError(f"@upgrades({kind!r})", [f"{kind!r} is no class; write the class itself"])
+        raise DeclarationError(f"@upgrades({kind!r})", [f"{kind!r} is not a class; write the class itself"])
 
     def mark(function: F) -> F:
         known = _get_upgrades(kind)
@@ -148,7 +148,7 @@ def formerly(*names: str) -> Callable[[C], C]:
 
 def _check_name(name: object, owner: type) -> Iterator[str]:
     if not isinstance(name, str) or not all(map(str.isidentifier, name.split("."))) or "." not in name:
-        yield f"@formerly({name!r}): that is no name of a class; {_NAME_IT}"
+        yield f"@formerly({name!r}): that is not the name of a class; {_NAME_IT}"
     elif name == type_name(owner):
         yield f"@formerly({name!r}): that is its name now; {_NAME_IT}"
     elif is_loaded_name(name):
@@ -189,7 +189,7 @@ def apply_upgrades(value: Saved, version: int, newest: int, steps: Mapping[int, 
     if version > newest:
         raise StoredStateError(
             f"{what} has version {version}, and this program knows versions up to {newest}: a newer program has saved "
-            "it. Let that one go on with it, or bring this one up to date."
+            "it. Continue it with that program, or update this one."
         )
     for number in range(version, newest):
         if (step := steps.get(number)) is None:
@@ -207,5 +207,5 @@ def _apply_upgrade(step: Upgrade, value: Saved, number: int, what: str) -> Saved
 
 
 def _get_upgrades(kind: type) -> Mapping[int, Upgrade]:
-    found: Mapping[int, Upgrade] = vars(kind).get(_UPGRADES, {})  # those of a base class are of the base class only
-    return found
+    upgrades: Mapping[int, Upgrade] = vars(kind).get(_UPGRADES, {})  # those of a base class are of the base class only
+    return upgrades

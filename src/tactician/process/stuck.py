@@ -26,9 +26,9 @@ def explain_stuck(agent: PlannedAgentSpec, state: ProcessState, world: WorldStat
 
 def find_rejection(process: ProcessHandle) -> Rejected | None:
     """Return the last rejection because of which a process is stuck, to be raised by an action around it."""
-    for said in reversed(process.blackboard.all(Rejection)):
-        rejected = Rejected(said.prompt, said.reason)
-        if process.failure is not None and _describe_rejection(said.action, str(rejected)) in process.failure:
+    for rejection in reversed(process.blackboard.all(Rejection)):
+        rejected = Rejected(rejection.prompt, rejection.reason)
+        if process.failure is not None and _describe_rejection(rejection.action, str(rejected)) in process.failure:
             return rejected
     return None
 
@@ -127,24 +127,28 @@ class _Situation:
         """Explain that an action ends what another needs, before which it has to run; `None` when none does."""
         candidates = self._candidates
         for action in self._find_on_the_way(goal, candidates):
-            for wanted in self._lacking(action):
-                providers = [one for one in candidates if one.plan.effects.get(wanted)]
+            for condition in self._lacking(action):
+                providers = [candidate for candidate in candidates if candidate.plan.effects.get(condition)]
                 for needed, value in action.plan.pre.items():
-                    if value and providers and all(one.plan.effects.get(needed) is False for one in providers):
-                        first = " or ".join(repr(one.name) for one in providers)
+                    if (
+                        value
+                        and providers
+                        and all(provider.plan.effects.get(needed) is False for provider in providers)
+                    ):
+                        first = " or ".join(repr(provider.name) for provider in providers)
                         why = f"runs only while {needed!r} holds, and {first}, which has to run before it, ends that"
                         return f"No plan reaches {goal.name!r}: {action.name!r} {why}."
         return None
 
     def _find_on_the_way(self, goal: GoalSpec, candidates: Sequence[ActionSpec]) -> list[ActionSpec]:
         """Return the actions that could lead to the goal, those next to it first."""
-        wanted, found = list(goal.plan.conditions), dict[str, ActionSpec]()
+        wanted, producers = list(goal.plan.conditions), dict[str, ActionSpec]()
         for condition in wanted:  # grows as it goes
             for action in candidates:
-                if action.plan.effects.get(condition) and action.name not in found:
-                    found[action.name] = action
+                if action.plan.effects.get(condition) and action.name not in producers:
+                    producers[action.name] = action
                     wanted.extend(self._lacking(action))
-        return list(found.values())
+        return list(producers.values())
 
     def _explain_action(self, action: ActionSpec) -> str:
         return self._find_obstacle(action) or f"{action.name!r} needs {' and '.join(map(repr, self._lacking(action)))}"
@@ -152,8 +156,8 @@ class _Situation:
     def _find_dead_ends(self, goal: GoalSpec) -> tuple[list[str], bool]:
         """Go back from the goal, and return why conditions cannot be met any more; True when actions are the reason."""
         candidates, reasons, blocked = self._candidates, list[str](), False
-        wanted = _find_deciding([name for name in goal.plan.conditions if not self.world.get(name)], candidates)
-        for condition in wanted:  # grows as it goes
+        deciding = _find_deciding([name for name in goal.plan.conditions if not self.world.get(name)], candidates)
+        for condition in deciding:  # grows as it goes
             providers = [action for action in candidates if action.plan.effects.get(condition)]
             obstacles = [obstacle for action in providers if (obstacle := self._find_obstacle(action)) is not None]
             blocked = blocked or bool(obstacles)
@@ -165,7 +169,7 @@ class _Situation:
                 reasons.append(why if of_itself else f"{self._describe_lack(condition)}, as {why}")
             for action in providers:
                 if self._find_obstacle(action) is None:
-                    wanted.extend(name for name in self._lacking(action) if name not in wanted)
+                    deciding.extend(name for name in self._lacking(action) if name not in deciding)
         return list(dict.fromkeys(reasons)), blocked
 
     def _find_obstacle(self, action: ActionSpec) -> str | None:
@@ -202,6 +206,6 @@ def _is_negative(condition: str) -> bool:
 
 def _find_deciding(conditions: Sequence[str], actions: Sequence[ActionSpec]) -> list[str]:
     """Return the conditions without those that come along with an action that another of them needs."""
-    providers = {name: [one.name for one in actions if one.plan.effects.get(name)] for name in conditions}
+    providers = {name: [action.name for action in actions if action.plan.effects.get(name)] for name in conditions}
     needed = {name for only in providers.values() if len(only) == 1 for name in only}
     return [name for name in conditions if len(providers[name]) < 2 or needed.isdisjoint(providers[name])]

@@ -41,9 +41,9 @@ class _Prompt(BaseModel):
         """The instructions: the system messages, or all messages when there are none."""
         if isinstance(self.prompt, str):
             return self.prompt
-        said = [one for one in self.prompt if one.content]
-        told = [one for one in said if one.role in ("system", "developer")]
-        return "\n\n".join(one.content for one in told or said)
+        messages = [one for one in self.prompt if one.content]
+        instructions = [one for one in messages if one.role in ("system", "developer")]
+        return "\n\n".join(message.content for message in instructions or messages)
 
 
 class LangfusePrompts:
@@ -115,15 +115,15 @@ class LangfusePrompts:
         values = {key: value for key, value in filters.items() if key not in _ASKED_FOR}
         return render_variables(template, values, agent_id=name, argument="filters")
 
-    async def _load_template(self, name: str, wanted: Mapping[str, str]) -> str:
-        now, key = self._clock.monotonic(), (name, *wanted, *wanted.values())
+    async def _load_template(self, name: str, filters: Mapping[str, str]) -> str:
+        now, key = self._clock.monotonic(), (name, *filters, *filters.values())
         known = self._known.get(key)
         if known is not None:
             if now - known[0] < self._seconds:
                 return known[1]
             self._known[key] = now, known[1]  # while one run asks, others have the old prompt: it is better than none
         try:
-            text = await self._fetch(name, wanted)
+            text = await self._fetch(name, filters)
         except ConnectionError as error:
             if known is not None:
                 return known[1]
@@ -134,7 +134,7 @@ class LangfusePrompts:
         self._known[key] = now, text
         return text
 
-    async def _fetch(self, name: str, wanted: Mapping[str, str]) -> str:
+    async def _fetch(self, name: str, filters: Mapping[str, str]) -> str:
         from aiohttp import ClientError, ClientTimeout
 
         # Langfuse keeps prompts in folders, and takes a name with slashes as one part of the path.
@@ -143,28 +143,28 @@ class LangfusePrompts:
         try:
             session = await http_session()
             async with session.get(
-                url, params=wanted, headers=headers, timeout=timeout, allow_redirects=False
+                url, params=filters, headers=headers, timeout=timeout, allow_redirects=False
             ) as response:
-                return await self._read(response, name, wanted)
+                return await self._read(response, name, filters)
         except TimeoutError:
             raise ConnectionError(f"no answer within {self._timeout:g} s") from None
         except ClientError as error:
             raise ConnectionError(str(error) or type(error).__name__) from None
 
-    async def _read(self, response: ClientResponse, name: str, wanted: Mapping[str, str]) -> str:
+    async def _read(self, response: ClientResponse, name: str, filters: Mapping[str, str]) -> str:
         if response.status >= 500 or response.status in _PASSING:
             raise ConnectionError(f"it answers {response.status}")
         if response.status != 200:
-            raise ConfigurationError(self._describe_refusal(response.status, name, wanted))
+            raise ConfigurationError(self._describe_refusal(response.status, name, filters))
         try:
             return _Prompt.model_validate_json(await read_body(response, _MAX_PROMPT)).text
         except ValidationError:
             raise ConnectionError("its answer is not a prompt of Langfuse") from None
 
-    def _describe_refusal(self, status: int, name: str, wanted: Mapping[str, str]) -> str:
+    def _describe_refusal(self, status: int, name: str, filters: Mapping[str, str]) -> str:
         if status in (401, 403):
             return f"{self.host} refuses the keys ({status}): check the public and the secret key of the project."
-        which = " ".join(f"{key} {value!r}" for key, value in (wanted or {"label": "production"}).items())
+        which = " ".join(f"{key} {value!r}" for key, value in (filters or {"label": "production"}).items())
         if status == 404:
             return f"{self.host} has no prompt {name!r} with the {which}. Create it there, or ask for another one."
         moved = "; redirects are not followed" if status < 400 else ""
@@ -172,12 +172,12 @@ class LangfusePrompts:
 
 
 def _select_version(name: str, filters: Mapping[str, str]) -> Mapping[str, str]:
-    wanted = {key: value for key in _ASKED_FOR if (value := filters.get(key))}
-    if len(wanted) > 1 or not wanted.get("version", "1").isdecimal():
+    known = {key: value for key in _ASKED_FOR if (value := filters.get(key))}
+    if len(known) > 1 or not known.get("version", "1").isdecimal():
         raise ConfigurationError(
             f"Which version of the prompt {name!r} is meant? Say `label` or `version`, not both; a version is a number."
         )
-    return wanted
+    return known
 
 
 def _check_host(host: str) -> str:

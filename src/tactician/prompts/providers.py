@@ -48,8 +48,8 @@ class PromptProviders:
         Raises:
             ConfigurationError: when there is none, or what `tactician.toml` says of it is wrong.
         """
-        if (found := self._known.get(name)) is not None:
-            return found
+        if (provider := self._known.get(name)) is not None:
+            return provider
         if (settings := self._load_settings().get(name)) is not None:
             return self._known.setdefault(name, _create_provider(name, settings))
         hint = did_you_mean(name, self.names)

@@ -41,16 +41,16 @@ def load_references(file: str | Path, kinds: Mapping[str, ReferenceKind] = _NO_K
         **kinds,
     }
     document, entries = _load(path)
-    made, problems = list[LlmReference](), Problems(document)
+    references, problems = list[LlmReference](), Problems(document)
     for place, entry in enumerate(entries):
         try:
-            made.append(_create_reference(entry, known))
+            references.append(_create_reference(entry, known))
         except ValidationError as error:
             problems.add_all(((place, *steps), message) for steps, message in list_mistakes(error).items())
         except (ConfigurationError, TypeError, ValueError) as error:
             problems.add(str(error), place)
     problems.check(str(path))
-    return tuple(made)
+    return tuple(references)
 
 
 def _load(path: Path) -> tuple[DataDocument, list[Data]]:
@@ -71,10 +71,10 @@ def _create_reference(entry: Data, known: Mapping[str, ReferenceKind]) -> LlmRef
     if not isinstance(kind, str) or (make := known.get(kind)) is None:
         raise ValueError(f"there is no kind {kind!r} of references; known: {', '.join(known)}")
     signature(make).bind(**fields)
-    made: object = make(**fields)
-    if isinstance(made, LlmReference):
-        return made
-    raise TypeError(f"the kind {kind!r} has to give an LlmReference, not a {type(made).__name__}")
+    reference: object = make(**fields)
+    if isinstance(reference, LlmReference):
+        return reference
+    raise TypeError(f"the kind {kind!r} must return an LlmReference, not a {type(reference).__name__}")
 
 
 def _create_text_reference(name: str, description: str, notes: str = "") -> LlmReference:

@@ -38,11 +38,11 @@ class LlmReference(PromptContributor):
     @property
     def named_tools(self) -> tuple[Tool, ...]:
         """The tools as the model sees them: `search` of the reference `Acme docs` is `acme_docs_search`."""
-        return tuple(_PrefixedTool(self.name, as_tool(one)) for one in self.tools)
+        return tuple(_PrefixedTool(self.name, as_tool(tool)) for tool in self.tools)
 
     def contribution(self) -> str:
         """Return the instructions about the reference."""
-        tools = ", ".join(one.name for one in self.named_tools)
+        tools = ", ".join(tool.name for tool in self.named_tools)
         lines = (
             f"Reference: {self.name}",
             f"What it is: {self.description}",

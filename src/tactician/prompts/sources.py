@@ -97,6 +97,6 @@ class ProvidedInstructions(InstructionSource):
         if isinstance(text, str):
             return text
         raise ConfigurationError(
-            f"The provider of prompts {self.provider!r} has to give a text for {self.prompt!r}, not a "
+            f"The provider of prompts {self.provider!r} must return a text for {self.prompt!r}, not a "
             f"{type(text).__name__}."
         )

@@ -81,7 +81,7 @@ class Templates:
         )
 
     def _read(self, name: str) -> tuple[str, str, Callable[[], bool]] | None:
-        file = next((found for folder in self.folders if (found := find_file(folder, name, _ENDINGS))), None)
+        file = next((match for folder in self.folders if (match := find_file(folder, name, _ENDINGS))), None)
         if file is None:
             return None
         changed = _read_modification_time(file)
@@ -150,8 +150,8 @@ def _find_first_missing(template: Template, values: Mapping[str, object]) -> str
     try:
         template.render(values)
     except UndefinedError as error:
-        found = _NOT_GIVEN.fullmatch(str(error))
-        return found and found[1]
+        match = _NOT_GIVEN.fullmatch(str(error))
+        return match and match[1]
     except Exception:  # values that are empty lead elsewhere; what is missing is all that is of interest
         return None
     return None

@@ -32,18 +32,18 @@ class StoredAnswer:
     value: JsonValue = None
     kind: str | None = None
 
-    def restore(self, wanted: object) -> object:
+    def restore(self, expected: object) -> object:
         """Return the object.
 
         Args:
-            wanted: type that was asked for.
+            expected: type that was asked for.
 
         Raises:
             StoredStateError: when the object would not be the one that was given.
         """
-        read = decode_value(self.value, wanted)
-        if (found := _describe(_find_type(read))) != self.kind:
-            raise StoredStateError(f"it is a {self.kind}, and would be read as a {found}: give it as JSON")
+        read = decode_value(self.value, expected)
+        if (described := _describe(_find_type(read))) != self.kind:
+            raise StoredStateError(f"it is a {self.kind}, and would be read as a {described}: pass it as JSON")
         return read
 
 
@@ -129,7 +129,7 @@ def _decode(saved: object) -> Response:
             return StoredAnswer(text, value, kind if isinstance(kind, str) else None)
         case {"value": value}:
             return value
-    raise StoredStateError("An answer in the saved state of a run cannot be read: it has none of the known forms.")
+    raise StoredStateError("An answer in the saved state of a run cannot be read: its form is not known.")
 
 
 def _find_type(value: object) -> object:

@@ -161,7 +161,7 @@ class BudgetMeter:
             self._outer.count_action()
 
     @contextmanager
-    def acting(self, actions: int) -> Iterator[None]:
+    def count_actions(self, actions: int) -> Iterator[None]:
         """Count actions of a process while they run: the actions inside them have so much less."""
         self.count_running(actions)
         try:

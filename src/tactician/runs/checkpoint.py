@@ -166,22 +166,22 @@ class Checkpoint:
         """Return the checkpoint with this key; create it if there is none."""
         if self._children is None:
             self._children = {}
-        if (found := self._children.get(key)) is None:
-            found = self._children[key] = Checkpoint(f"{self.path}/{key}", self, key)
-        return found
+        if (child := self._children.get(key)) is None:
+            child = self._children[key] = Checkpoint(f"{self.path}/{key}", self, key)
+        return child
 
     def apart(self, key: str) -> Checkpoint:
         """Return a checkpoint with this key that belongs to no tree: nothing of it is kept."""
-        made = Checkpoint(f"{self.path}/{key}")
-        made.keys = (*self.keys, key)
-        return made
+        checkpoint = Checkpoint(f"{self.path}/{key}")
+        checkpoint.keys = (*self.keys, key)
+        return checkpoint
 
     def find_upwards(self, key: str) -> Iterator[Checkpoint]:
         """Yield the checkpoints with this key in this one and in all around it, innermost first."""
         place: Checkpoint | None = self
         while place is not None:
-            if (found := (place._children or {}).get(key)) is not None:
-                yield found
+            if (child := (place._children or {}).get(key)) is not None:
+                yield child
             place = place._parent
 
     def set(self, **values: object) -> None:
@@ -213,11 +213,11 @@ class Checkpoint:
 
     def drop(self, key: str) -> None:
         """Remove the checkpoint with this key: its result is known."""
-        found = None if self._children is None else self._children.pop(key, None)
-        if found is not None:
-            found._is_dropped = True
+        child = None if self._children is None else self._children.pop(key, None)
+        if child is not None:
+            child._is_dropped = True
             if self.journal is not None and self._is_attached:
-                self.journal.record_operation(Operation(found.keys, "drop", {}))
+                self.journal.record_operation(Operation(child.keys, "drop", {}))
 
     def reset(self, lasting: tuple[str, ...] = ()) -> None:
         """Forget all inside it, but for checkpoints whose key begins with one of these: another attempt begins."""

@@ -185,8 +185,8 @@ class RunContext:
 
     def find(self, kind: type[T]) -> T | None:
         """Return what surrounds the run, such as an `OperationContext`; `None` when there is nothing of the class."""
-        found = self.surroundings.get(kind)
-        return found if isinstance(found, kind) else None
+        match = self.surroundings.get(kind)
+        return match if isinstance(match, kind) else None
 
     def get(self, kind: type[T]) -> T:
         """Return what surrounds the run, as `find` does.
@@ -194,10 +194,10 @@ class RunContext:
         Raises:
             ConfigurationError: when there is nothing of the class.
         """
-        if (found := self.find(kind)) is None:
+        if (service := self.find(kind)) is None:
             place = "/".join(self.path) or "outside of runs"
             raise ConfigurationError(f"{place}: no {kind.__name__} is here; an action of a planned agent has one")
-        return found
+        return service
 
     def inside(self, surroundings: Mapping[type, object]) -> RunContext:
         """Return the same context inside what code in it, and in all runs inside it, can `find` by these classes."""
@@ -317,22 +317,22 @@ class RunContext:
         return MISSED_DEADLINE if has_passed else None
 
     def find_model(
-        self, wanted: ModelLike | None = None, source: ModelSource | None = None
+        self, requested: ModelLike | None = None, source: ModelSource | None = None
     ) -> tuple[LanguageModel, LlmOptions]:
-        """Return the model that the run uses where one is wanted, and the options of its calls.
+        """Return the model that the run uses, and the options of its calls.
 
         Args:
-            wanted: the model; that of the agent around the run by default, or else the default model. One that is
+            requested: the model; that of the agent around the run by default, or else the default model. One that is
                 wanted by its name is called at the same instances as that of the agent.
             source: source of a model that is wanted by its name; that of the run by default.
 
         Raises:
             ConfigurationError: when there is no such model, or when its key is not set.
         """
-        if wanted is None or isinstance(wanted, (str, LlmOptions)):  # a union of types takes thrice as long
-            options = LlmOptions.of(wanted)
+        if requested is None or isinstance(requested, (str, LlmOptions)):  # a union of types takes thrice as long
+            options = LlmOptions.of(requested)
         elif self.model is None:
-            return wanted, NO_OPTIONS
+            return requested, NO_OPTIONS
         else:
             options = NO_OPTIONS
         if self.model is not None:
@@ -429,7 +429,7 @@ def _create_surroundings(services: Services) -> RunContext:
 def _create(services: Services, run_id: str) -> RunContext:
     # The generated constructor sets every field, which takes five times as long. Other fields have their defaults from
     # the class.
-    made = _allocate(RunContext)
+    context = _allocate(RunContext)
     fields = {"responses": _NO_RESPONSES, "surroundings": _NO_OBJECTS}
-    _set_fields(made, {"services": services, "run_id": run_id, "tally": UsageTally(), **fields})
-    return made
+    _set_fields(context, {"services": services, "run_id": run_id, "tally": UsageTally(), **fields})
+    return context

@@ -52,8 +52,8 @@ def find_difference(value: object, read: object) -> ValueDifference | None:
 def locate_part(value: object, is_wrong: Callable[[object], bool]) -> tuple[str, object]:
     """Return the path and the innermost part of a value that is wrong, where the value as a whole is wrong."""
     path, seen = "", {id(value)}
-    while (found := _find_part(value, is_wrong)) is not None and id(found[1]) not in seen:
-        label, value = found
+    while (inner := _find_part(value, is_wrong)) is not None and id(inner[1]) not in seen:
+        label, value = inner
         path += label
         seen.add(id(value))
     return path, value
@@ -65,7 +65,7 @@ def _find_part(value: object, is_wrong: Callable[[object], bool]) -> tuple[str, 
     names = structure.names(value)
     keys = (("", name) for name in names) if structure.has_keys else ()
     parts = zip(map(structure.label, names), structure.parts(value, names), strict=False)
-    return next((found for found in (*keys, *parts) if found[1] is not MISSING and is_wrong(found[1])), None)
+    return next((inner for inner in (*keys, *parts) if inner[1] is not MISSING and is_wrong(inner[1])), None)
 
 
 def _compare_parts(structure: Structure, value: object, read: object) -> ValueDifference | None:

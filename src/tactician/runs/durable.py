@@ -253,7 +253,7 @@ class DurableRun:
                 if (reason := await self._find_kill()) is not None:
                     raise self._set_killed(reason) from None
                 self._failure = LeaseLostError(
-                    f"The run {self.record.run_id} was changed by somebody else while it was running here."
+                    f"The run {self.record.run_id} was changed by another worker while it was running here."
                 )
                 raise self._failure from None
             except Exception as error:
@@ -294,7 +294,7 @@ class DurableRun:
     async def _write_pending(self, asked: Iterable[PendingRequest], answered: Collection[str]) -> None:
         self._check()
         header = self.record.header
-        open_requests = {one.id: one for one in (*header.pending, *asked) if one.id not in answered}
+        open_requests = {request.id: request for request in (*header.pending, *asked) if request.id not in answered}
         pending = tuple(open_requests.values())
         if self.record.status is RunStatus.RUNNING and pending != header.pending:
             await self._write_record(replace(self.record, header=replace(header, pending=pending, spent=self._spent())))
@@ -351,14 +351,14 @@ class DurableRun:
     async def _claim(self) -> None:
         claimed = await self._runs.claim(self._owner, self._seconds, run_id=self.record.run_id)
         if claimed is None:
-            raise RunConflictError(f"The run {self.record.run_id} has ended, or somebody else is continuing it.")
+            raise RunConflictError(f"The run {self.record.run_id} has ended, or another worker is continuing it.")
         record, lease = claimed
         self._lease = self._watch(lease)
         LEASE_HEARTBEAT.add(self._lease)
         if record.version != self.record.version or record.steps != self._steps:
             await self._release()
             raise RunConflictError(
-                f"The run {record.run_id} has continued elsewhere since it was loaded: load it again."
+                f"The run {record.run_id} was continued by another worker since it was loaded: load it again."
             )
 
     def _watch(self, lease: Lease) -> HeldLease:

@@ -99,7 +99,7 @@ async def resume_run(
     claimed = await RunStore(outer.store).claim(OWNER, DEFAULT_LEASE, run_id=run_id)
     if claimed is None:
         raise RunConflictError(
-            f"The run {run_id} of {name} is being continued by somebody else: answer again once it waits."
+            f"The run {run_id} of {name} is being continued by another worker: respond again once it waits."
         )
     record, lease = claimed
     restored = await restore_claimed(record, lease, outer, DEFAULT_LEASE, responses)
@@ -209,11 +209,11 @@ async def _go_on(
     pending: tuple[PendingRequest, ...],
 ) -> RunResult[T]:
     run = restored.run
-    given = restore_input(restored.start["input"], input_types)
+    input_ = restore_input(restored.start["input"], input_types)
     record_responses(restored.tree, responses, run.record.header.pending)
     await run.begin(", ".join(responses))
     await run.save_status(RunStatus.RUNNING, pending=restored.open_requests)
-    return await _work(run, given, restored.context, work, pending)
+    return await _work(run, input_, restored.context, work, pending)
 
 
 async def _run_inside(input: Input, child: RunContext, work: Work[T]) -> RunResult[T]:

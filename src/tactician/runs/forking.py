@@ -124,9 +124,12 @@ class Fork:
     def _create_step(self, now: float) -> RunStep:
         tree, is_first = self.state.tree, not self.at
         if is_first:
-            operations = [one.to_operation() for one in tree.walk()]
+            operations = [node.to_operation() for node in tree.walk()]
         else:
-            operations = [*self._changes.operations, *(change for one in tree.walk() for change in one.take_changes())]
+            operations = [
+                *self._changes.operations,
+                *(change for node in tree.walk() for change in node.take_changes()),
+            ]
         return RunStep(
             kind="fork",
             name=self.source.run_id,
@@ -172,7 +175,7 @@ async def prepare_fork(run_id: str, options: ForkOptions, context: RunContext) -
         StoredStateError: when what is stored cannot be read.
     """
     if not context.is_durable:
-        raise ConfigurationError("Only a store has the steps of runs: give it to the platform, as Platform(store=...).")
+        raise ConfigurationError("Only a store has the steps of runs: pass one, as in Platform(store=...).")
     if options.model is not None:
         replace(context, model=options.model).find_model()
     runs = RunStore(context.store)

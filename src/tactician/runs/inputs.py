@@ -120,7 +120,7 @@ def _decode(saved: object, declared: InputTypes) -> Input:
             return _decode_object(value, declared)
         case {"objects": parts}:
             return tuple(_decode(part, declared) for part in parts)
-    raise StoredStateError("The input of the run cannot be read: it has none of the known forms.")
+    raise StoredStateError("The input of the run cannot be read: its form is not known.")
 
 
 def _decode_object(value: JsonValue, declared: InputTypes) -> object:

@@ -104,13 +104,13 @@ async def report_retrieval(
     run.emit(RetrievalStarted, source=source, query=query, limit=limit)
     began = perf_counter()
     try:
-        found = await searching
+        documents = await searching
     except BaseException as error:
         seconds, failure = perf_counter() - began, describe_error(error)
         run.emit(RetrievalEnded, source=source, documents=0, seconds=seconds, error=failure)
         raise
-    run.emit(RetrievalEnded, source=source, documents=len(found), seconds=perf_counter() - began)
-    return found
+    run.emit(RetrievalEnded, source=source, documents=len(documents), seconds=perf_counter() - began)
+    return documents
 
 
 def _judge(error: BaseException) -> RunStatus:

@@ -50,5 +50,5 @@ def collect_responses(tree: Checkpoint, pending: Iterable[PendingRequest], now: 
     """
     open_requests = {request.id: request for request in pending if not request.is_answered}
     overdue = {name: request.default for name, request in open_requests.items() if request.is_overdue(now)}
-    kept = {name: saved for name, saved in tree.at(_KEY).data.items() if name not in open_requests}
-    return overdue | {name: restore_response(saved) for name, saved in kept.items()}
+    remaining = {name: saved for name, saved in tree.at(_KEY).data.items() if name not in open_requests}
+    return overdue | {name: restore_response(saved) for name, saved in remaining.items()}

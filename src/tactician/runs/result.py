@@ -63,8 +63,8 @@ class RunResult(Generic[T_co]):
             "tokens": f"{usage.input_tokens:,} in, {usage.output_tokens:,} out, {usage.requests:,} requests",
             "cost": "" if cost is None else f"${cost:.4f}",
         }
-        said = "\n\n".join(f"{message.role}: {_say(message)}" for message in self.messages)
-        return render_card(f"Run {self.run_id} ({self.status})", facts, details={"messages": said})
+        transcript = "\n\n".join(f"{message.role}: {_say(message)}" for message in self.messages)
+        return render_card(f"Run {self.run_id} ({self.status})", facts, details={"messages": transcript})
 
 
 def _write(output: object) -> str:
@@ -75,5 +75,7 @@ def _write(output: object) -> str:
 
 def _say(message: Message) -> str:
     if isinstance(message, AssistantMessage):
-        return "\n".join(filter(None, (message.text, *(f"{one.name}({one.arguments})" for one in message.tool_calls))))
+        return "\n".join(
+            filter(None, (message.text, *(f"{call.name}({call.arguments})" for call in message.tool_calls)))
+        )
     return message.text

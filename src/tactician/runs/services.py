@@ -45,7 +45,7 @@ class Services:
         self.is_durable = store is not None if is_durable is None else is_durable
         self.clock = clock
         self.bus = bus if bus is not None else EventBus()
-        self._others: dict[type, object] = {type(one): one for one in others}
+        self._others: dict[type, object] = {type(other): other for other in others}
 
     @staticmethod
     def default() -> Services:
@@ -60,11 +60,11 @@ class Services:
 
     def find(self, kind: type[T]) -> T:
         """Return the service of a class. One that nobody has provided is made without arguments."""
-        found = self._others.get(kind)
-        if found is None:
-            found = self._others[kind] = kind()
-        assert isinstance(found, kind)
-        return found
+        service = self._others.get(kind)
+        if service is None:
+            service = self._others[kind] = kind()
+        assert isinstance(service, kind)
+        return service
 
     def with_models(self, models: ModelSource) -> Services:
         """Return the same services with another source of models."""

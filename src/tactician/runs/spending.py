@@ -40,16 +40,16 @@ def keep_spent(meter: BudgetMeter, checkpoint: Checkpoint) -> None:
     Raises:
         StoredStateError: when what the checkpoint has cannot be read.
     """
-    kept = checkpoint.at(_KEY)
-    if isinstance(kept.progress, SpentProgress):
-        meter.restore(kept.progress.meter.spent)
+    part = checkpoint.at(_KEY)
+    if isinstance(part.progress, SpentProgress):
+        meter.restore(part.progress.meter.spent)
         return
-    if "spent" in kept.data:
-        spent = revive(kept.data["spent"], _spent_adapter().validate_python)
+    if "spent" in part.data:
+        spent = revive(part.data["spent"], _spent_adapter().validate_python)
         meter.restore(spent)
         if checkpoint.keys:  # the outermost run has its usage from its last step
             meter.tally.restore(spent["usage"])
-    kept.attach(SpentProgress(meter))
+    part.attach(SpentProgress(meter))
 
 
 def restore_spent(checkpoint: Checkpoint, spent: Spent) -> None:
@@ -64,8 +64,8 @@ def save_inside(checkpoint: Checkpoint) -> dict[str, SavedCheckpoint]:
 
 def take_spent(checkpoint: Checkpoint) -> Iterator[Operation]:
     """Yield what was used of the budget of a run, and of the budgets of all runs around it."""
-    for kept in checkpoint.find_upwards(_KEY):
-        yield from kept.take_changes()
+    for tallies in checkpoint.find_upwards(_KEY):
+        yield from tallies.take_changes()
 
 
 @cache

@@ -67,9 +67,11 @@ class RunHeader:
         The deadline of a request that has passed is of no use when not even the default was valid.
         """
         deadlines = [
-            one.deadline
-            for one in self.pending
-            if one.deadline is not None and not one.is_answered and (one.problem is None or one.deadline > now)
+            request.deadline
+            for request in self.pending
+            if request.deadline is not None
+            and not request.is_answered
+            and (request.problem is None or request.deadline > now)
         ]
         if self.deadline is not None:
             deadlines.append(self.deadline)
@@ -272,7 +274,7 @@ class RunStore:
 
         One that cannot be read is in the list; its `problem` says why.
         """
-        found = await self._documents.find(
+        documents = await self._documents.find(
             _COLLECTION,
             statuses=statuses,
             names=names,
@@ -281,7 +283,7 @@ class RunStore:
             limit=limit,
             with_bodies=False,
         )
-        return [_record_or_problem(document) for document in found]
+        return [_record_or_problem(document) for document in documents]
 
     @staticmethod
     def find_in_file(path: str, *, statuses: Collection[str] = (), limit: int = 1000) -> list[RunRecord] | None:
@@ -290,15 +292,15 @@ class RunStore:
         Returns:
             `None` when the file cannot be read in this simple way.
         """
-        found = list_documents(path, _COLLECTION, statuses=statuses, limit=limit)
-        return None if found is None else [_record_or_problem(document) for document in found]
+        documents = list_documents(path, _COLLECTION, statuses=statuses, limit=limit)
+        return None if documents is None else [_record_or_problem(document) for document in documents]
 
     async def find_waiting(self, *, limit: int = 1000) -> list[RunRecord]:
         """Return the runs that wait for somebody, or of which a part does while others go on, oldest first."""
         waiting = await self.find(statuses=(RunStatus.WAITING.value,), limit=limit)
         running = await self.find(statuses=(RunStatus.RUNNING.value,), limit=limit)
-        found = [*waiting, *(record for record in running if record.header.pending)]
-        return sorted(found, key=lambda record: record.header.started_at or 0.0)[:limit]
+        records = [*waiting, *(record for record in running if record.header.pending)]
+        return sorted(records, key=lambda record: record.header.started_at or 0.0)[:limit]
 
     async def claim(
         self,
@@ -394,7 +396,7 @@ def _record_of(document: StoredDocument, status: RunStatus, header: RunHeader) -
 
 
 def _conflict(run_id: str) -> RunConflictError:
-    return RunConflictError(f"The run {run_id} has been changed by somebody else: load it again to see how it stands.")
+    return RunConflictError(f"The run {run_id} was changed by another worker: load it again to see its status.")
 
 
 @cache

@@ -108,7 +108,7 @@ def find_suspension(error: BaseException) -> Suspended | None:
         return error
     if not isinstance(error, BaseExceptionGroup):
         return None
-    pauses = [find_suspension(one) for one in error.exceptions]
+    pauses = [find_suspension(exception) for exception in error.exceptions]
     if None in pauses:
         return None
     return Suspended(*(request for pause in pauses if pause is not None for request in pause.pending))

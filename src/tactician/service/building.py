@@ -92,8 +92,8 @@ def _settings(entry: AgentEntry, tools: Sequence[DeclaredTool]) -> AgentSettings
 
 def _warn_of_retries(entry: AgentEntry) -> None:
     retries = entry.retry_config
-    said = retries.network_retries, retries.max_token_retries, retries.content_filter_retries
-    if any(one is not None for one in said):
+    limits = retries.network_retries, retries.max_token_retries, retries.content_filter_retries
+    if any(limit is not None for limit in limits):
         _logger.warning("%s: how often a model is called is the router's ModelRetryPolicy, not an agent's", entry.id)
 
 

@@ -40,8 +40,8 @@ class AgentFileNames(Names):
         """
         if "." not in name and name not in self._registered:
             for module in self._modules:
-                if (found := self._public(module, name)) is not None:
-                    return found
+                if (value := self._public(module, name)) is not None:
+                    return value
         return super().find(name)
 
     def list_known(self) -> Iterator[str]:
@@ -58,7 +58,7 @@ class AgentFileNames(Names):
         """
         found = self.find(name)
         if not isinstance(found, type):
-            raise NameProblem(f"{name!r} is no class")
+            raise NameProblem(f"{name!r} is not a class")
         try:
             TypeAdapter(found)
         except (PydanticSchemaGenerationError, PydanticUserError) as error:
@@ -75,7 +75,7 @@ class AgentFileNames(Names):
         plain, spec = TypeAdapter(wanted).json_schema(), output_type(wanted).spec
         contains_itself = "$ref" in plain
         if spec is None or not (contains_itself or plain.get("type") == "object"):
-            raise NameProblem(f"{name!r} is no object, and arguments are one")
+            raise NameProblem(f"{name!r} is not an object; pass the arguments as one")
         return spec.schema
 
     def executor(self, name: str) -> ToolExecutor:
@@ -86,9 +86,9 @@ class AgentFileNames(Names):
         Raises:
             NameProblem: when there is none.
         """
-        found = self.find(name)
-        made = self.create(name, found) if isinstance(found, type) else found
-        executor = getattr(made, "execute", made)
+        value = self.find(name)
+        instance = self.create(name, value) if isinstance(value, type) else value
+        executor = getattr(instance, "execute", instance)
         if not callable(executor):
             raise NameProblem(f"{name!r} executes nothing: it is neither a function nor has it a method `execute`")
         return cast("ToolExecutor", executor)
@@ -100,11 +100,11 @@ class AgentFileNames(Names):
             NameProblem: when there is none.
         """
         kind = self.find(owner)
-        found = None if name.startswith("_") else getattr(kind, name, None)
-        if not isinstance(kind, type) or not callable(found):
+        attribute = None if name.startswith("_") else getattr(kind, name, None)
+        if not isinstance(kind, type) or not callable(attribute):
             raise NameProblem(f"{owner!r} has no public method {name!r}")
         is_plain = isinstance(vars(kind).get(name), staticmethod | classmethod)
-        bound = found if is_plain else getattr(self.create(owner, kind), name)
+        bound = attribute if is_plain else getattr(self.create(owner, kind), name)
         try:
             as_tool(bound)
         except DeclarationError as error:

@@ -117,12 +117,12 @@ class AgentService(MediaService):
             AgentNotFoundError: when there is no such `Agent`.
             DeclarationError: when a tool is not declared correctly; then nothing changes.
         """
-        found = self.agents.get(agent_id) or self.platform.find_agent(agent_id)
-        if not isinstance(found, Agent):
+        agent = self.agents.get(agent_id) or self.platform.find_agent(agent_id)
+        if not isinstance(agent, Agent):
             raise AgentNotFoundError(
-                f"{agent_id!r} is a {type(found).__name__} and no Agent: it has no tools of its own"
+                f"{agent_id!r} is a {type(agent).__name__} and no Agent: it has no tools of its own"
             )
-        found.replace_tools(tools)
+        agent.replace_tools(tools)
         return self.platform.requests.active[agent_id]
 
     async def request_agent(self, agent_id: str, message: Input, **options: Unpack[AgentOptions]) -> RunResult[object]:

@@ -13,9 +13,7 @@ from tactician.stores.document import Body, Lease, StoredDocument, StoredStep
 
 def document_conflict(document: StoredDocument) -> DocumentConflictError:
     """Return the error of a save that came too late."""
-    return DocumentConflictError(
-        f"{document.collection}/{document.id} has been changed by somebody else: load it again."
-    )
+    return DocumentConflictError(f"{document.collection}/{document.id} was changed by another worker: load it again.")
 
 
 def key_conflict(document: StoredDocument, other_id: str) -> DocumentConflictError:

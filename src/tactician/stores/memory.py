@@ -142,7 +142,7 @@ class MemoryStore(DocumentStore):
         check_texts(parent_id=parent_id, key=key)
         with self._lock:
             now = self._time()
-            found = (
+            matches = (
                 entry.read(now, with_body=with_bodies)
                 for entry in self._entries.get(collection, {}).values()
                 if (not statuses or entry.document.status in statuses)
@@ -150,7 +150,7 @@ class MemoryStore(DocumentStore):
                 and parent_id in (None, entry.document.parent_id)
                 and key in (None, entry.document.key)
             )
-            return list(islice(found, limit))
+            return list(islice(matches, limit))
 
     async def list_ids(self, collection: str) -> list[str]:
         """Return the ids of all documents of a collection, oldest first."""
@@ -254,8 +254,8 @@ class MemoryStore(DocumentStore):
     def _claimable(self, collection: str, id: str | None) -> Iterator[MemoryEntry]:
         """Yield the documents that nobody holds: the one with the id, or those that are due."""
         entries, now = self._entries.get(collection, {}), self._time()
-        wanted = entries.values() if id is None else [entries[id]] if id in entries else ()
-        for entry in wanted:
+        selected = entries.values() if id is None else [entries[id]] if id in entries else ()
+        for entry in selected:
             is_wanted = id is not None or entry.is_due(now)
             if is_wanted and not entry.document.is_closed and not entry.is_leased(now):
                 yield entry

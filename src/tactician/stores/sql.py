@@ -143,8 +143,8 @@ class SqlStore(DocumentStore):
     ) -> list[StoredDocument]:
         """Return the documents that match every given filter, oldest first."""
         check_texts(parent_id=parent_id, key=key)
-        found = statements.find(collection, statuses, names, parent_id, key, limit, with_bodies=with_bodies)
-        return [parse_document(row) for row in await self._execute(found, {})]
+        query = statements.find(collection, statuses, names, parent_id, key, limit, with_bodies=with_bodies)
+        return [parse_document(row) for row in await self._execute(query, {})]
 
     async def list_ids(self, collection: str) -> list[str]:
         """Return the ids of all documents of a collection, oldest first."""
@@ -163,8 +163,13 @@ class SqlStore(DocumentStore):
         """Claim a document; see `DocumentStore.claim`."""
         check_texts(id=id, owner=owner)
         statement = statements.claim(by_id=id is not None, by_name=bool(names), excludes=bool(excluded_ids))
-        wanted = {"of_collection": collection, "of_id": id, "names": list(names), "excluded_ids": list(excluded_ids)}
-        values, requested_at = wanted | {"by": owner, "seconds": seconds}, monotonic()
+        parameters = {
+            "of_collection": collection,
+            "of_id": id,
+            "names": list(names),
+            "excluded_ids": list(excluded_ids),
+        }
+        values, requested_at = parameters | {"by": owner, "seconds": seconds}, monotonic()
         rows = await self._run(lambda connection: _claim(connection, statement, values))
         if not rows:
             return None

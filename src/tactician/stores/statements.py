@@ -177,29 +177,29 @@ def claim(*, by_id: bool, by_name: bool, excludes: bool) -> Update:
         by_name: only documents with certain names.
         excludes: not the documents with certain ids.
     """
-    found = documents.alias("found")
-    wanted: list[ColumnElement[bool]] = [
-        found.c.collection == bindparam("of_collection", type_=String),
-        found.c.expires_at <= _NOW,
-        found.c.is_closed == false(),
-        found.c.id == bindparam("of_id", type_=String) if by_id else found.c.due_at <= _NOW,
+    table = documents.alias("found")
+    filters: list[ColumnElement[bool]] = [
+        table.c.collection == bindparam("of_collection", type_=String),
+        table.c.expires_at <= _NOW,
+        table.c.is_closed == false(),
+        table.c.id == bindparam("of_id", type_=String) if by_id else table.c.due_at <= _NOW,
     ]
     if by_name:
-        wanted.append(found.c.name.in_(bindparam("names", expanding=True)))
+        filters.append(table.c.name.in_(bindparam("names", expanding=True)))
     if excludes:
-        wanted.append(found.c.id.not_in(bindparam("excluded_ids", expanding=True)))
+        filters.append(table.c.id.not_in(bindparam("excluded_ids", expanding=True)))
     # Of many who claim any document each locks another one; a claim by id waits for the lock of its document.
-    one = (
-        select(found.c.number)
-        .where(*wanted)
-        .order_by(found.c.priority.desc(), found.c.due_at, found.c.number)
+    row = (
+        select(table.c.number)
+        .where(*filters)
+        .order_by(table.c.priority.desc(), table.c.due_at, table.c.number)
         .limit(1)
         .with_for_update(skip_locked=not by_id)
         .scalar_subquery()
     )
     return (
         update(documents)
-        .where(documents.c.number == one)
+        .where(documents.c.number == row)
         .values(owner=bindparam("by"), fence=documents.c.fence + 1, expires_at=_LEASE_END)
         .returning(documents.c.id.label("of_id"), documents.c.fence, documents.c.expires_at)
     )
@@ -216,15 +216,15 @@ def find(
     with_bodies: bool,
 ) -> Select[Any]:
     """Return the statement that finds the documents that match every given filter, oldest first."""
-    found = select(*_FOUND, bodies.c.body).select_from(_WITH_BODY) if with_bodies else select(*_FOUND)
-    found = found.where(documents.c.collection == collection).order_by(documents.c.number).limit(limit)
+    query = select(*_FOUND, bodies.c.body).select_from(_WITH_BODY) if with_bodies else select(*_FOUND)
+    query = query.where(documents.c.collection == collection).order_by(documents.c.number).limit(limit)
     if statuses:
-        found = found.where(documents.c.status.in_(statuses))
+        query = query.where(documents.c.status.in_(statuses))
     if names:
-        found = found.where(documents.c.name.in_(names))
+        query = query.where(documents.c.name.in_(names))
     if parent_id is not None:
-        found = found.where(documents.c.parent_id == parent_id)
-    return found if key is None else found.where(documents.c.key == key)
+        query = query.where(documents.c.parent_id == parent_id)
+    return query if key is None else query.where(documents.c.key == key)
 
 
 def prune(collection: str, seconds: float, statuses: Collection[str], limit: int) -> ReturningDelete[Any]:

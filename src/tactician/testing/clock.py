@@ -37,8 +37,10 @@ class FakeClock:
     def advance(self, seconds: float) -> None:
         """Move the time on, and run the callbacks that are due."""
         self._now += seconds
-        due = sorted((one for one in self._timers if one.due <= self._now), key=lambda one: one.due)
-        self._timers = [one for one in self._timers if one.due > self._now]
+        due = sorted(
+            (candidate for candidate in self._timers if candidate.due <= self._now), key=lambda candidate: candidate.due
+        )
+        self._timers = [candidate for candidate in self._timers if candidate.due > self._now]
         for timer in due:
             if not timer.is_cancelled:
                 timer.callback()

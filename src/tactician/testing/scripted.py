@@ -162,10 +162,10 @@ class ScriptedModel:
         if isinstance(step, ModelResponse):
             return step
         usage = Usage(input_tokens=10, output_tokens=5, requests=1, model=self.name)
-        if (said := _read_tool_calls(step)) is not None:
+        if (calls_and_texts := _read_tool_calls(step)) is not None:
             parts = (
-                Text(one) if isinstance(one, str) else one.to_call(f"call_{len(self.calls)}_{number}")
-                for number, one in enumerate(said, start=1)
+                Text(call) if isinstance(call, str) else call.to_call(f"call_{len(self.calls)}_{number}")
+                for number, call in enumerate(calls_and_texts, start=1)
             )
             return ModelResponse(AssistantMessage(tuple(parts)), usage, "tool_calls", self.name)
         text = step if isinstance(step, str) else _json(step)
@@ -176,9 +176,9 @@ def _read_tool_calls(step: Step) -> Sequence[str | ToolCall] | None:
     """Return the tool calls of a step, with the texts around them; `None` for a step without any."""
     if isinstance(step, ToolCall):
         return (step,)
-    if not isinstance(step, list | tuple) or not all(isinstance(one, str | ToolCall) for one in step):
+    if not isinstance(step, list | tuple) or not all(isinstance(item, str | ToolCall) for item in step):
         return None
-    return step if any(isinstance(one, ToolCall) for one in step) else None
+    return step if any(isinstance(item, ToolCall) for item in step) else None
 
 
 def _json(value: object) -> str:

@@ -26,7 +26,7 @@ def repair_arguments(arguments: str) -> str | None:
     unpacked = _unpack(value)
     if not isinstance(unpacked, dict):
         return None
-    unpacked = {name: _unpack(one) for name, one in unpacked.items()}
+    unpacked = {name: _unpack(item) for name, item in unpacked.items()}
     return None if (repaired := to_json(unpacked).decode()) == arguments else repaired
 
 

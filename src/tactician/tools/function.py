@@ -33,8 +33,8 @@ class _Compiled:
         parameters = list(inspect.signature(function).parameters.values())
         if parameters and _is_receiver(parameters[0].name, hints):
             parameters = parameters[1:]
-        found = {one.name: find_run_parameter(hints.get(one.name)) for one in parameters}
-        self.run_parameters = {name: kind for name, kind in found.items() if kind is not None}
+        annotations = {one.name: find_run_parameter(hints.get(one.name)) for one in parameters}
+        self.run_parameters = {name: kind for name, kind in annotations.items() if kind is not None}
         fields = _build_fields(
             name, [p for p in parameters if p.name not in self.run_parameters], hints, docs.parameters
         )

@@ -61,7 +61,7 @@ class ToolGroups(Mapping[str, ToolGroup]):
     def _load_all(self) -> Mapping[str, ToolGroup]:
         if self._selected is None:
             settings = load_settings().tool_groups
-            self._selected = {name: self._create_selection(name, one) for name, one in settings.items()}
+            self._selected = {name: self._create_selection(name, setting) for name, setting in settings.items()}
         if twice := self._selected.keys() & self._registered.keys():
             raise ConfigurationError(
                 f"tactician.toml: tool_groups: a group of the name {', '.join(sorted(twice))} is registered by the "
@@ -79,18 +79,18 @@ class ToolGroups(Mapping[str, ToolGroup]):
             permissions=map(ToolGroupPermission, settings.permissions),
         )
 
-    async def _select_tools(self, name: str, wanted: Iterable[str]) -> tuple[Tool, ...]:
+    async def _select_tools(self, name: str, selections: Iterable[str]) -> tuple[Tool, ...]:
         """Return the tools that match patterns such as `search`, `brave_*`, or `docker:fetch` of one group."""
         chosen: list[Tool] = []
         missing: list[str] = []
-        for one in wanted:
-            group, _, pattern = one.rpartition(":")
+        for selection in selections:
+            group, _, pattern = selection.rpartition(":")
             sources = [source for source in self._registered.values() if group in ("", source.name)]
-            found = [
+            matching = [
                 tool for source in sources for tool in await source.load_tools() if fnmatchcase(tool.name, pattern)
             ]
-            chosen += found
-            missing += [] if found else [one]
+            chosen += matching
+            missing += [] if matching else [selection]
         if missing:
             known = ", ".join(self._registered) or "none"
             raise ConfigurationError(
@@ -108,10 +108,10 @@ async def load_group_tools(groups: Iterable[str | ToolGroup], context: RunContex
     Raises:
         ConfigurationError: when a name is unknown, or two groups have different tools of one name.
     """
-    wanted = {group if isinstance(group, str) else group.name: group for group in groups}
+    groups_by_name = {group if isinstance(group, str) else group.name: group for group in groups}
     known = context.services.find(ToolGroups)
-    unknown = [group for group in wanted.values() if isinstance(group, str) and group not in known]
+    unknown = [group for group in groups_by_name.values() if isinstance(group, str) and group not in known]
     if unknown:
         raise ConfigurationError(describe_unknown_groups(unknown, known))
-    found = [known[group] if isinstance(group, str) else group for group in wanted.values()]
-    return merge_tools([tool for group in found for tool in await group.load_tools()])
+    resolved = [known[group] if isinstance(group, str) else group for group in groups_by_name.values()]
+    return merge_tools([tool for group in resolved for tool in await group.load_tools()])

@@ -73,15 +73,15 @@ class ToolGroup:
         if self._give is None:
             return self._list_tools
         try:
-            given = self._give()
-            return self._collect_tools(await given if isinstance(given, Awaitable) else given)
+            source = self._give()
+            return self._collect_tools(await source if isinstance(source, Awaitable) else source)
         except Exception as error:
             error.add_note(f"in the tool group {self.name!r}")
             raise
 
     def _collect_tools(self, source: ToolSource) -> tuple[Tool, ...]:
         several = source if isinstance(source, Iterable) and not _has_tools(source) else (source,)
-        return tuple(_set_group(self.name, tool) for one in several for tool in _list_tools(one))
+        return tuple(_set_group(self.name, tool) for item in several for tool in _list_tools(item))
 
 
 def merge_tools(tools: Iterable[Tool]) -> tuple[Tool, ...]:
@@ -90,25 +90,25 @@ def merge_tools(tools: Iterable[Tool]) -> tuple[Tool, ...]:
     Raises:
         ConfigurationError: when different ones have the same name.
     """
-    kept: dict[str, Tool] = {}
+    tools_by_name: dict[str, Tool] = {}
     for tool in tools:
-        if (first := kept.setdefault(tool.name, tool)).spec != tool.spec:
+        if (first := tools_by_name.setdefault(tool.name, tool)).spec != tool.spec:
             raise ConfigurationError(
                 f"The tool groups {first.traits.group!r} and {tool.traits.group!r} have different tools of the name "
                 f"{tool.name!r}. Use one of the groups only, or give one of the tools another name."
             )
-    return tuple(kept.values())
+    return tuple(tools_by_name.values())
 
 
 def describe_unknown_groups(names: Iterable[str], known: Mapping[str, ToolGroup]) -> str:
     """Return the message for unknown tool groups, with the remedy."""
-    wanted = tuple(dict.fromkeys(names))
-    hint = did_you_mean(wanted[0], known)
-    listed = " or ".join(map(repr, wanted))
-    one = f'ToolGroup("{wanted[0]}", [...])'
+    distinct = tuple(dict.fromkeys(names))
+    hint = did_you_mean(distinct[0], known)
+    listed = " or ".join(map(repr, distinct))
+    example = f'ToolGroup("{distinct[0]}", [...])'
     return (
         f"There is no tool group {listed} here.{hint} Known: {', '.join(known) or 'none'}. Register it, with "
-        f"platform.register({one}), and run on that platform; or use {one} itself."
+        f"platform.register({example}), and run on that platform; or use {example} itself."
     )
 
 
@@ -116,7 +116,7 @@ def _check_supplier(group: str, function: Callable[..., object]) -> Callable[[],
     try:
         signature(function).bind()
     except TypeError:
-        problem = "the function that gives its tools takes no arguments; if it is a tool itself, put it into a list"
+        problem = "the function that returns its tools takes no arguments; if it is a tool itself, put it into a list"
         raise DeclarationError(f"ToolGroup({group!r})", [problem]) from None
     return function
 

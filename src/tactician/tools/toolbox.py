@@ -57,9 +57,9 @@ def require_declared_tools(owner: object) -> tuple[Tool, ...]:
     Raises:
         DeclarationError: when there is none.
     """
-    if not (found := find_declared_tools(owner)):
+    if not (declared := find_declared_tools(owner)):
         raise DeclarationError(type(owner).__name__, ["it has no method declared with @tool"])
-    return found
+    return declared
 
 
 class Toolbox:
@@ -72,11 +72,11 @@ class Toolbox:
     __slots__ = ("_tools", "specs")
 
     def __init__(self, tools: Iterable[ToolLike] = ()) -> None:
-        made = tuple(map(as_tool, tools))
-        self._tools = {one.name: one for one in made}
-        self.specs: tuple[ToolSpec, ...] = tuple(one.spec for one in made)
-        if len(self._tools) < len(made):
-            names = [one.name for one in made]
+        converted = tuple(map(as_tool, tools))
+        self._tools = {tool.name: tool for tool in converted}
+        self.specs: tuple[ToolSpec, ...] = tuple(tool.spec for tool in converted)
+        if len(self._tools) < len(converted):
+            names = [tool.name for tool in converted]
             raise DeclarationError("tools", [f"{n!r} is used twice" for n in self._tools if names.count(n) > 1])
 
     def __iter__(self) -> Iterator[Tool]:
@@ -93,7 +93,7 @@ class Toolbox:
     def with_visible(self, is_shown: Callable[[Tool], bool], *more: Tool) -> Toolbox:
         """Return a toolbox with more tools, of which the model sees only some; it may call all."""
         box = Toolbox((*self._tools.values(), *more))
-        box.specs = tuple(one.spec for one in box if is_shown(one))
+        box.specs = tuple(tool.spec for tool in box if is_shown(tool))
         return box
 
     async def answer(self, call: ToolCall, context: RunContext) -> ToolResult:
@@ -103,14 +103,14 @@ class Toolbox:
             ConfigurationError: when the program is set up wrongly, which no model can mend.
             Replan: when the tool raises it, for the action around the run.
         """
-        found = self._tools.get(call.name)
-        if found is None:
+        tool = self._tools.get(call.name)
+        if tool is None:
             hint = did_you_mean(call.name, self._tools)
             known = ", ".join(self._tools) or "none"
             return ToolResult(call.id, call.name, f"There is no tool {call.name!r}.{hint} Tools: {known}.", True)
         try:
             with context.enter():
-                return ToolResult(call.id, call.name, await _call_with_repair(found, call.arguments, context))
+                return ToolResult(call.id, call.name, await _call_with_repair(tool, call.arguments, context))
         except (ConfigurationError, Replan):
             raise
         except ToolError as error:
@@ -125,14 +125,14 @@ class Toolbox:
             return ToolResult(call.id, call.name, describe_error(error), is_error=True)
 
 
-async def _call_with_repair(found: Tool, arguments: str, context: RunContext) -> str:
+async def _call_with_repair(tool: Tool, arguments: str, context: RunContext) -> str:
     """Call the tool, with repaired arguments if they are invalid and their meaning is clear."""
     try:
-        return await found.call(arguments, context)
+        return await tool.call(arguments, context)
     except InvalidArgumentsError:
         # A long text takes seconds, in which nothing else would run in the event loop.
         is_long = len(arguments) > _LONG_ARGUMENTS
         repaired = await asyncio.to_thread(repair_arguments, arguments) if is_long else repair_arguments(arguments)
         if repaired is None:
             raise
-        return await found.call(repaired, context)
+        return await tool.call(repaired, context)

@@ -366,7 +366,7 @@ class TestMore:
 
     async def test_what_no_model_can_make_is_said_to_be_missing(self) -> None:
         _, model = await led(Editor(), "no")
-        assert tool_of(model.calls[0], "use").description.endswith("NOT READY: needs Opaque, which nothing gives.")
+        assert tool_of(model.calls[0], "use").description.endswith("NOT READY: needs Opaque, which no action produces.")
 
     async def test_what_an_action_gives_may_have_no_form(self) -> None:
         @planned_agent(planner=Planner.SUPERVISOR, description="makes things")

@@ -8,7 +8,7 @@ import pytest
 
 from tactician import Agent, LlmOptions, ModelRouter, Platform
 from tactician.config import ModelSettings, Settings
-from tactician.errors import ConfigurationError, RateLimitError
+from tactician.errors import ConfigurationError, MalformedResponseError, RateLimitError, UnsupportedFeatureError
 from tactician.llm import ModelCatalog, ModelRequest, UserMessage
 from tactician.runs import RunContext
 from tests.support.chat_server import ChatServer, answers, completion, fails
@@ -94,3 +94,19 @@ def test_every_mistake_is_told_and_no_key() -> None:
     assert "bogus" in str(caught.value)
     assert str(caught.value).count("\n  - ") > 1
     assert "sk-secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("spoken", [None, "openai-chat"])
+async def test_a_gateway_without_native_tools_says_which_field_chooses_the_format(spoken: str | None) -> None:
+    request = ModelRequest((UserMessage("hi"),), options=LlmOptions(model="m", native_tools=("web_search",)))
+    async with ChatServer(HELLO) as server:
+        entry = {"id": "gateway", "provider": "openai", "url": server.url, "models": "m", "apiFormat": spoken}
+
+        with pytest.raises(UnsupportedFeatureError, match=r'openai-chat.*"apiFormat": "openai-responses" in its inst'):
+            await ModelRouter.from_json(json.dumps([entry]), environment={}).generate(request)
+        assert server.received == []
+
+        chosen = ModelRouter.from_json(json.dumps([{**entry, "apiFormat": "openai-responses"}]), environment={})
+        with pytest.raises(MalformedResponseError):  # the server speaks chat completions, whatever it is asked
+            await chosen.generate(request)
+    assert {received.path for received in server.received} == {"/v1/responses"}

@@ -79,7 +79,7 @@ class TestConversations:
     def test_a_call_that_nobody_answered_gets_an_answer(self) -> None:
         _, _, (role, content) = turns(HI, AssistantMessage((CALL,)), UserMessage("well?"))
 
-        no_result = "There is no result: the tool was not run."
+        no_result = "The tool was not run: it has no result."
         assert role == "user"
         assert content == [
             {"type": "tool_result", "tool_use_id": "1", "content": no_result, "is_error": True},

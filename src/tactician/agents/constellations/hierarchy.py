@@ -66,8 +66,12 @@ class HierarchicalAgents(BaseRunnable[T_co]):
         self.executive = executive
         self.departments = dict(departments)
         self.max_turns = max_turns
-        self._supervisors = {label: _create_supervisor(one, max_turns) for label, one in departments.items()}
-        reports = [(f"{label}: {one.description}", one) for label, one in self._supervisors.items()]
+        self._supervisors = {
+            label: _create_supervisor(department, max_turns) for label, department in departments.items()
+        }
+        reports = [
+            (f"{label}: {supervisor.description}", supervisor) for label, supervisor in self._supervisors.items()
+        ]
         self._root = executive.with_workers(reports, name=f"{executive.name}_Executive", max_turns=max_turns)
 
     def __repr__(self) -> str:
@@ -92,8 +96,8 @@ class HierarchicalAgents(BaseRunnable[T_co]):
         Raises:
             AgentNotFoundError: when there is no such department.
         """
-        if (found := self._supervisors.get(name)) is not None:
-            return found
+        if (supervisor := self._supervisors.get(name)) is not None:
+            return supervisor
         hint = did_you_mean(name, self._supervisors)
         raise AgentNotFoundError(
             f"{self.name} has no department {name!r}.{hint} Departments: {', '.join(self._supervisors)}."

@@ -166,7 +166,7 @@ class Discussion:
 
         The discussion ends with the user's words: not every model continues its own.
         """
-        names = ", ".join(one.name for one in self._network.peers)
+        names = ", ".join(speaker.name for speaker in self._network.peers)
         role = f"You are {peer.name}, in a discussion between {names}."
         turn = f"Round {number} of {self._network.max_rounds}: {peer.name}, it is your turn."
         return (SystemMessage(role), *self._shared, UserMessage(turn))
@@ -200,10 +200,12 @@ class Broadcast(BaseRunnable[object]):
     async def _work(self, input: Input, context: RunContext) -> RunResult[object]:
         attempts, peers = Attempts(context), self.network.peers
         results = await gather_or_suspend(*(attempts.run(f"{n}", peer, input) for n, peer in enumerate(peers, start=1)))
-        told = list(map(format_contribution, peers, results))
-        answered = [text for text, result in zip(told, results, strict=True) if result.status is not RunStatus.FAILED]
+        contributions = list(map(format_contribution, peers, results))
+        answered = [
+            text for text, result in zip(contributions, results, strict=True) if result.status is not RunStatus.FAILED
+        ]
         if not answered:
-            raise attempts.create_error(self.name, input, told) from attempts.last_error
+            raise attempts.create_error(self.name, input, contributions) from attempts.last_error
         text = "\n\n".join(answered)
         messages = (*messages_of(input), AssistantMessage((Text(text),)))
         return as_own_result(RunResult(text, messages=messages), context, results)

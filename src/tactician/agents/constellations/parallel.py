@@ -127,9 +127,13 @@ class FirstOf(BaseRunnable[object]):
                 if isinstance(outcome, StepCompleted) and outcome.result.status is not RunStatus.FAILED:
                     break
             else:
-                results = [one.result for one in scheduler.outcomes.values() if isinstance(one, StepCompleted)]
-                told = map(format_contribution, members.values(), results)
-                raise attempts.create_error(self.name, input, told) from attempts.last_error
+                results = [
+                    completed.result
+                    for completed in scheduler.outcomes.values()
+                    if isinstance(completed, StepCompleted)
+                ]
+                contributions = map(format_contribution, members.values(), results)
+                raise attempts.create_error(self.name, input, contributions) from attempts.last_error
         attempts.give_up((key for key in members if key != outcome.key), "another one was first")
         return as_own_result(outcome.result, context)
 

@@ -105,9 +105,9 @@ class RouterAgent(BaseRunnable[object]):
         return "\n".join(f"{number}. {target.name} - handles: {what}" for number, (what, target) in numbered)
 
     def _build_message(self, input: Input, context: RunContext) -> str:
-        said = [message.text for message in messages_of(input) if isinstance(message, UserMessage)]
-        if not said or not said[-1].strip():
+        texts = [message.text for message in messages_of(input) if isinstance(message, UserMessage)]
+        if not texts or not texts[-1].strip():
             raise RoutingError(
                 f"{self.name}: there is no text from the user to route by", create_failed_result(input, context)
             )
-        return said[-1]
+        return texts[-1]

@@ -56,15 +56,15 @@ class RepeatUntil(BaseRunnable[T], Generic[T]):
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[T]:
         attempts: list[RunResult[T]] = []
-        given, inside = simplify_input(input), context.as_internal()
+        start, inside = simplify_input(input), context.as_internal()
         for _ in range(self.max_iterations):
             last = attempts[-1].output if attempts else None
             earlier = [attempt.output for attempt in attempts]
             attempt = await self._step.run(
-                StepInput((given, last, earlier), describe_attempt(given, last)), context=inside
+                StepInput((start, last, earlier), describe_attempt(start, last)), context=inside
             )
             attempts.append(attempt)
-            asked = StepInput((attempt.output, given), attempt.output)
+            asked = StepInput((attempt.output, start), attempt.output)
             if (await self._until.run(asked, context=inside)).output:
                 return as_own_result(attempt, context, attempts)
         failed = replace(create_failed_result(input, context), related=tuple(attempts))
@@ -104,8 +104,8 @@ def repeat_until(
     namespace = find_caller_namespace(1)
     repeated = as_step(step, returning, "attempt", namespace, most=3)
     done = as_step(until, bool, "until", namespace, most=2)
-    told = description or f"gives a {label} as it should be"
-    return RepeatUntil(repeated, done, returning, label, told, max_iterations)
+    summary = description or f"gives a {label} as it should be"
+    return RepeatUntil(repeated, done, returning, label, summary, max_iterations)
 
 
 def describe_attempt(input: Input, last: object | None, objections: Sequence[str] = ()) -> Input:
@@ -199,25 +199,27 @@ class RepeatUntilAcceptable(BaseRunnable[Scored[T]], Generic[T]):
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[Scored[T]]:
         attempts: list[RunResult[Scored[T]]] = []
-        given, inside = simplify_input(input), context.as_internal()
+        start, inside = simplify_input(input), context.as_internal()
         for _ in range(self.max_iterations):
-            attempts.append(await self._attempt(given, attempts[-1].output if attempts else None, inside))
+            attempts.append(await self._attempt(start, attempts[-1].output if attempts else None, inside))
             if attempts[-1].output.acceptable:
                 break
         best = max(attempts, key=lambda attempt: attempt.output.score)
         return as_own_result(best, context, attempts)
 
-    async def _attempt(self, given: Input, last: Scored[T] | None, context: RunContext) -> RunResult[Scored[T]]:
+    async def _attempt(self, start: Input, last: Scored[T] | None, context: RunContext) -> RunResult[Scored[T]]:
         value, feedback = (None, None) if last is None else (last.value, last.feedback)
-        told = describe_attempt(
-            given, value, () if feedback is None else (f"What was said of it:\n{as_text(feedback)}",)
+        request = describe_attempt(
+            start, value, () if feedback is None else (f"What was said of it:\n{as_text(feedback)}",)
         )
-        made = await self._generator.run(StepInput((given, value, feedback), told), context=context)
-        asked = f"This was asked:\n{as_text(given)}\n\nThis is the answer:\n{as_text(made.output)}\n\nJudge the answer."
-        judged = await self._evaluator.run(StepInput((made.output, given), asked), context=context)
+        result = await self._generator.run(StepInput((start, value, feedback), request), context=context)
+        asked = (
+            f"This was asked:\n{as_text(start)}\n\nThis is the answer:\n{as_text(result.output)}\n\nJudge the answer."
+        )
+        judged = await self._evaluator.run(StepInput((result.output, start), asked), context=context)
         opinion = judged.output
-        scored = Scored(made.output, opinion, opinion.score >= self.threshold)
-        return RunResult(scored, made.status, made.messages, made.tally, run_id=made.run_id)
+        scored = Scored(result.output, opinion, opinion.score >= self.threshold)
+        return RunResult(scored, result.status, result.messages, result.tally, run_id=result.run_id)
 
 
 def repeat_until_acceptable(
@@ -253,5 +255,5 @@ def repeat_until_acceptable(
     namespace = find_caller_namespace(1)
     maker = as_step(generator, returning, "generator", namespace, most=3)
     judge = as_step(evaluator, feedback, "evaluator", namespace, most=2)
-    told = description or f"gives a {label} that is good enough"
-    return RepeatUntilAcceptable(maker, judge, label, told, max_iterations=max_iterations, threshold=threshold)
+    summary = description or f"gives a {label} that is good enough"
+    return RepeatUntilAcceptable(maker, judge, label, summary, max_iterations=max_iterations, threshold=threshold)

@@ -59,19 +59,21 @@ class ScatterGather(BaseRunnable[T], Generic[T]):
     @property
     @override
     def composition(self) -> tuple[Member, ...]:
-        return *(Member("", one) for one in self.generators), Member("consolidator", self._consolidator)
+        return *(Member("", generator) for generator in self.generators), Member("consolidator", self._consolidator)
 
     @property
     @override
     def input_types(self) -> InputTypes:
-        return InputTypes.combine((*(one.find_types(0) for one in self.generators), self._consolidator.find_types(1)))
+        return InputTypes.combine(
+            (*(generator.find_types(0) for generator in self.generators), self._consolidator.find_types(1))
+        )
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[T]:
-        given = simplify_input(input)
-        results = await self._run_generators(given, context)
+        plain = simplify_input(input)
+        results = await self._run_generators(plain, context)
         elements = [result.output for result in results if result.status is not RunStatus.FAILED]
-        said = map(format_contribution, self.generators, results)
-        gathered = StepInput((elements, given), format_briefing(input, said))
+        contributions = map(format_contribution, self.generators, results)
+        gathered = StepInput((elements, plain), format_briefing(input, contributions))
         return as_own_result(await self._consolidator.run(gathered, context=context), context, results)
 
     async def _run_generators(self, input: Input, context: RunContext) -> list[RunResult[object]]:
@@ -90,14 +92,14 @@ class ScatterGather(BaseRunnable[T], Generic[T]):
         runs = (run(f"{number}", generator) for number, generator in enumerate(self.generators, start=1))
         results = await gather_or_suspend(*runs, max_concurrency=self._max_concurrency)
         failed = [
-            format_contribution(one, result)
-            for one, result in zip(self.generators, results, strict=True)
+            format_contribution(source, result)
+            for source, result in zip(self.generators, results, strict=True)
             if result.status is RunStatus.FAILED
         ]
         if len(failed) > self.tolerate:
-            told = f"{len(failed)} of {len(results)} generators failed, and only {self.tolerate} may"
+            reason = f"{len(failed)} of {len(results)} generators failed, and only {self.tolerate} may"
             raise RunError(
-                f"{self.name}: {told}: {'; '.join(failed)}", create_failed_result(input, context)
+                f"{self.name}: {reason}: {'; '.join(failed)}", create_failed_result(input, context)
             ) from attempts.last_error
         return results
 
@@ -136,10 +138,12 @@ def scatter_gather(
     namespace = find_caller_namespace(1)
     kind = elements if elements is not None else find_element_type(consolidate, namespace)
     numbered = enumerate(generators, start=1)
-    steps = [as_step(one, cast("type[object] | None", kind), f"{label} {n}", namespace, most=1) for n, one in numbered]
+    steps = [
+        as_step(step, cast("type[object] | None", kind), f"{label} {n}", namespace, most=1) for n, step in numbered
+    ]
     last = as_step(consolidate, returning, "consolidate", namespace, most=2)
-    told = description or f"{label}, from {len(steps)} sources"
-    return ScatterGather(steps, last, returning, label, told, max_concurrency=max_concurrency, tolerate=tolerate)
+    summary = description or f"{label}, from {len(steps)} sources"
+    return ScatterGather(steps, last, returning, label, summary, max_concurrency=max_concurrency, tolerate=tolerate)
 
 
 def find_element_type(consolidate: object, namespace: Mapping[str, object]) -> object | None:
@@ -198,13 +202,15 @@ def consensus(
         keys = list(map(key or to_json, answers))
         if (agreed := _find_winner(keys, needed)) is not None:
             return answers[agreed]
-        said = "; ".join(f"{votes} x {as_text(answers[keys.index(one)])}" for one, votes in Counter(keys).most_common())
-        told = f"{label}: no answer has {needed} votes, and more than any other: {said}"
-        raise NoConsensusError(told, create_failed_result(given, run))
+        counts = "; ".join(
+            f"{votes} x {as_text(answers[keys.index(one)])}" for one, votes in Counter(keys).most_common()
+        )
+        reason = f"{label}: no answer has {needed} votes, and more than any other: {counts}"
+        raise NoConsensusError(reason, create_failed_result(given, run))
 
     last = as_step(vote if agree is None else agree, returning, "agree", namespace, most=2)
-    told = description or f"{label}, as {len(steps)} sources agree on it"
-    return ScatterGather(steps, last, returning, label, told, max_concurrency=max_concurrency, tolerate=tolerate)
+    summary = description or f"{label}, as {len(steps)} sources agree on it"
+    return ScatterGather(steps, last, returning, label, summary, max_concurrency=max_concurrency, tolerate=tolerate)
 
 
 def _find_winner(keys: Sequence[Hashable], needed: int) -> int | None:

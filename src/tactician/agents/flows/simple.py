@@ -39,8 +39,8 @@ class SimpleAgent(BaseRunnable[T], Generic[T]):
         return self._step.find_types(0)
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[T]:
-        given = simplify_input(input)
-        return as_own_result(await self._step.run(StepInput((given,), given), context=context), context)
+        plain = simplify_input(input)
+        return as_own_result(await self._step.run(StepInput((plain,), plain), context=context), context)
 
 
 def simple_agent(
@@ -58,5 +58,5 @@ def simple_agent(
         DeclarationError: when the function needs more than the input.
     """
     label = choose_label(name, returning)
-    made = as_step(step, returning, label, find_caller_namespace(1), most=1)
-    return SimpleAgent(made, returning, label, description or f"gives a {label}")
+    converted = as_step(step, returning, label, find_caller_namespace(1), most=1)
+    return SimpleAgent(converted, returning, label, description or f"gives a {label}")

@@ -47,7 +47,7 @@ def fit_argument(value: object, hint: object) -> object:
 
 def _is_raw(value: object) -> bool:
     return isinstance(value, _RAW) or (
-        isinstance(value, list) and bool(value) and all(isinstance(one, _RAW) for one in value)
+        isinstance(value, list) and bool(value) and all(isinstance(item, _RAW) for item in value)
     )
 
 
@@ -87,7 +87,7 @@ class FunctionStep(BaseRunnable[T], Generic[T]):
 
     Args:
         function: the function.
-        wanted: the type of the result; that of the annotation, when `None`.
+        kind: the type of the result; that of the annotation, when `None`.
         name: of the step.
         namespace: the names of types that are declared inside a function.
         most: maximum number of arguments.
@@ -99,7 +99,7 @@ class FunctionStep(BaseRunnable[T], Generic[T]):
     def __init__(
         self,
         function: Callable[..., T | Awaitable[T]],
-        wanted: type[T] | None,
+        kind: type[T] | None,
         name: str,
         namespace: Mapping[str, object],
         most: int,
@@ -109,18 +109,20 @@ class FunctionStep(BaseRunnable[T], Generic[T]):
         self._function = function
         hints = resolve_hints(_find_annotated(function), namespace)
         # What a lambda returns is known to the flow only, and what a generator returns to itself.
-        self._wanted = wanted if wanted is not None else cast("type[T] | None", hints.get("return"))
+        self._wanted = kind if kind is not None else cast("type[T] | None", hints.get("return"))
         self._parameters = tuple(_parameters(function, hints, name, most))
 
     def find_types(self, number: int) -> InputTypes:
         """Return the declared types of the value with this number."""
-        hints = [one.hint for one in self._parameters if one.service is None and one.number == number]
+        hints = [
+            parameter.hint for parameter in self._parameters if parameter.service is None and parameter.number == number
+        ]
         return InputTypes(tuple(hint for hint in hints if hint is not None), reads_messages=not hints)
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[T]:
         assert isinstance(input, StepInput)
-        if (kept := load_output(context, self._wanted)) is not None:
-            output = cast("T", kept.value)
+        if (saved := load_output(context, self._wanted)) is not None:
+            output = cast("T", saved.value)
         else:
             await context.begin_step()
             inside = context.as_internal()
@@ -129,9 +131,11 @@ class FunctionStep(BaseRunnable[T], Generic[T]):
             await save_output(context, output, self._wanted)
         return RunResult(output, tally=context.tally, run_id=context.run_id)
 
-    async def _call(self, given: StepInput, context: RunContext) -> object:
-        arguments = [one.find(given, context) for one in self._parameters if not one.keyword]
-        named = {one.name: one.find(given, context) for one in self._parameters if one.keyword}
+    async def _call(self, step_input: StepInput, context: RunContext) -> object:
+        arguments = [parameter.find(step_input, context) for parameter in self._parameters if not parameter.keyword]
+        named = {
+            parameter.name: parameter.find(step_input, context) for parameter in self._parameters if parameter.keyword
+        }
         result = self._function(*arguments, **named)
         return await result if isinstance(result, Awaitable) else result
 
@@ -167,13 +171,13 @@ class Step(Protocol[T_co]):
 
 
 def as_step(
-    step: StepLike[T], wanted: type[T] | None, label: str, namespace: Mapping[str, object], *, most: int
+    step: StepLike[T], kind: type[T] | None, label: str, namespace: Mapping[str, object], *, most: int
 ) -> Step[T]:
     """Return a function or a Runnable as a step."""
     if isinstance(step, Runnable):
-        return _RunnableStep[T](step if wanted is None else TypedRunnable(step, wanted))
+        return _RunnableStep[T](step if kind is None else TypedRunnable(step, kind))
     name = getattr(step, "__name__", "<lambda>")
-    return FunctionStep(step, wanted, label if name.startswith("<") else name, namespace, most)
+    return FunctionStep(step, kind, label if name.startswith("<") else name, namespace, most)
 
 
 def choose_label(name: str | None, returning: object) -> str:
@@ -210,7 +214,7 @@ class _Parameter:
     service: RunParameter[object] | None
     number: int = 0
 
-    def find(self, given: StepInput, context: RunContext) -> object:
+    def find(self, step_input: StepInput, context: RunContext) -> object:
         """Return the value of the parameter.
 
         Raises:
@@ -219,7 +223,7 @@ class _Parameter:
         if self.service is not None:
             return self.service.__from_run__(context)
         try:
-            return fit_argument(given.values[self.number], self.hint)
+            return fit_argument(step_input.values[self.number], self.hint)
         except InvalidOutput as error:
             step = context.path[-1]
             raise InvalidArgumentsError(f"{step}: the parameter {self.name!r} does not fit: {error}") from error
@@ -249,7 +253,9 @@ def _signature(function: Callable[..., object]) -> Iterator[inspect.Parameter]:
         parameters = inspect.signature(function).parameters.values()
     except ValueError:  # some that are built in do not say
         return iter((inspect.Parameter("value", inspect.Parameter.POSITIONAL_ONLY),))
-    return (one for one in parameters if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD))
+    return (
+        parameter for parameter in parameters if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+    )
 
 
 def _find_annotated(function: Callable[..., object]) -> Callable[..., object]:

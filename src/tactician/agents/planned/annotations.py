@@ -26,7 +26,7 @@ from tactician.process import SomeOf, get_field_names
 
 _REMEDY: Final = "wrap it in a class of its own, so that the planner can tell it from others"
 _ONE_EACH: Final = "take one parameter for each, as in `story: Story | None`, or a class that they derive from"
-_SAY_WHICH: Final = "say what it stands for, as in `class StoryWriter(Writer[Story])`"
+_SAY_WHICH: Final = "say which type it is, as in `class StoryWriter(Writer[Story])`"
 UNDEFINED: Final = "import it (not only under TYPE_CHECKING), or define it before the class"
 
 
@@ -56,7 +56,7 @@ def _list_members(hint: object) -> tuple[object, ...]:
     if origin is Annotated:
         return _list_members(get_args(hint)[0])
     if origin in (Union, UnionType):
-        return tuple(member for one in get_args(hint) for member in _list_members(one))
+        return tuple(member for argument in get_args(hint) for member in _list_members(argument))
     return (NoneType if hint is None else hint,)
 
 
@@ -73,7 +73,11 @@ def list_metadata(hint: object) -> tuple[object, ...]:
     if origin is Annotated:
         inner, *marks = get_args(hint)
         return (*list_metadata(inner), *marks)
-    return tuple(mark for one in get_args(hint) for mark in list_metadata(one)) if origin in (Union, UnionType) else ()
+    return (
+        tuple(mark for argument in get_args(hint) for mark in list_metadata(argument))
+        if origin in (Union, UnionType)
+        else ()
+    )
 
 
 def describe_remedy(hint: object) -> str:
@@ -123,7 +127,7 @@ def find_subclasses(kind: type) -> tuple[type, ...]:
     if kind.__module__ == "builtins" or kind in (BaseModel, SomeOf):
         return (kind,)
     children: list[type] = type.__subclasses__(kind)
-    derived = (one for child in children for one in find_subclasses(child))
+    derived = (subclass for child in children for subclass in find_subclasses(child))
     newest = {(one.__module__, one.__qualname__): one for one in derived}
     return (kind, *newest.values())
 
@@ -143,7 +147,7 @@ def _bind_type_variables(kind: type, home: type, known: _Known) -> _Known:
     if kind is home:
         return known
     bases = ((get_origin(base) or base, get_args(base)) for base in get_original_bases(kind))
-    origin, arguments = next((origin, said) for origin, said in bases if home in origin.__mro__)
+    origin, arguments = next((origin, base_arguments) for origin, base_arguments in bases if home in origin.__mro__)
     filled = (_fill_type_variables(argument, known) for argument in arguments)
     return _bind_type_variables(origin, home, dict(zip(getattr(origin, "__parameters__", ()), filled, strict=False)))
 

@@ -160,9 +160,9 @@ class _Compiler:
 
 def _is_serial(action: ActionMethod) -> bool:
     sees_all = {RunValueProvider(Blackboard), RunValueProvider(AgentProcess)}
-    declared, given = action.declared, set(action.signature.infrastructure.values())
+    declared, services = action.declared, set(action.signature.infrastructure.values())
     changes_all = declared.clear_blackboard or any(get_state_declaration(kind) is not None for kind in action.outputs)
-    return bool(given & sees_all) or changes_all or declared.trigger is not None
+    return bool(services & sees_all) or changes_all or declared.trigger is not None
 
 
 def _build_amount(fixed: float, method: str | None) -> Amount:
@@ -171,7 +171,7 @@ def _build_amount(fixed: float, method: str | None) -> Amount:
 
 def _collect_types(declared: Declarations, words: ConditionNames) -> dict[str, type]:
     """Return all types that may be on the blackboard by full name, and those that they had before."""
-    known = (kind for one in (UserInput, *words.kinds, *declared.states) for kind in find_subclasses(one))
+    known = (kind for base in (UserInput, *words.kinds, *declared.states) for kind in find_subclasses(base))
     names = [(name, kind) for kind in known for name in stored_names(kind)]
     former = {name: kind for name, kind in names if name != type_name(kind)}
     return former | {type_name(kind): kind for _, kind in names}

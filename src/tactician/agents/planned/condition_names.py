@@ -75,7 +75,9 @@ class ConditionNames:
 
     def can_produce(self, action: ActionMethod, thing: Parameter) -> bool:
         """Return whether the action may return the object or bind it itself."""
-        bound = (one.type for one in self.get_promises(action) if thing.binding in (DEFAULT_BINDING, one.binding))
+        bound = (
+            promise.type for promise in self.get_promises(action) if thing.binding in (DEFAULT_BINDING, promise.binding)
+        )
         return can_produce(action, thing) or any(_may_be(kind, thing) for kind in bound)
 
     def name_output(self, kind: type, action: ActionMethod) -> str:
@@ -113,19 +115,19 @@ class ConditionNames:
 
 def can_produce(action: ActionMethod, thing: Parameter) -> bool:
     """Return whether the action may produce the object: an object of a declared type may be of any subclass."""
-    given = action.gives if thing.binding == DEFAULT_BINDING else action.outputs if _is_bound(action, thing) else ()
-    return any(_may_be(one, thing) for one in given)
+    kinds = action.gives if thing.binding == DEFAULT_BINDING else action.outputs if _is_bound(action, thing) else ()
+    return any(_may_be(kind, thing) for kind in kinds)
 
 
-def _may_be(given: type, thing: Parameter) -> bool:
-    return issubclass(thing.type, given) or (not thing.exact and issubclass(given, thing.type))
+def _may_be(kind: type, thing: Parameter) -> bool:
+    return issubclass(thing.type, kind) or (not thing.exact and issubclass(kind, thing.type))
 
 
 def is_sure_to_produce(action: ActionMethod, thing: Parameter) -> bool:
     """Return whether the action produces the object whenever it returns one: an object is of all its superclasses."""
     if not action.outputs or thing.exact or not (thing.binding == DEFAULT_BINDING or _is_bound(action, thing)):
         return False
-    return all(issubclass(one, thing.type) for one in action.outputs)
+    return all(issubclass(output, thing.type) for output in action.outputs)
 
 
 def _is_bound(action: ActionMethod, thing: Parameter) -> bool:

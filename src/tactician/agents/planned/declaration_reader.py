@@ -48,12 +48,12 @@ Marks: TypeAlias = Mapping[str, object]
 
 def read_declarations(sources: Iterable[Source], problems: list[str]) -> Declarations:
     """Read classes, and the states that their actions may return. Mistakes are added to `problems`."""
-    waiting, found = _disambiguate_prefixes(sources), _Reader(problems)
+    waiting, reader = _disambiguate_prefixes(sources), _Reader(problems)
     known = {source.kind for source in waiting}
     prefixes = {source.prefix for source in waiting}
     for plain in waiting:  # grows as it goes
         source = replace(plain, namespace={**plain.namespace, **_find_nested_classes(plain.kind)})
-        for method in found.read_source(source):
+        for method in reader.read_source(source):
             for kind in _list_states(method.gives):
                 if kind not in known:
                     known.add(kind)
@@ -63,10 +63,10 @@ def read_declarations(sources: Iterable[Source], problems: list[str]) -> Declara
                     prefixes.add(prefix)
                     waiting.append(replace(source, kind=kind, prefix=prefix, instance=None, is_state=True))
     states = tuple(source.kind for source in waiting if source.is_state)
-    names = Counter(action.name for action in found.actions)
+    names = Counter(action.name for action in reader.actions)
     problems += [f"{name}: {count} actions have this name" for name, count in names.items() if count > 1]
     return Declarations(
-        tuple(found.actions), found.conditions, found.costs, found.collect_expressions(), states, found.generics
+        tuple(reader.actions), reader.conditions, reader.costs, reader.collect_expressions(), states, reader.generics
     )
 
 
@@ -143,12 +143,12 @@ class _Reader:
 
     def _remember_generics(self, hints: Iterable[object], label: str) -> None:
         """Remember the arguments of generic classes: each can have one only, as its objects do not show them."""
-        for generic in (one for hint in hints for one in find_generics(hint)):
+        for generic in (argument for hint in hints for argument in find_generics(hint)):
             known = self.generics.setdefault(cast("type", get_origin(generic)), generic)
             if known != generic:
-                one, other = format_hint(known), format_hint(generic)
+                first, other = format_hint(known), format_hint(generic)
                 self.problems.append(
-                    f"{label}: {one} and {other} cannot be told apart; derive a class from each, as in "
+                    f"{label}: {first} and {other} cannot be told apart; derive a class from each, as in "
                     f"`class Other({other})`"
                 )
 
@@ -166,7 +166,7 @@ class _Reader:
         methods, word = (self.conditions, "condition") if kinds[0] == CONDITION else (self.costs, "cost")
         name = declared.name if isinstance(declared, MethodDeclaration) and declared.name else method.attribute
         if (label := f"{method.source.prefix}{name}") in methods:
-            self.problems.append(f"{method.name}: the {word} {name!r} is declared twice; give each a name of its own")
+            self.problems.append(f"{method.name}: the {word} {name!r} is declared twice; rename one of them")
         methods[label] = method
         return None
 
@@ -210,14 +210,14 @@ class _Reader:
 
     def collect_expressions(self) -> dict[str, Expression]:
         """Return the expressions among the preconditions."""
-        found: dict[str, Expression] = {}
+        expressions: dict[str, Expression] = {}
         for action in self.actions:
             for text in filter(is_expression, action.pre):
                 try:
-                    found[text] = parse_expression(text)
+                    expressions[text] = parse_expression(text)
                 except ExpressionError as error:
                     self.problems.append(f"{action.name}: {text!r}: {error}")
-        return found
+        return expressions
 
 
 def _select_texts(names: Iterable[object]) -> tuple[str, ...]:

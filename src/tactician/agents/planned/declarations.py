@@ -294,10 +294,13 @@ def _attach_declaration(wrapped: F, attribute: str, declaration: object) -> F:
     return wrapped
 
 
-def _create_usage_error(attribute: str, value: object, wanted: str) -> DeclarationError:
+def _create_usage_error(attribute: str, value: object, expected: str) -> DeclarationError:
     """Return the error for a decorator on an object of the wrong kind."""
     decorator = "@" + attribute.strip("_").removeprefix("tactician_")
     return DeclarationError(
         decorator,
-        [f"it was given {value!r}, which is not a {wanted}; write {decorator} above a {wanted}, and settings by name"],
+        [
+            f"it was given {value!r}, which is not a {expected}; "
+            f"write {decorator} above a {expected}, and settings by name"
+        ],
     )

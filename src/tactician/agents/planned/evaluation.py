@@ -40,8 +40,8 @@ _COMPARISONS: Mapping[type[ast.cmpop], Callable[..., object]] = {
     ast.GtE: operator.ge,
     ast.Is: operator.is_,
     ast.IsNot: operator.is_not,
-    ast.In: lambda one, many: one in many,
-    ast.NotIn: lambda one, many: one not in many,
+    ast.In: lambda item, many: item in many,
+    ast.NotIn: lambda item, many: item not in many,
 }
 _ARITHMETIC: Mapping[type[ast.operator], Callable[..., object]] = {
     ast.Add: operator.add,
@@ -86,16 +86,16 @@ def snake_case(name: str) -> str:
 
 def _find_objects(names: Iterable[str], blackboard: Blackboard) -> dict[str, object] | None:
     """Return the object for each name; `None` when one is missing."""
-    found: dict[str, object] = {}
+    values: dict[str, object] = {}
     for name in names:
         if name in blackboard:
-            found[name] = blackboard[name]
+            values[name] = blackboard[name]
             continue
         fitting = (value for value in reversed(blackboard.objects) if name in list_names(type(value)))
         if (value := next(fitting, None)) is None:
             return None
-        found[name] = value
-    return found
+        values[name] = value
+    return values
 
 
 def _evaluate(node: ast.expr, scope: _Scope) -> object:

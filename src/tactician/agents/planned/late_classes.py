@@ -47,13 +47,13 @@ class LateClasses:
             description=spec.description,
             instance=spec.instance,
             recipe=spec.recipe,
-            actions=tuple(one for one in fresh.actions if one.name in actions),
-            goals=tuple(one for one in fresh.goals if one.name in goals),
+            actions=tuple(action for action in fresh.actions if action.name in actions),
+            goals=tuple(goal for goal in fresh.goals if goal.name in goals),
         )
 
 
 def _list_names(declared: Sequence[ActionSpec] | Sequence[GoalSpec]) -> set[str]:
-    return {one.name for one in declared}
+    return {spec.name for spec in declared}
 
 
 def _find_loaded(roots: tuple[type, ...]) -> frozenset[type]:

@@ -64,8 +64,10 @@ class Method:
         arguments = None if receiver is None else self.signature.collect_arguments(context)
         if arguments is None:
             needed = self.signature.required
-            missing = ", ".join(one.type.__name__ for one in needed if one.find(context.blackboard) is None)
-            raise LookupError(f"{missing} is not on the blackboard any more")
+            missing = ", ".join(
+                parameter.type.__name__ for parameter in needed if parameter.find(context.blackboard) is None
+            )
+            raise LookupError(f"{missing} is no longer on the blackboard")
         method = self.of(receiver)
         if any(isinstance(arguments[name], Awaitable) for name in self.signature.infrastructure):
             return self._call_when_resolved(method, arguments)
@@ -172,5 +174,7 @@ class Declarations:
     @property
     def bindings(self) -> frozenset[str]:
         """The names by which parameters find their objects."""
-        taken = {one.binding for method in self.methods for one in method.signature.needs}
-        return frozenset(taken.union(*(one.names for one in self.expressions.values()))) - {DEFAULT_BINDING}
+        taken = {parameter.binding for method in self.methods for parameter in method.signature.needs}
+        return frozenset(taken.union(*(expression.names for expression in self.expressions.values()))) - {
+            DEFAULT_BINDING
+        }

@@ -101,9 +101,9 @@ class Planned(Generic[T_co]):
         """Return a tool with one argument, `request`, that runs the agent."""
         return PlannedAgent(self).as_tool(name, description)
 
-    def with_output_type(self, wanted: type[T]) -> TypedRunnable[T]:
+    def with_output_type(self, kind: type[T]) -> TypedRunnable[T]:
         """Return the agent with its output validated as `wanted`."""
-        return PlannedAgent(self).with_output_type(wanted)
+        return PlannedAgent(self).with_output_type(kind)
 
     def to_blueprint(self, *, strict: bool = False) -> BlueprintLike:
         """Return the blueprint of the agent."""
@@ -121,9 +121,9 @@ class Planned(Generic[T_co]):
         return PlannedAgent(self)._repr_mimebundle_(include, exclude)
 
 
-def _aim(self: object, wanted: type) -> PlannedAgent | None:
+def _aim(self: object, kind: type) -> PlannedAgent | None:
     """Return the agent with only those goals that give an object of the type; `None` when there is none."""
-    return PlannedAgent(self).towards(wanted)
+    return PlannedAgent(self).towards(kind)
 
 
 _METHODS: Final[Mapping[str, object]] = {

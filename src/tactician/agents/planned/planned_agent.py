@@ -91,7 +91,7 @@ class AgentDeclaration:
         wrong = [goal for goal in spec.goals if not all(issubclass(kind, promised) for kind in goal.output_types)]
         if wrong:
             self.compiled = None
-            problem = "the goal {} gives {}, which is not the {} of Planned[{}]"
+            problem = "the goal {} produces {}, which is not the {} of Planned[{}]"
             raise DeclarationError(
                 self.name,
                 [
@@ -125,10 +125,10 @@ class PlannedAgent(BaseRunnable[T_co]):
     @classmethod
     def of(cls, spec: PlannedAgentSpec) -> PlannedAgent:
         """Return the agent of an existing spec."""
-        made = cls.__new__(cls)
-        made.instance, made._spec = spec.instance, spec
-        made.name, made.description = spec.name, spec.description
-        return made
+        agent = cls.__new__(cls)
+        agent.instance, agent._spec = spec.instance, spec
+        agent.name, agent.description = spec.name, spec.description
+        return agent
 
     @property
     def spec(self) -> PlannedAgentSpec:
@@ -153,16 +153,16 @@ class PlannedAgent(BaseRunnable[T_co]):
     def input_types(self) -> InputTypes:
         return InputTypes(tuple(self._spec.generics.get(kind, kind) for kind in self._spec.types.values()))
 
-    def towards(self, wanted: type) -> PlannedAgent | None:
+    def towards(self, kind: type) -> PlannedAgent | None:
         """Return the agent with only the goals that produce the type; `None` when there is none."""
-        if (spec := self.spec.towards(wanted)) is None:
+        if (spec := self.spec.towards(kind)) is None:
             return None
         aimed = copy(self)
         aimed._spec = spec
         return aimed
 
-    def __towards__(self, wanted: type) -> PlannedAgent | None:
-        return self.towards(wanted)
+    def __towards__(self, kind: type) -> PlannedAgent | None:
+        return self.towards(kind)
 
     def create_process(
         self,
@@ -200,25 +200,25 @@ class PlannedAgent(BaseRunnable[T_co]):
             ProcessStuckError: when no plan reaches a goal.
             ProcessFailedError: when an action raises.
         """
-        made: list[AgentProcess[T_co]] = []
+        processes: list[AgentProcess[T_co]] = []
 
         def prepare(child: RunContext) -> None:
             given = input if conversation is None else join_input(conversation, input, child)
             objects = with_named(list_input_objects(given), named)
             if child.is_durable:
                 check_options(options)
-            made.append(AgentProcess.create(self.spec, objects, child, options))
+            processes.append(AgentProcess.create(self.spec, objects, child, options))
 
         async def work(_: Input, child: RunContext) -> RunResult[T_co]:
-            return await _finish(made.pop() if made else self._restore(child, options))
+            return await _finish(processes.pop() if processes else self._restore(child, options))
 
-        async def work_in(said: Input, child: RunContext) -> RunResult[T_co]:
+        async def work_in(user_input: Input, child: RunContext) -> RunResult[T_co]:
             assert conversation is not None
-            return await run_in_conversation(work, conversation, said, child)
+            return await run_in_conversation(work, conversation, user_input, child)
 
         traced = self._with_trace(context)
-        said, working = (None, work) if conversation is None else (messages_of(input), work_in)
-        return await start_run(self.name, said, traced, budget, working, kind=PROCESS_KIND, prepare=prepare)
+        messages, working = (None, work) if conversation is None else (messages_of(input), work_in)
+        return await start_run(self.name, messages, traced, budget, working, kind=PROCESS_KIND, prepare=prepare)
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[T_co]:
         return await _finish(self._restore(context, None))

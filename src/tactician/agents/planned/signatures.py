@@ -51,9 +51,9 @@ class Parameter:
     def find(self, blackboard: Blackboard) -> object | None:
         """Return the object for the parameter, or `None`."""
         if self.binding != DEFAULT_BINDING:
-            return blackboard.named(self.binding, self.type)
-        found = blackboard.last(self.type)
-        return None if self.exact and type(found) is not self.type else found
+            return blackboard.find_named(self.binding, self.type)
+        newest = blackboard.last(self.type)
+        return None if self.exact and type(newest) is not self.type else newest
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ def _find_provider(hint: object, resolvers: Mapping[type, Provide]) -> Provide |
         return None
     if (resolver := resolvers.get(kinds[0])) is not None:
         return resolver
-    return None if (found := find_run_parameter(kinds[0])) is None else RunValueProvider(found)
+    return None if (parameter := find_run_parameter(kinds[0])) is None else RunValueProvider(parameter)
 
 
 def _read_parameter(parameter: inspect.Parameter, hint: object) -> Parameter | None:
@@ -185,7 +185,7 @@ def is_generator(function: Callable[..., object]) -> bool:
 def validate_return_type(function: Callable[..., object], hints: Mapping[str, object]) -> Iterator[str]:
     """Yield a sentence for each mistake in the return type of a method."""
     if is_generator(function):
-        yield "it yields, and has to give one thing; return it"
+        yield "it is a generator; return one object instead of yielding"
     elif hasattr(function, ACTION):
         return
     elif hasattr(function, CONDITION) and not _has_return_type(hints, bool):
@@ -200,4 +200,4 @@ def _has_return_type(hints: Mapping[str, object], *kinds: type) -> bool:
         hint = get_args(hint)[-1]
     if hint in (Any, object):  # it does not say
         return True
-    return all(isinstance(one, type) and issubclass(one, kinds) for one in list_members(hint))
+    return all(isinstance(member, type) and issubclass(member, kinds) for member in list_members(hint))

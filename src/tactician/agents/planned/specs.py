@@ -38,7 +38,7 @@ def planned_spec(runnable: Runnable) -> PlannedAgentSpec | None:
 
 def find_planned_specs(runnables: Iterable[Runnable]) -> list[PlannedAgentSpec]:
     """Return the specs of the planned agents among these Runnables."""
-    return [spec for one in runnables if (spec := planned_spec(one)) is not None]
+    return [spec for runnable in runnables if (spec := planned_spec(runnable)) is not None]
 
 
 def find_process_spec(runnable: Runnable) -> PlannedAgentSpec | None:
@@ -52,15 +52,15 @@ def find_process_spec(runnable: Runnable) -> PlannedAgentSpec | None:
     return _build_single_action(runnable, wanted) if isinstance(wanted, type) else None
 
 
-def _build_single_action(runnable: Runnable, wanted: type) -> PlannedAgentSpec:
+def _build_single_action(runnable: Runnable, output_type: type) -> PlannedAgentSpec:
     name, ran, given = runnable.name, f"ran {runnable.name}", f"{runnable.name} has given something"
     action = ActionSpec(
         Action(name, {ran: False}, {ran: True, given: True}),
         runnable.description,
         partial(_perform, runnable),
         needs=(),
-        gives=(wanted.__name__,),
-        output_types=(wanted,),
+        gives=(output_type.__name__,),
+        output_types=(output_type,),
         output_binding=DEFAULT_BINDING,
         sets=(given,),
         condition_ran=ran,
@@ -70,16 +70,16 @@ def _build_single_action(runnable: Runnable, wanted: type) -> PlannedAgentSpec:
         name,
         runnable.description,
         (action,),
-        (GoalSpec(Goal(name, {given: True}), runnable.description, (wanted,), DEFAULT_BINDING),),
+        (GoalSpec(Goal(name, {given: True}), runnable.description, (output_type,), DEFAULT_BINDING),),
         observations={condition: partial(_is_set, condition) for condition in (ran, given)},
         instance=runnable,
-        types={type_name(kind): kind for one in (UserInput, wanted) for kind in find_subclasses(one)},
+        types={type_name(kind): kind for base in (UserInput, output_type) for kind in find_subclasses(base)},
     )
 
 
 async def _perform(runnable: Runnable, context: OperationContext) -> object:
-    given = [_build_input(value) for value in context.blackboard.objects]
-    return (await runnable.run(given[0] if len(given) == 1 else tuple(given), context=context.run)).output
+    inputs = [_build_input(value) for value in context.blackboard.objects]
+    return (await runnable.run(inputs[0] if len(inputs) == 1 else tuple(inputs), context=context.run)).output
 
 
 def _build_input(value: object) -> Input:

@@ -31,7 +31,7 @@ class TypeFlow:
         if not action.declared.can_rerun:
             needs[action.ran] = False
             taken = [parameter.type for parameter in signature.needs]
-            fresh = [kind for kind in action.outputs if not any(issubclass(one, kind) for one in taken)]
+            fresh = [kind for kind in action.outputs if not any(issubclass(other, kind) for other in taken)]
             needs.update({words.name_existing(words.as_parameter(kind, action)): False for kind in fresh})
         return needs
 
@@ -67,7 +67,9 @@ class TypeFlow:
         )
         found_out = (*self._declared.conditions, *self._declared.expressions)
         yield from (name for name in found_out if effects.get(name))
-        yield from (name for name, one in self._declared.negations.items() if one in found_out and effects.get(name))
+        yield from (
+            name for name, negation in self._declared.negations.items() if negation in found_out and effects.get(name)
+        )
 
     def _require_objects(self, action: ActionMethod) -> Iterator[tuple[str, bool]]:
         for label, thing in self._words.things.items():
@@ -82,7 +84,9 @@ class TypeFlow:
             if any(effects.get(self._words.name_object(parameter)) for parameter in condition.signature.needs):
                 yield name
         if self._declared.expressions:
-            known = {name for one in action.gives for kind in find_subclasses(one) for name in list_names(kind)}
+            known = {
+                name for produced in action.gives for kind in find_subclasses(produced) for name in list_names(kind)
+            }
             known.update(thing.binding for thing in self._words.list_bindings(action))
             for text, expression in self._declared.expressions.items():
                 if known & expression.names:
@@ -131,16 +135,16 @@ def build_observations(declared: Declarations, words: ConditionNames, needed: It
 
 def build_conditions(declared: Declarations, needed: Iterable[str]) -> dict[str, Observe]:
     """Return the needed conditions that methods and expressions evaluate."""
-    found: dict[str, Observe] = {}
+    observers: dict[str, Observe] = {}
     negated = _find_negated_methods(declared)
     for name in needed:
         if (base := negated.get(name)) is not None:
-            found[name] = Negation(base, partial(_evaluate_condition, declared.conditions[base]))
+            observers[name] = Negation(base, partial(_evaluate_condition, declared.conditions[base]))
         elif (method := declared.conditions.get(name)) is not None:
-            found[name] = partial(_evaluate_condition, method)
+            observers[name] = partial(_evaluate_condition, method)
         elif (expression := declared.expressions.get(name)) is not None:
-            found[name] = partial(evaluate_expression, expression)
-    return found
+            observers[name] = partial(evaluate_expression, expression)
+    return observers
 
 
 def _find_negated_methods(declared: Declarations) -> dict[str, str]:

@@ -51,8 +51,8 @@ def find_unreachable(declared: Declarations, words: ConditionNames) -> Iterator[
 
 def suggest_similar(name: str, known: Collection[str]) -> str | None:
     """Return a similar known name, as a question."""
-    found = find_closest(name, known)
-    return None if found is None else f"did you mean {found!r}?"
+    closest = find_closest(name, known)
+    return None if closest is None else f"did you mean {closest!r}?"
 
 
 def _find_cycles(declared: Declarations) -> Iterator[str]:
@@ -71,19 +71,19 @@ def _find_cycles(declared: Declarations) -> Iterator[str]:
             others = [other.name for other in left if name in other.post and other is not action]
             who = f"only {' and '.join(others)}, which can never run either," if others else "only itself"
             yield (
-                f"{action.name}: it can never run, as {who} makes {name!r} true; give another action {name!r} in "
-                "`post`, or declare a @condition"
+                f"{action.name}: it can never run, as {who} makes {name!r} true; add it to the `post` of another "
+                "action, or declare a @condition"
             )
 
 
 def _find_unbound_names(declared: Declarations, words: ConditionNames) -> Iterator[str]:
     """Yield the names that nothing is bound to and that resemble others; the rest may come from outside."""
-    given = {str(thing.binding) for action in declared.actions for thing in words.list_bindings(action)}
-    wanted = {(method.name, one.binding) for method in declared.methods for one in method.signature.needs}
+    bindings = {str(thing.binding) for action in declared.actions for thing in words.list_bindings(action)}
+    uses = {(method.name, one.binding) for method in declared.methods for one in method.signature.needs}
     taken = {name for expression in declared.expressions.values() for name in expression.names}
-    orphans = given.difference(taken, (name for _, name in wanted))
-    for method, name in sorted(wanted) if orphans else ():
-        if name not in (DEFAULT_BINDING, *given) and (hint := suggest_similar(name, orphans)) is not None:
+    orphans = bindings.difference(taken, (name for _, name in uses))
+    for method, name in sorted(uses) if orphans else ():
+        if name not in (DEFAULT_BINDING, *bindings) and (hint := suggest_similar(name, orphans)) is not None:
             yield f"{method}: no action binds anything to {name!r}; {hint}"
 
 

@@ -35,7 +35,7 @@ def validate_agent(description: object, planner: object, planning: object) -> It
     if not _is_text(description):
         yield f"the description is {description!r}; say what the agent is for, as others choose it by that"
     if planner not in tuple(Planner):
-        known = ", ".join(f"Planner.{one.name}" for one in Planner)
+        known = ", ".join(f"Planner.{member.name}" for member in Planner)
         yield f"there is no planner {planner!r}; write one of {known}"
     if not isinstance(planning, PlanningBudget | None):
         yield f"planning is {planning!r}; write planning=PlanningBudget(time=5.0)"
@@ -53,8 +53,10 @@ def validate_resolvers(resolvers: Mapping[type, object]) -> Iterator[str]:
 def validate_settings(action: ActionMethod) -> Iterator[str]:
     """Yield the mistakes in the declarations of `@action` and `@achieves_goal`."""
     declared, goal = action.declared, action.goal
-    told = chain(_validate_values(declared), _validate_names(declared), () if goal is None else _validate_goal(goal))
-    yield from (f"{action.name}: {problem}" for problem in told)
+    problems = chain(
+        _validate_values(declared), _validate_names(declared), () if goal is None else _validate_goal(goal)
+    )
+    yield from (f"{action.name}: {problem}" for problem in problems)
     if declared.blocking is True and iscoroutinefunction(getattr(action.source.kind, action.attribute)):
         yield f"{action.name}: it is async, and needs no thread; leave `blocking` out"
 
@@ -152,7 +154,7 @@ def _find_unknown_costs(action: ActionMethod, declared: Declarations) -> Iterato
 
 
 def _find_unknown_conditions(action: ActionMethod, declared: Declarations, words: ConditionNames) -> Iterator[str]:
-    known = {*declared.conditions, *(name for one in declared.actions for name in one.post)}
+    known = {*declared.conditions, *(name for rival in declared.actions for name in rival.post)}
     for name in action.post:
         if is_expression(name):
             yield f"{action.name}: {name!r} in `post`: nothing can make an expression true; give the condition a name"
@@ -186,10 +188,10 @@ def _find_impossible(action: ActionMethod) -> Iterator[str]:
     if (trigger := action.declared.trigger) is not None and not is_class(trigger):
         yield f"{action.name}: the trigger is {format_hint(trigger)}, which is not a class; name a class"
     states = list(_select_states(parameter.type for parameter in action.signature.required))
-    for one, other in pairwise(states):
-        if not (issubclass(one, other) or issubclass(other, one)):
+    for first, other in pairwise(states):
+        if not (issubclass(first, other) or issubclass(other, first)):
             yield (
-                f"{action.name}: it can never run, as it needs {one.__name__} and {other.__name__}, and a process is "
+                f"{action.name}: it can never run, as it needs {first.__name__} and {other.__name__}, and a process is "
                 "in one state at a time; pass what it needs in a field of the state"
             )
 
@@ -206,12 +208,9 @@ def _find_missing_arguments(declared: Declarations) -> Iterator[str]:
 
 def _find_misleading_names(declared: Declarations, words: ConditionNames) -> Iterator[str]:
     taken = {*words.things, *(action.ran for action in declared.actions)}
-    for name in dict.fromkeys((*declared.conditions, *(name for one in declared.actions for name in one.post))):
+    for name in dict.fromkeys((*declared.conditions, *(name for rival in declared.actions for name in rival.post))):
         if name in taken and ": " not in name:
-            yield (
-                f"the condition {name!r} has the name of a type, or of what tells that an action ran; "
-                "give it another name"
-            )
+            yield (f"the condition {name!r} has the name of a type, or of the condition that an action ran; rename it")
 
 
 def _find_dead_ends(declared: Declarations) -> Iterator[str]:

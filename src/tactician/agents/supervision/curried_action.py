@@ -53,23 +53,25 @@ class RequiredInput:
         """Return whether the model may create the object: no action does, and no other object is there."""
         if self.producers:
             return False
-        return not self.is_there(agent, context) or context.blackboard.named(self.binding, self.type) is not None
+        return not self.is_there(agent, context) or context.blackboard.find_named(self.binding, self.type) is not None
 
 
 def list_required_inputs(action: ActionSpec, agent: PlannedAgentSpec) -> tuple[RequiredInput, ...]:
     """Return the objects that an action requires."""
     labels = (label for label in action.needs if not label.endswith("?"))
     return tuple(
-        RequiredInput(label, kind, tuple(one.name for one in agent.actions if one.plan.effects.get(label)))
+        RequiredInput(
+            label, kind, tuple(producer.name for producer in agent.actions if producer.plan.effects.get(label))
+        )
         for label, kind in zip(labels, action.input_types, strict=False)  # conditions come after the objects
     )
 
 
 async def find_unmet_conditions(action: ActionSpec, agent: PlannedAgentSpec, context: OperationContext) -> list[str]:
     """Return the conditions, apart from objects, that prevent an action from running now."""
-    objects = {wanted.label for wanted in list_required_inputs(action, agent)}
-    wanted = (name for name, value in action.plan.pre.items() if value and name not in objects)
-    return [name for name in wanted if not await _is_true(name, agent, context)]
+    objects = {required.label for required in list_required_inputs(action, agent)}
+    facts = (name for name, value in action.plan.pre.items() if value and name not in objects)
+    return [name for name in facts if not await _is_true(name, agent, context)]
 
 
 async def _is_true(name: str, agent: PlannedAgentSpec, context: OperationContext) -> bool:
@@ -128,13 +130,17 @@ class CurriedAction(Tool):
         is_goal = any(goal.name == action.name for goal in context.process.goals)
         self.traits = ToolTraits(return_direct=is_goal)
         inputs = list_required_inputs(action, agent)
-        absent = [one for one in inputs if not one.is_there(agent, context)]
-        self._made = {one.argument: one for one in inputs if one.can_be_created(agent, context) and _has_form(one.type)}
-        self.blocked = [one for one in absent if one.argument not in self._made]
+        absent = [required for required in inputs if not required.is_there(agent, context)]
+        self._made = {
+            required.argument: required
+            for required in inputs
+            if required.can_be_created(agent, context) and _has_form(required.type)
+        }
+        self.blocked = [required for required in absent if required.argument not in self._made]
         self.missing = len(absent)
         name = situation.names[action.name]
         self._arguments = _create_arguments_model(
-            name, tuple((key, one.type, one in absent) for key, one in self._made.items())
+            name, tuple((key, required.type, required in absent) for key, required in self._made.items())
         )
         schema = {key: value for key, value in self._arguments.model_json_schema().items() if key != "title"}
         self._spec = ToolSpec(name, self._describe(is_goal), schema)
@@ -152,14 +158,14 @@ class CurriedAction(Tool):
             ToolError: when the action cannot run now, gives nothing or fails.
         """
         try:
-            given = self._arguments.model_validate_json(arguments or "{}")
+            values = self._arguments.model_validate_json(arguments or "{}")
         except ValidationError as error:
             raise create_arguments_error(error) from error
         self._check()
         leading = self._situation.context
-        for key, wanted in self._made.items():
-            if (made := getattr(given, key)) is not None:
-                leading.blackboard.add(made, wanted.binding)
+        for key, required in self._made.items():
+            if (value := getattr(values, key)) is not None:
+                leading.blackboard.add(value, required.binding)
         if conditions := await find_unmet_conditions(self.action, self._situation.agent, leading):
             raise ToolError(f"{self.name} cannot run now: {' and '.join(map(repr, conditions))} does not hold.")
         run, output = await self._situation.run_action(self.action, context)
@@ -172,7 +178,7 @@ class CurriedAction(Tool):
     @property
     def obstacle(self) -> str | None:
         """A description of the missing objects; `None` when none is missing."""
-        return " and ".join(_wait_for(one, self._situation.names) for one in self.blocked) or None
+        return " and ".join(_wait_for(required, self._situation.names) for required in self.blocked) or None
 
     def _check(self) -> None:
         if self.obstacle is not None:
@@ -204,9 +210,9 @@ def describe_type(kind: type) -> str:
     return f"{kind.__name__} {{{listed}}}" if listed else kind.__name__
 
 
-def _wait_for(wanted: RequiredInput, names: Mapping[str, str]) -> str:
-    producers = " or ".join(names[giver] for giver in wanted.producers)
-    return f"{wanted.label} (from {producers})" if producers else f"{wanted.label}, which nothing gives"
+def _wait_for(required: RequiredInput, names: Mapping[str, str]) -> str:
+    producers = " or ".join(names[giver] for giver in required.producers)
+    return f"{required.label} (from {producers})" if producers else f"{required.label}, which no action produces"
 
 
 @lru_cache(maxsize=256)
@@ -227,5 +233,5 @@ def _create_arguments_model(name: str, fields: tuple[tuple[str, type, bool], ...
         key: (kind, ...) if required else (Annotated[kind | None, Field(description=described)], None)
         for key, kind, required in fields
     }
-    made = create_model(f"{name} arguments", __config__=ConfigDict(extra="forbid"), **declared)  # type: ignore[call-overload]
-    return cast("type[BaseModel]", made)
+    model = create_model(f"{name} arguments", __config__=ConfigDict(extra="forbid"), **declared)  # type: ignore[call-overload]
+    return cast("type[BaseModel]", model)

@@ -142,10 +142,12 @@ class _Supervisor:
             GoalNotReachedError: when none is.
         """
         situation = SupervisionState(self._spec, self._names, context)
-        said = await self._run_model(situation)
+        message = await self._run_model(situation)
         goal = _find_reached_goal(context) or await self._finish_goal(situation)
         if goal is None:
-            raise GoalNotReachedError(f"{self._describe_obstacles(situation)} In the end, the supervisor said: {said}")
+            raise GoalNotReachedError(
+                f"{self._describe_obstacles(situation)} In the end, the supervisor said: {message}"
+            )
         context.blackboard.set_condition(_name_reached_condition(goal), True)
 
     async def _run_model(self, situation: SupervisionState) -> str:
@@ -249,7 +251,10 @@ def _list_tool_names(actions: Sequence[ActionSpec]) -> dict[str, str]:
     """Return the tool names: method names, with class names where methods have the same name."""
     short = {action.name: snake_case(action.name.rpartition(".")[2]) for action in actions}
     names = list(short.values())
-    return {name: one if names.count(one) == 1 else snake_case(name) for name, one in short.items()}
+    return {
+        name: abbreviation if names.count(abbreviation) == 1 else snake_case(name)
+        for name, abbreviation in short.items()
+    }
 
 
 def _is_set(condition: str, blackboard: Blackboard) -> bool:

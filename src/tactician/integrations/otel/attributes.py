@@ -50,50 +50,50 @@ def name_error(text: str | None) -> str | None:
     """Return the class of an error that an event describes as `Class: message`; `None` of no error."""
     if text is None:
         return None
-    found = _ERROR.match(text)
-    return OTHER_ERROR if found is None else found[0]
+    error_match = _ERROR.match(text)
+    return OTHER_ERROR if error_match is None else error_match[0]
 
 
 def describe_model(model: str) -> Attributes:
     """Return the attributes of a model that is named `instance:model`, or by a name of its own."""
     instance, colon, name = model.partition(":")
-    found = {REQUEST_MODEL: shorten_name(name if colon else model)}
-    return {**found, PROVIDER: find_provider(instance) if colon else shorten_name(model)}
+    attributes = {REQUEST_MODEL: shorten_name(name if colon else model)}
+    return {**attributes, PROVIDER: find_provider(instance) if colon else shorten_name(model)}
 
 
 def describe_request(request: ModelRequest) -> Attributes:
     """Return the attributes of the options of a request."""
     options = request.options
-    given: Mapping[str, Value | None] = {
+    values: Mapping[str, Value | None] = {
         REQUEST_TEMPERATURE: options.temperature,
         REQUEST_TOP_P: options.top_p,
         REQUEST_TOP_K: options.top_k,
         REQUEST_MAX_TOKENS: options.max_tokens,
         OUTPUT_TYPE: "text" if request.output is None else "json",
     }
-    return {name: value for name, value in given.items() if value is not None}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def describe_response(response: ModelResponse) -> Attributes:
     """Return the attributes of an answer."""
-    found: Attributes = {FINISH_REASONS: (response.finish_reason,), **describe_usage(response.usage)}
+    attributes: Attributes = {FINISH_REASONS: (response.finish_reason,), **describe_usage(response.usage)}
     if response.model:
-        found[RESPONSE_MODEL] = response.model
-    return found
+        attributes[RESPONSE_MODEL] = response.model
+    return attributes
 
 
 def describe_usage(usage: Usage) -> Attributes:
     """Return the attributes of tokens and costs. Of what a model rarely has, only what there is."""
-    found: Attributes = {INPUT_TOKENS: usage.input_tokens, OUTPUT_TOKENS: usage.output_tokens}
+    attributes: Attributes = {INPUT_TOKENS: usage.input_tokens, OUTPUT_TOKENS: usage.output_tokens}
     rare = {
         CACHE_READ_TOKENS: usage.cache_read_tokens,
         CACHE_WRITE_TOKENS: usage.cache_write_tokens,
         REASONING_TOKENS: usage.reasoning_tokens,
     }
-    found.update({name: tokens for name, tokens in rare.items() if tokens})
+    attributes.update({name: tokens for name, tokens in rare.items() if tokens})
     if usage.requests and (cost := usage.cost) is not None:
-        found[COST] = cost
-    return found
+        attributes[COST] = cost
+    return attributes
 
 
 def describe_plan(plan: Plan | None) -> Attributes:

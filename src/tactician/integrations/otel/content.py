@@ -27,10 +27,10 @@ from tactician.text import replace_surrogates
 
 def describe_messages(request: ModelRequest) -> Attributes:
     """Return the attributes of the messages to a model, its instructions apart."""
-    system = [_encode_text(one.text) for one in request.messages if isinstance(one, SystemMessage)]
-    others = [_encode_message(one) for one in request.messages if not isinstance(one, SystemMessage)]
-    found: Attributes = {INPUT_MESSAGES: _dump(others)}
-    return {**found, SYSTEM_INSTRUCTIONS: _dump(system)} if system else found
+    system = [_encode_text(message.text) for message in request.messages if isinstance(message, SystemMessage)]
+    others = [_encode_message(message) for message in request.messages if not isinstance(message, SystemMessage)]
+    attributes: Attributes = {INPUT_MESSAGES: _dump(others)}
+    return {**attributes, SYSTEM_INSTRUCTIONS: _dump(system)} if system else attributes
 
 
 def describe_answer(response: ModelResponse) -> Attributes:
@@ -70,12 +70,12 @@ def _encode_part(part: object) -> dict[str, object] | None:
 
 def _encode_media(part: Image | Document) -> dict[str, object]:
     """Return where a picture or a document is, without its bytes, and without what an address keeps secret."""
-    found: dict[str, object] = {"modality": part.kind, "mime_type": part.media_type}
+    fields: dict[str, object] = {"modality": part.kind, "mime_type": part.media_type}
     if part.url is None:
-        return {"type": "blob", **found, "content": ""}
+        return {"type": "blob", **fields, "content": ""}
     address = urlsplit(part.url)
     host = address.hostname or ""
-    return {"type": "uri", **found, "uri": f"{address.scheme}://{host}{address.path}"}
+    return {"type": "uri", **fields, "uri": f"{address.scheme}://{host}{address.path}"}
 
 
 def _encode_text(text: str) -> dict[str, object]:

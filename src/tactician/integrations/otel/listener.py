@@ -150,7 +150,7 @@ def _list_handlers(runs: RunSpans, calls: CallSpans) -> dict[type[Event], Handle
 
 def _combine(*handlers: Handler) -> Handler:
     def handle(event: Event) -> None:
-        for one in handlers:
-            one(event)
+        for handler in handlers:
+            handler(event)
 
     return handle

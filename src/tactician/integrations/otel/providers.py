@@ -43,8 +43,8 @@ def set_up_providers(service_name: str | None) -> None:
 
 
 def _create_resource(service_name: str | None) -> Resource:
-    said = os.environ.get("OTEL_SERVICE_NAME") or SERVICE_NAME in os.environ.get("OTEL_RESOURCE_ATTRIBUTES", "")
-    return Resource.create({} if said or service_name is None else {SERVICE_NAME: service_name})
+    is_named = os.environ.get("OTEL_SERVICE_NAME") or SERVICE_NAME in os.environ.get("OTEL_RESOURCE_ATTRIBUTES", "")
+    return Resource.create({} if is_named or service_name is None else {SERVICE_NAME: service_name})
 
 
 def _list_exporters(variable: str) -> list[str]:
@@ -58,10 +58,10 @@ def _load_exporter(name: str, signal: str) -> object:
         protocol = os.environ.get("OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf")
         name = "otlp_proto_grpc" if protocol == "grpc" else "otlp_proto_http"
     group = f"opentelemetry_{signal}_exporter"
-    found = next(iter(entry_points(group=group, name=name)), None)
-    if found is None:
+    entry_point = next(iter(entry_points(group=group, name=name)), None)
+    if entry_point is None:
         known = ", ".join(sorted({entry.name for entry in entry_points(group=group)})) or "none"
         variable = f"OTEL_{signal.upper()}_EXPORTER"
         raise ConfigurationError(f"{variable}: no exporter {name!r} is installed (installed: {known}).")
-    exporter: object = found.load()()
+    exporter: object = entry_point.load()()
     return exporter

@@ -77,9 +77,9 @@ class RunSpans:
         if begun is not None:
             begun.span.set_attribute(GOALS, event.goals)
             return
-        kept = event.trace_parent if len(event.path) == 1 else None
+        parent = event.trace_parent if len(event.path) == 1 else None
         # Whoever makes one step after another may do other things between them, so that is not inside the span.
-        self._start(event, {GOALS: event.goals}, kept, is_entered=False)
+        self._start(event, {GOALS: event.goals}, parent, is_entered=False)
 
     def end_process(self, event: ProcessEnded) -> None:
         """End the span of a process that no other run is around."""

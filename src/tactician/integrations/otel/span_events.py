@@ -39,10 +39,10 @@ def note_event(event: Event) -> None:
     if not span.is_recording():
         return
     fields = (*_TOLD, "reason", "error") if event.type in _WORDS else _TOLD
-    given = {name: value for name in fields if (value := _read(event, name)) is not None}
+    values = {name: value for name in fields if (value := _read(event, name)) is not None}
     span.add_event(
         f"tactician.{_WORD.sub('_', event.type).lower()}",
-        {f"tactician.{name}": value for name, value in given.items()},
+        {f"tactician.{name}": value for name, value in values.items()},
         int(event.time * 1_000_000_000),
     )
 

@@ -116,7 +116,7 @@ class SpanTree:
         around = get_innermost(get_current())
         if around is not None and not around.is_ended and (around.run_id, around.key) == (run_id, key):
             return around
-        return next((one for one in reversed(self._open.get(run_id, ())) if one.key == key), None)
+        return next((span for span in reversed(self._open.get(run_id, ())) if span.key == key), None)
 
     def end(
         self, event: Event, begun: OpenSpan, attributes: Mapping[str, object], error: str | None, detail: str | None
@@ -157,11 +157,11 @@ class SpanTree:
 
     def _continue_trace(self, run_id: str, opening: Opening, context: Context) -> tuple[Context, list[Link]]:
         """Return the context of the trace that a run belongs to, and a link to the code that runs, if in another."""
-        kept = opening.trace_parent or (self._resting.pop(run_id, None) if opening.key == RUN else None)
-        if kept is None:
+        parent = opening.trace_parent or (self._resting.pop(run_id, None) if opening.key == RUN else None)
+        if parent is None:
             return context, []
-        going_on = _PROPAGATOR.extract({_HEADER: kept}, context)
-        theirs, ours = (get_current_span(one).get_span_context() for one in (going_on, context))
+        going_on = _PROPAGATOR.extract({_HEADER: parent}, context)
+        theirs, ours = (get_current_span(each).get_span_context() for each in (going_on, context))
         if not ours.is_valid or theirs.trace_id == ours.trace_id:
             return (context if ours.is_valid else going_on), []
         return going_on, [Link(ours)]
@@ -182,8 +182,8 @@ class SpanTree:
 
 def get_innermost(context: Context) -> OpenSpan | None:
     """Return the innermost of our spans in a context, which may have ended."""
-    found = get_value(_OPEN, context)
-    return found if isinstance(found, OpenSpan) else None
+    value = get_value(_OPEN, context)
+    return value if isinstance(value, OpenSpan) else None
 
 
 _runs: Final[WeakValueDictionary[str, OpenSpan]] = WeakValueDictionary()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from math import inf
@@ -33,19 +32,15 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
         request: the request.
         observer: an emitter that receives the events of this request, besides the router's listeners.
         session: the key that keeps requests together.
-
-    Attributes:
-        ends_at: the deadline of the call.
     """
 
     __slots__ = (
         "_attempts",
-        "_cancelling",
         "_delay",
         "_failed_at",
         "_failures",
         "_imperfect",
-        "_is_expired",
+        "_limited",
         "_original",
         "_reporter",
         "_request",
@@ -56,11 +51,9 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
         "_stage",
         "_stage_number",
         "_states",
-        "_task",
         "_timeouts",
         "_tokens",
         "_tried",
-        "ends_at",
     )  # fmt: skip
     _attempts: int
     _timeouts: int
@@ -76,9 +69,6 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
         observer: EventEmitter | None,
         session: str | None,
     ) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self.ends_at = settings.clock.monotonic() + settings.retries.deadline
         self._settings = settings
         self._reporter = settings.reporter.for_request(observer)
         self._route = route
@@ -88,9 +78,7 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
         self._failed_at = 0.0
         self._delay: tuple[float, str] | None = None
         self._imperfect: tuple[AnswerT, ...] = ()
-        self._task = task
-        self._cancelling = task.cancelling()
-        self._is_expired = False
+        self._limited = settings.time_limit.start()
         self._enter_stage(0, route.stages[0], request, None)
 
     @abstractmethod
@@ -122,20 +110,15 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
             ModelTimeoutError: when the deadline passes.
             ModelError: the error of the last attempt, when no other would help.
         """
-        timer = self._settings.timers.for_running_loop()
-        timer.add(self)
         try:
-            return await self._run()
-        except asyncio.CancelledError:
-            if not self._is_expired or self._task.cancelling() > self._cancelling + 1:
+            with self._limited:
+                return await self._run()
+        except TimeoutError:
+            if not self._limited.is_expired:
                 raise
             failure: ModelError = self._create_deadline_error()
         except ModelError as error:
             failure = error
-        finally:
-            timer.discard(self)
-            if self._is_expired:
-                self._task.uncancel()
         if self._imperfect:
             return self._imperfect[-1]
         if self._failures:
@@ -146,11 +129,6 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
     def _is_exhausted(self, error: ModelError) -> bool:
         """Return whether the router retries such an error, so that nobody else has to."""
         return self._settings.retries.select_rule(classify_failure(error), error.status).attempts > 1
-
-    def expire(self) -> None:
-        """Cancel the call, because its deadline has passed."""
-        self._is_expired = True
-        self._task.cancel()
 
     async def _run(self) -> AnswerT:
         while True:
@@ -246,7 +224,7 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
             return True
         # The deployment waits for a provider's Retry-After itself, so the call needs no pause of its own.
         pause = 0.0 if error is not None and error.retry_after else rule.draw_delay(self._attempts, settings.random)
-        if now + pause >= self.ends_at or self._outlasts_deadline(self._stage.states):
+        if now + pause >= self._limited.ends_at or self._outlasts_deadline(self._stage.states):
             return False
         if all(state.is_unreachable(now) for state in self._stage.states):
             return False
@@ -290,7 +268,7 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
 
     def _outlasts_deadline(self, states: DeploymentStates) -> bool:
         """Return whether the cooldowns of all these deployments end after the deadline."""
-        return self.ends_at < min(state.breaker.available_at for state in states) < inf
+        return self._limited.ends_at < min(state.breaker.available_at for state in states) < inf
 
     def _fall_back(self, reason: str, number: int | None = None) -> bool:
         """Switch to the next fallback, or to stage `number`, and return whether there is one."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tactician.clock import Clock
-from tactician.llm.routing.deadline_timer import DeadlineTimers
 from tactician.llm.routing.reporter import Reporter
 from tactician.llm.routing.retries import ModelRetryPolicy, Random
 from tactician.llm.routing.token_estimate import Estimate
+from tactician.llm.time_limit import TimeLimit
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class CallSettings:
 
     retries: ModelRetryPolicy
     clock: Clock
-    timers: DeadlineTimers
+    time_limit: TimeLimit
     random: Random
     estimate: Estimate
     policy: str

@@ -18,7 +18,6 @@ from tactician.llm.options import NO_ROUTING_OPTIONS, LlmOptions, RoutingOptions
 from tactician.llm.routing.call_settings import CallSettings
 from tactician.llm.routing.chat import ChatCalls, RoutedModel
 from tactician.llm.routing.circuit_breaker import CircuitBreakerPolicy
-from tactician.llm.routing.deadline_timer import DeadlineTimers
 from tactician.llm.routing.deployment import (
     CallLimits,
     Deployment,
@@ -40,6 +39,7 @@ from tactician.llm.routing.router_arguments import (
 )
 from tactician.llm.routing.routes import PoolSettings, RouteTable
 from tactician.llm.routing.token_estimate import Estimate, estimate_tokens
+from tactician.llm.time_limit import TimeLimit
 from tactician.llm.usage import NO_USAGE, Usage
 
 NO_FALLBACKS: Mapping[str, Sequence[str]] = MappingProxyType({})
@@ -124,7 +124,9 @@ class ModelRouter:
             table.set_fallbacks({model: fallbacks[model] for model in fallbacks if self._find_kind(model) == kind})
         name = policy if isinstance(policy, str) else getattr(policy, "__name__", "policy")
         reporter = Reporter(EventEmitter(EventBus(on_event), clock=clock))
-        self._settings = CallSettings(retries, clock, DeadlineTimers(clock), random, estimate, name, reporter)
+        self._settings = CallSettings(
+            retries, clock, TimeLimit(retries.deadline, clock), random, estimate, name, reporter
+        )
         self._calls = ChatCalls(self._chat, self._settings)
         self._features: Features | None = None
 

@@ -27,10 +27,10 @@ class IdleConversations:
 
     def take(self, conversation_id: str) -> Conversation | None:
         """Remove the conversation with this id, if there is one, and return it."""
-        found = self._conversations.pop(conversation_id, None)
-        if found is not None:
-            self._size -= _size(found)
-        return found
+        conversation = self._conversations.pop(conversation_id, None)
+        if conversation is not None:
+            self._size -= _size(conversation)
+        return conversation
 
 
 def _size(conversation: Conversation) -> int:

@@ -91,8 +91,8 @@ class OpenConversation:
             return Conversation(id=self._id)
         if idle is not None and await self._store.is_current(idle):
             return idle
-        if (found := await self._store.load(self._id)) is not None:
-            return found
+        if (conversation := await self._store.load(self._id)) is not None:
+            return conversation
         if not creates:
             raise ConversationNotFoundError(f"There is no conversation {self._id!r}: the first message begins one")
         self._is_new = True

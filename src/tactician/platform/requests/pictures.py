@@ -40,8 +40,8 @@ def with_pictures(messages: Sequence[Message], pictures: Iterable[Picture]) -> t
     if not images:
         return tuple(messages)
     for position in reversed(range(len(messages))):
-        if isinstance(said := messages[position], UserMessage):
-            return (*messages[:position], UserMessage((*said.parts, *images)), *messages[position + 1 :])
+        if isinstance(message := messages[position], UserMessage):
+            return (*messages[:position], UserMessage((*message.parts, *images)), *messages[position + 1 :])
     return (*messages, UserMessage(images))
 
 

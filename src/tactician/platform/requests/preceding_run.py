@@ -79,5 +79,5 @@ class PrecedingRun:
 
 
 def _find_messages(state: RunState) -> tuple[Message, ...]:
-    found = (read_added_messages(checkpoint.data) for checkpoint in state.tree.walk())
-    return next(filter(None, found), ())
+    batches = (read_added_messages(checkpoint.data) for checkpoint in state.tree.walk())
+    return next(filter(None, batches), ())

@@ -41,7 +41,7 @@ from tactician.llm.messages import (
 from tactician.llm.wire.anthropic_messages.response import UNFINISHED, decode_item, find_unfinished_state
 
 CONTINUE = "Continue."
-NO_RESULT = "There is no result: the tool was not run."
+NO_RESULT = "The tool was not run: it has no result."
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
 _NOT_IN_A_NAME = re.compile(r"[^a-zA-Z0-9_-]")
 _LONGEST_NAME = 128
