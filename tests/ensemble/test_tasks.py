@@ -205,7 +205,9 @@ class TestTypedOutputs:
         ("kind", "said", "parsed"),
         [(int, '{"value": 3}', 3), (list[int], '{"value": [1, 2]}', [1, 2]), (str, "a", "a")],
     )
-    async def test_output_types_may_be_primitives_and_lists(self, kind: Any, said: str, parsed: object) -> None:
+    async def test_output_types_may_be_primitives_and_lists(
+        self, kind: type[object], said: str, parsed: object
+    ) -> None:
         result = await Ensemble("E", [Task("Go", output_type=kind)], model=ScriptedModel(said)).run(context=over())
         assert result["Go"].parsed == parsed
 

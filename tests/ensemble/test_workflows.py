@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 
 import pytest
 
@@ -19,7 +20,13 @@ class Journal:
 
     def __init__(self) -> None:
         self.notes: list[str] = []
+        self.seen: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
         self.gates: dict[str, asyncio.Event] = {}
+
+    def note(self, text: str) -> None:
+        """Note something."""
+        self.notes.append(text)
+        self.seen[text].set()
 
     def task(self, name: str, *context: Task, fails: bool = False, waits: bool = False) -> Task:
         """A task that notes its start and its end. One that waits ends when its gate opens."""
@@ -27,13 +34,13 @@ class Journal:
             self.gates[name] = asyncio.Event()
 
         async def handle(task: TaskInput) -> str:
-            self.notes.append(f"{name} starts")
+            self.note(f"{name} starts")
             if name in self.gates:
                 await self.gates[name].wait()
             await asyncio.sleep(0)
             if fails:
                 raise LookupError(f"no {name}")
-            self.notes.append(f"{name} ends")
+            self.note(f"{name} ends")
             return "".join((*(output.raw for output in task.context_outputs), name))
 
         return Task(f"Do {name}", id=name, context=context or [], handler=handle)
@@ -78,8 +85,7 @@ class TestParallel:
         last = journal.task("last", slow, after)
         running = asyncio.create_task(Ensemble("E", [slow, fast, after, last]).run(context=over()))
         async with asyncio.timeout(5):
-            while "after ends" not in journal.notes:
-                await asyncio.sleep(0)
+            await journal.seen["after ends"].wait()
         journal.gates["slow"].set()
         result = await running
         assert journal.notes[-4:] == ["after ends", "slow ends", "last starts", "last ends"]
@@ -122,8 +128,7 @@ class TestFailures:
         tasks = [running, failing, journal.task("after", running), journal.task("more", failing)]
         run = asyncio.create_task(Ensemble("E", tasks).run(context=over()))
         async with asyncio.timeout(5):
-            while "failing starts" not in journal.notes:
-                await asyncio.sleep(0)
+            await journal.seen["failing starts"].wait()
             for _ in range(5):
                 await asyncio.sleep(0)
             journal.gates["running"].set()
@@ -187,8 +192,8 @@ class TestIndependence:
     async def test_run_called_multiple_times_has_no_shared_mutable_state(self) -> None:
         model = ScriptedModel()
         for number in range(20):
-            model.when(prompt_contains=f"Research {number}.").reply(f"facts {number}")
             model.when(prompt_contains=f"facts {number}\n").reply(f"report {number}")
+            model.when(prompt_contains=f"Research {number}.").reply(f"facts {number}")
         research = Task("Research {topic}.")
         ensemble = Ensemble("E", [research, Task("Report", context=[research])], model=model)
         runs = [ensemble.run({"topic": number}, context=over()) for number in range(20)]

@@ -27,7 +27,7 @@ from tactician.runs import (
 )
 from tactician.tools import RunnableTool, Tool, Toolbox, ToolLike, snake_case
 
-T = TypeVar("T")
+T = TypeVar("T", default=str)
 T_co = TypeVar("T_co", covariant=True, default=str)
 
 
