@@ -69,10 +69,10 @@ PUBLIC = {
         create_model_agent create_request read_picture replay_events
     """,
     "tactician.prompts": """
-        CurrentDate FolderPrompts InstructionFile InstructionSource KnowledgeCutoff LangfusePrompts LlmReference
-        Persona Place PromptContributor PromptProvider PromptProviders ProvidedInstructions Reference ReferenceKind
-        RoleGoalBackstory Templates check_contributor find_variables load_default_templates load_references
-        prompt_providers render_template render_variables
+        CurrentDate FolderPrompts InstructionFile InstructionSource InstructionTemplate KnowledgeCutoff LangfusePrompts
+        LlmReference Persona Place PromptContributor PromptProvider PromptProviders ProvidedInstructions Reference
+        ReferenceKind RoleGoalBackstory Templates check_contributor find_variables load_default_templates
+        load_references prompt_providers render_template render_variables
     """,
     "tactician.service": "AgentOptions AgentService ModelOptions Picture",
     "tactician.stores": """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 
@@ -9,7 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tactician.text import describe_error, escape_controls, replace_surrogates, strip_code_fence
+from tactician.llm import ToolCall
+from tactician.runs import OutputError
+from tactician.testing import ScriptedModel
+from tactician.text import describe_error, escape_controls, escape_json_controls, replace_surrogates, strip_code_fence
 
 FENCE = re.compile(r"^\s*```[\w-]*\s*\n(.*?)\n?\s*```\s*$", re.DOTALL)
 ANY = st.text(st.characters(), max_size=200)
@@ -71,3 +75,25 @@ def test_every_error_has_a_description(error: Exception, text: str) -> None:
 
 def test_the_description_of_an_error_is_bounded() -> None:
     assert len(describe_error(ValueError("x" * 1_000_000))) < 11_000
+
+
+@given(ANY)
+def test_json_with_escapes_means_the_same(text: str) -> None:
+    escaped = escape_json_controls(json.dumps(text, ensure_ascii=False))
+    assert json.loads(escaped) == text
+    assert escape_controls(escaped) == escaped
+
+
+@pytest.mark.parametrize("text", ["\ud800", '{"a": "\ud800"}'])
+def test_half_characters_in_arguments_are_replaced(text: str) -> None:
+    call = ToolCall("1", "f", text)
+    if "{" in text:
+        assert call.parse_arguments() == {"a": "\ufffd"}
+    else:
+        with pytest.raises(ValueError, match="expected value"):
+            call.parse_arguments()
+
+
+async def test_half_characters_in_a_typed_answer_are_not_valid() -> None:
+    with pytest.raises(OutputError, match="no valid int"):
+        await ScriptedModel(*["\ud800"] * 3).ai().create(int, "x")

@@ -41,6 +41,11 @@ def escape_controls(text: str) -> str:
     return _CONTROLS.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
+def escape_json_controls(json: str) -> str:
+    """Return JSON of the same meaning without raw control characters, bidirectional overrides and lone surrogates."""
+    return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", json)
+
+
 def describe_error(error: BaseException) -> str:
     """Return the type and the message of an error, in at most 10,000 characters, also when `str(error)` raises.
 

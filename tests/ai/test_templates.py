@@ -11,10 +11,10 @@ from textwrap import dedent
 
 import pytest
 
-from tactician import Ai, AssistantMessage, Image, UserMessage
+from tactician import Agent, Ai, AssistantMessage, Image, UserMessage
 from tactician.errors import ConfigurationError, MissingTemplateVariables, TemplateError
-from tactician.llm import SystemMessage, Text
-from tactician.prompts import Templates, load_default_templates
+from tactician.llm import Message, SystemMessage, Text
+from tactician.prompts import InstructionTemplate, Templates, load_default_templates
 from tactician.testing import ScriptedModel
 
 
@@ -244,11 +244,139 @@ def test_templates_are_found_beside_the_program(tmp_path: Path) -> None:
     assert done.stdout == "beside the program\n"
 
 
-async def test_a_conversation_has_no_template(scripted_model: ScriptedModel, folder: Path) -> None:
+async def test_a_conversation_has_its_template_as_the_system_prompt(
+    scripted_model: ScriptedModel, folder: Path
+) -> None:
     write(folder / "t.jinja", "x")
     ai = scripted_model.ai().with_template("t")
+    scripted_model.script("d")
 
-    with pytest.raises(ConfigurationError, match="needs values by name"):
-        await ai.respond([UserMessage("a"), AssistantMessage((Text("b"),)), UserMessage("c")])
+    said: list[Message] = [UserMessage("a"), AssistantMessage((Text("b"),)), UserMessage("c")]
+    assert (await ai.respond(said)).text == "d"
+    assert list(scripted_model.calls[0].messages) == [SystemMessage("x"), *said]
     with pytest.raises(ConfigurationError, match="needs values by name"):
         await ai.evaluate_condition("it is polite", "Go away")
+
+
+class Properties:
+    """The properties of the guide's chatbot."""
+
+    def persona(self) -> str:
+        return "clause"
+
+    def objective(self) -> str:
+        return "legal"
+
+
+RAGBOT = """\
+    DO NOT DISCUSS POLITICS OR CONTROVERSIAL TOPICS.
+    Your name is Clause.
+    You are a brilliant legal chatbot who excels at interpreting
+    legislation and legal documents.
+    You are an authoritative interpreter of legislation and legal documents.
+    Always use the available tools."""
+
+
+@pytest.fixture
+def ragbot(folder: Path) -> Path:
+    """The templates of the guide's chatbot."""
+    write(
+        folder / "ragbot.jinja",
+        """\
+        {% include "elements/guardrails.jinja" %}
+        {% include "elements/personalization.jinja" %}
+        """,
+    )
+    write(
+        folder / "elements" / "guardrails.jinja",
+        """\
+        {# Safety and content guardrails for the ragbot. #}
+        DO NOT DISCUSS POLITICS OR CONTROVERSIAL TOPICS.
+        """,
+    )
+    write(
+        folder / "elements" / "personalization.jinja",
+        """\
+        {% set persona_template = "personas/" ~ properties.persona() ~ ".jinja" %}
+        {% include persona_template %}
+
+        {% set objective_template = "objectives/" ~ properties.objective() ~ ".jinja" %}
+        {% include objective_template %}
+        """.replace("\n\n", "\n"),
+    )
+    write(
+        folder / "personas" / "clause.jinja",
+        """\
+        Your name is Clause.
+        You are a brilliant legal chatbot who excels at interpreting
+        legislation and legal documents.
+        """,
+    )
+    write(
+        folder / "objectives" / "legal.jinja",
+        """\
+        You are an authoritative interpreter of legislation and legal documents.
+        Always use the available tools.
+        """,
+    )
+    return folder
+
+
+async def test_the_guides_chatbot_has_its_template_as_its_system_prompt(
+    scripted_model: ScriptedModel, ragbot: Path
+) -> None:
+    scripted_model.script("It says so.")
+    ai = scripted_model.ai().with_template("ragbot").with_system_prompt("Be brief.")
+    reply = await ai.respond([UserMessage("What does it say?")], {"properties": Properties()})
+    assert reply.text == "It says so."
+    system, user = scripted_model.calls[0].messages
+    assert system.text == f"Be brief.\n\n{dedent(RAGBOT)}"
+    assert user == UserMessage("What does it say?")
+
+
+async def test_a_template_is_the_instructions_of_an_agent(scripted_model: ScriptedModel, ragbot: Path) -> None:
+    scripted_model.script("one", "two")
+    agent = Agent(
+        "Ragbot", model=scripted_model, instructions=InstructionTemplate("ragbot", {"properties": Properties()})
+    )
+    await agent.run("hi")
+    assert scripted_model.calls[0].messages[0] == SystemMessage(dedent(RAGBOT))
+    write(ragbot / "objectives" / "legal.jinja", "Answer.\n")
+    os.utime(ragbot / "objectives" / "legal.jinja", (1, 1))
+    await agent.run("hi")
+    assert scripted_model.calls[1].messages[0].text.endswith("legislation and legal documents.\nAnswer.")
+
+
+async def test_values_of_a_conversation_need_a_template(scripted_model: ScriptedModel) -> None:
+    with pytest.raises(ConfigurationError, match="name one by with_template"):
+        await scripted_model.ai().respond([UserMessage("hi")], {"a": 1})
+
+
+LINES = [
+    ("{% if a %}A{% endif %}\nB", "A\nB"),
+    ("x {% if a %}A{% endif %}\nB", "x A\nB"),
+    ("{% if a %}\nA\n{% endif %}\nB", "A\nB"),
+    ("  {% if a %}\n  A\n  {% endif %}\nB", "A\nB"),
+    ("{% for n in a %}{{ n }} {% endfor %}\nB", "1 2 \nB"),
+    ("{% for n in a %}\n{{ n }}\n{% endfor %}\nB", "1\n2\nB"),
+    ("text {# why #}\nB", "text \nB"),
+    ("{# why #}\nB", "B"),
+    ("A\n{% set x = 1 %}{# why #}\n{{ x }}", "A\n1"),
+    ("A\n{%- if a -%}\nB\n{%- endif %}\nC", "AB\nC"),
+    ("{% if a +%}\nA\n{% endif %}\nB", "A\nB"),
+    ("{% raw %}{% if %}{% endraw %}\nB", "{% if %}\nB"),
+    ("a\r\n{% if a %}\r\nA\r\n{% endif %}\r\nB", "a\nA\nB"),
+    ("{{ a }}\n{% if not a %}\nA\n{% else %}\nC\n{% endif %}\nB", "[1, 2]\nC\nB"),
+    ('x{% include "empty" %}\nB', "x\nB"),
+    ('{%  include "one" %}\n{%include "one"%}\nB', "one\none\nB"),
+]
+
+
+@pytest.mark.parametrize(("source", "expected"), LINES)
+async def test_a_line_of_tags_alone_leaves_nothing_and_others_keep_their_ends(
+    source: str, expected: str, folder: Path
+) -> None:
+    write(folder / "empty.jinja", "")
+    write(folder / "one.jinja", "one\n")
+    write(folder / "page.jinja", source)
+    assert await Templates(folder).render("page", {"a": [1, 2]}) == expected.strip()

@@ -27,6 +27,7 @@ from tactician.tools import ToolLike, require_declared_tools, snake_case
 from tests.blueprint import acme
 
 ALLOW = ("tests.blueprint.acme",)
+HOSTS = ("models.example", "localhost", "acme.example", "acme.openai.azure.com", "127.0.0.1")
 KEYS = {"OPENROUTER_API_KEY": "key-one", "ANTHROPIC_API_KEY": "key-two", "ACME_KEY": "key-three"}
 AnyRunnable = BaseRunnable[object]
 
@@ -146,7 +147,8 @@ def leaves() -> st.SearchStrategy[AnyRunnable]:
 def around(draw: st.DrawFn, inner: Sequence[AnyRunnable]) -> AnyRunnable:
     """A constellation that has all these Runnables in it."""
     inner = list({snake_case(one.name): one for one in inner}.values())
-    name, other = draw(names), draw(agents())  # never the same twice: that would double it at each level
+    known = {one.name for one in inner}
+    name, other = draw(names), draw(agents().filter(lambda one: one.name not in known))  # never the same twice
     several = [*inner, other]
     named = {f"{n} {draw(labels)}": one for n, one in enumerate(inner)}
     kind = draw(st.sampled_from(["agent", "router", "supervisor", "network", "parallel", "first", "hierarchy"]))

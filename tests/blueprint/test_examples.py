@@ -21,7 +21,7 @@ from tactician.conversation import SlidingWindow, Summarization
 from tactician.guardrails import GuardrailResult
 from tactician.llm import RespondedModel
 from tests.blueprint import acme
-from tests.blueprint.constellations import ALLOW
+from tests.blueprint.constellations import ALLOW, HOSTS
 
 KEYS = {"OPENROUTER_API_KEY": "key-one", "OPENAI_API_KEY": "key-two"}
 RESPONDER = {"provider": "OPEN_ROUTER", "apiKeyEnvVar": "OPENROUTER_API_KEY"}
@@ -181,8 +181,14 @@ def _registered() -> Iterator[None]:
 
 @pytest.mark.parametrize("data", EXAMPLES.values(), ids=list(EXAMPLES))
 def test_it_is_built_and_the_same_again_twice(data: dict[str, object]) -> None:
-    first = Blueprint.from_json(json.dumps(data)).build(allow=ALLOW, environment=KEYS).to_blueprint(strict=True)
-    second = Blueprint.from_json(first.to_json()).build(allow=ALLOW, environment=KEYS).to_blueprint(strict=True)
+    first = (
+        Blueprint.from_json(json.dumps(data))
+        .build(allow=ALLOW, environment=KEYS, hosts=HOSTS)
+        .to_blueprint(strict=True)
+    )
+    second = (
+        Blueprint.from_json(first.to_json()).build(allow=ALLOW, environment=KEYS, hosts=HOSTS).to_blueprint(strict=True)
+    )
 
     assert first.to_data() == data
     assert second.to_data() == data
@@ -201,11 +207,11 @@ def test_it_is_built_and_the_same_again_twice(data: dict[str, object]) -> None:
     ],
 )
 def test_each_type_builds_its_class(data: dict[str, object], kind: type) -> None:
-    assert type(Blueprint.from_data(data).build(allow=ALLOW, environment=KEYS)) is kind
+    assert type(Blueprint.from_data(data).build(allow=ALLOW, environment=KEYS, hosts=HOSTS)) is kind
 
 
 def test_everything_in_it_is_built() -> None:
-    made = Blueprint.from_data(SUPPORT).build(allow=ALLOW, environment=KEYS)
+    made = Blueprint.from_data(SUPPORT).build(allow=ALLOW, environment=KEYS, hosts=HOSTS)
 
     assert isinstance(made, Agent)
     assert [tool.name for tool in made.tools] == ["look_up", "put", "titles", "escalate_to_billing"]
@@ -226,7 +232,7 @@ def test_everything_in_it_is_built() -> None:
 
 def test_yaml_says_the_same_as_json() -> None:
     blueprint = Blueprint.from_yaml(YAML)
-    again = blueprint.build(allow=ALLOW, environment=KEYS).to_blueprint(strict=True)
+    again = blueprint.build(allow=ALLOW, environment=KEYS, hosts=HOSTS).to_blueprint(strict=True)
 
     assert isinstance(blueprint, AgentBlueprint)
     assert blueprint.instructions == "Extract the person.\nSay nothing else.\n"
@@ -268,7 +274,7 @@ def test_nothing_is_null_in_json_and_null_is_nothing() -> None:
 
 
 def test_a_summary_is_built() -> None:
-    made = Blueprint.from_data(agent("Long", contextManagement=SUMMARY)).build(environment=KEYS)
+    made = Blueprint.from_data(agent("Long", contextManagement=SUMMARY)).build(environment=KEYS, hosts=HOSTS)
 
     assert isinstance(made, Agent)
     assert made.window == Summarization(8000, 5, "openai/gpt-4o-mini")

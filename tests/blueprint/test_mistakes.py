@@ -11,14 +11,14 @@ import pytest
 from tactician import Agent, Blueprint
 from tactician.blueprint import DEFAULT_LIMITS, Limits
 from tactician.errors import BlueprintError, Problem
-from tests.blueprint.constellations import ALLOW, KEYS
+from tests.blueprint.constellations import ALLOW, HOSTS, KEYS
 from tests.blueprint.test_examples import ROUTER, agent
 
 
 def find_problems(
     blueprint: Blueprint, environment: Mapping[str, str] = KEYS, limits: Limits = DEFAULT_LIMITS
 ) -> Sequence[Problem]:
-    return blueprint.problems(allow=ALLOW, environment=environment, limits=limits)
+    return blueprint.problems(allow=ALLOW, environment=environment, hosts=HOSTS, limits=limits)
 
 
 def told(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tactician import Blueprint
 from tactician.blueprint import Limits, export_blueprint
 from tactician.errors import BlueprintError
-from tests.blueprint.constellations import ALLOW, KEYS, AnyRunnable, constellations
+from tests.blueprint.constellations import ALLOW, HOSTS, KEYS, AnyRunnable, constellations
 from tests.blueprint.test_examples import EXAMPLES
 from tests.support.effort import examples
 
@@ -19,7 +19,7 @@ LIMITS = Limits(size=20_000, values=2_000, nodes=50)
 
 
 def built(blueprint: Blueprint) -> AnyRunnable:
-    return blueprint.build(allow=ALLOW, environment=KEYS)
+    return blueprint.build(allow=ALLOW, environment=KEYS, hosts=HOSTS)
 
 
 @examples(20, *HealthCheck)
@@ -81,7 +81,7 @@ def changed(draw: st.DrawFn, data: Json) -> Json:
 def test_what_is_wrong_is_told_and_nothing_else(data: Json) -> None:
     with suppress(BlueprintError):
         blueprint = Blueprint.from_json(json.dumps(data), limits=LIMITS)
-        made = blueprint.build(allow=ALLOW, environment=KEYS, limits=LIMITS)
+        made = blueprint.build(allow=ALLOW, environment=KEYS, hosts=HOSTS, limits=LIMITS)
         assert built(export_blueprint(made)).to_blueprint() == made.to_blueprint()
 
 

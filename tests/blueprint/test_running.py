@@ -6,7 +6,7 @@ import pytest
 
 from tactician import Blueprint
 from tactician.llm import ToolCall
-from tests.blueprint.constellations import ALLOW
+from tests.blueprint.constellations import ALLOW, HOSTS
 from tests.support.chat_server import ChatServer
 from tests.support.voices import VOICES, Saying, says
 
@@ -57,7 +57,7 @@ async def test_a_constellation_of_a_file_runs_against_a_server(server: ChatServe
         says(CHAT, Saying("It is order 7.")),
         says(CHAT, Saying("Order 7 is there.")),
     )
-    desk = Blueprint.from_yaml(DESK % server.url).build(allow=ALLOW, environment=KEYS)
+    desk = Blueprint.from_yaml(DESK % server.url).build(allow=ALLOW, environment=KEYS, hosts=HOSTS)
 
     result = await desk.run("Where is order 7?")
 

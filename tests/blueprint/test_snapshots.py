@@ -10,9 +10,9 @@ from pydantic import BaseModel
 from tactician import (
     Agent,
     AgentDefinition,
-    AgentNetwork,
     Blueprint,
     Handoff,
+    ParallelAgents,
     PlannedAgent,
     RouterAgent,
     Runnable,
@@ -48,7 +48,7 @@ from tactician.runs import Input, RunContext
 from tactician.testing import ScriptedModel, ToolCall
 from tactician.tools import require_declared_tools
 from tests.blueprint import acme
-from tests.blueprint.constellations import ALLOW, KEYS
+from tests.blueprint.constellations import ALLOW, HOSTS, KEYS
 
 
 def refused(it: BaseRunnable[object], *, strict: bool = False) -> dict[str, str]:
@@ -58,7 +58,7 @@ def refused(it: BaseRunnable[object], *, strict: bool = False) -> dict[str, str]
 
 
 def again(it: BaseRunnable[object]) -> BaseRunnable[object]:
-    return Blueprint.from_json(it.to_blueprint(strict=True).to_json()).build(allow=ALLOW, environment=KEYS)
+    return Blueprint.from_json(it.to_blueprint(strict=True).to_json()).build(allow=ALLOW, environment=KEYS, hosts=HOSTS)
 
 
 class TestTools:
@@ -266,9 +266,8 @@ class TestPlannedAgents:
         }
 
     def test_an_instance_is_as_good_as_its_agent(self) -> None:
-        assert export_blueprint(AgentNetwork("N", cast("list[Runnable]", [acme.Teller(), acme.Teller(3)]))).to_data()[
-            "peers"
-        ] == [
+        panel = ParallelAgents("N", cast("list[Runnable]", [acme.Teller(), acme.Teller(3)]))
+        assert export_blueprint(panel).to_data()["members"] == [
             {"type": "planned", "className": "tests.blueprint.acme.Teller"},
             {"type": "planned", "className": "tests.blueprint.acme.Teller", "arguments": {"count": 3}},
         ]
@@ -379,7 +378,7 @@ class TestDefinitions:
         assert isinstance(target, AgentBlueprint)
         assert [one.responder and one.responder.provider for one in (blueprint, target)] == ["OPEN_ROUTER"] * 2
         assert blueprint.tool_class_names == ("tests.blueprint.acme.look_up",)
-        assert not blueprint.problems(allow=ALLOW, environment=KEYS)
+        assert not blueprint.problems(allow=ALLOW, environment=KEYS, hosts=HOSTS)
         assert AgentDefinition.from_blueprint(blueprint, tools=[acme.look_up]) == front
 
     def test_texts_stay_as_they_are(self) -> None:

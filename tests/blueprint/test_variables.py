@@ -11,7 +11,7 @@ from tactician import Blueprint
 from tactician.agents import AgentDefinition
 from tactician.blueprint import AgentBlueprint
 from tactician.errors import BlueprintError
-from tests.blueprint.constellations import KEYS
+from tests.blueprint.constellations import HOSTS, KEYS
 from tests.blueprint.test_examples import agent
 from tests.blueprint.test_mistakes import find_problems, refused, told
 from tests.blueprint.test_schema import VALIDATOR
@@ -77,7 +77,12 @@ FILLED: Mapping[str, object] = {
 
 class TestEverywhere:
     def test_what_they_stand_for_is_read_as_in_yaml(self) -> None:
-        data = Blueprint.from_data(agent("Mini", **EVERYWHERE)).build(environment=SAID).to_blueprint().to_data()
+        data = (
+            Blueprint.from_data(agent("Mini", **EVERYWHERE))
+            .build(environment=SAID, hosts=HOSTS)
+            .to_blueprint()
+            .to_data()
+        )
 
         assert data == Blueprint.from_data(agent("Mini", **FILLED)).to_data()
 

@@ -15,7 +15,7 @@ from tactician.config import ModelSettings, Settings, load_settings
 from tactician.errors import AuthenticationError, ConfigurationError, ModelServerError, UnknownModelError
 from tactician.events import Event
 from tactician.llm import MediaModelSource, ModelCatalog, RequestRetried, RequestRouted
-from tactician.runs import RunContext
+from tactician.runs import ModelCalled, ModelReturned, RunContext
 from tests.support.chat_server import ChatServer, Received, Reply, answers, fails
 
 PNG = base64.b64encode(b"\x89PNG picture").decode()
@@ -159,7 +159,8 @@ async def test_what_an_ai_is_pinned_to_holds_for_its_embeddings_and_images() -> 
             await Ai(context).with_llm(LlmOptions(instances=("site-3",))).embed("abc")
     assert (len(one.received), len(two.received)) == (0, 3)
     assert set(context.tally.by_instance) == {"site-2"}
-    assert [type(one) for one in events] == [RequestRouted, RequestRetried, RequestRouted, RequestRouted]
+    embedded = [ModelCalled, RequestRouted, RequestRetried, RequestRouted, ModelReturned]
+    assert [type(event) for event in events] == [*embedded, ModelCalled, RequestRouted, ModelReturned]
     assert {one.run_id for one in events} == {context.run_id}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import BaseModel
 
-from tactician import Agent, RunContext, RunResult, guardrails, handoff
+from tactician import Agent, RunContext, RunResult, guardrails, handoff, tool
 from tactician.errors import DeclarationError
 from tactician.events import Event
 from tactician.llm import AssistantMessage, SystemMessage, ToolResult, UserMessage
@@ -237,3 +237,15 @@ class TestBoundary:
         await Agent("A", model=model).with_output_type(Bill).run("hi")
 
         assert model.calls[0].output is None
+
+
+async def test_a_handoff_comes_before_other_tools_that_end_the_run() -> None:
+    @tool(ends_turn=True)
+    def hang_up() -> str:
+        """Hang up."""
+        return "hung up"
+
+    desk, _ = billing("Your bill is 5.")
+    model = ScriptedModel([ToolCall("hang_up"), ToolCall("transfer_to_billing_desk")])
+    result = await Agent("Front", model=model, tools=[hang_up], handoffs=[desk]).run("My bill?")
+    assert result.output == "Your bill is 5."

@@ -160,3 +160,22 @@ def test_the_same_input_gives_the_same_plans_in_every_process() -> None:
 
     assert len(set(outputs)) == 1
     assert sum(len(plans) for plans in json.loads(outputs[0])) > 100
+
+
+def test_an_exchange_may_make_another_one_possible_before_it() -> None:
+    """The exchange of a later step lets an earlier one be exchanged that could not be before."""
+    world = WorldState({"f0": False, "f1": True, "f2": False, "f3": False})
+    actions = [
+        Action("a0", pre={}, effects={"f0": True, "f2": True}),
+        Action("a1", pre={"f3": True, "f0": True}, effects={"f3": True, "f0": True, "f2": True}),
+        Action("a2", pre={"f1": True}, effects={"f3": True}),
+        Action("a3", pre={"f1": True, "f2": True}, effects={"f0": True}),
+        Action("a4", pre={}, effects={"f3": True, "f2": True}),
+        Action("a5", pre={"f3": True}, effects={"f0": True, "f1": True, "f2": True}),
+        Action("a6", pre={"f2": True}, effects={"f1": True, "f0": True, "f3": True}),
+        Action("a7", pre={}, effects={"f2": True, "f1": True, "f3": True}),
+        Action("a8", pre={"f2": True, "f0": True}, effects={"f1": True}),
+    ]
+    plan = AStarPlanner().plan(world, actions, Goal("g", {"f0": True, "f3": True}))
+    assert plan is not None
+    assert [step.name for step in plan.actions] == ["a2", "a5"]

@@ -324,3 +324,45 @@ async def test_nothing_overtakes_what_may_give_less_than_is_hoped_for() -> None:
 
     assert several.result == one.result == Answer("fetch")
     assert list(map(type, several.blackboard.objects)) == list(map(type, one.blackboard.objects))
+
+
+class Early:
+    """The object that has to come first."""
+
+
+class Late:
+    """The object that has to be the newest."""
+
+
+async def test_actions_whose_effects_contradict_each_other_never_run_at_once() -> None:
+    running, most = 0, 0
+
+    async def work() -> None:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0)
+        running -= 1
+
+    @planned_agent(description="ends with the newest")
+    class Orderly:
+        @action
+        async def make_late(self, asked: UserInput) -> Late:
+            await work()
+            return Late()
+
+        @action
+        async def make_early(self, asked: UserInput) -> Early:
+            await work()
+            return Early()
+
+        @achieves_goal("done")
+        @action(trigger=Late)
+        def finish(self, early: Early, late: Late) -> int:
+            return 1
+
+    options = ProcessOptions(max_parallel=4)
+    process = await Platform(models=ScriptedModel()).start(Orderly(), UserInput("go"), options=options)
+    assert process.status is ProcessStatus.COMPLETED
+    assert [run.action for run in process.history] == ["make_early", "make_late", "finish"]
+    assert most == 1

@@ -118,6 +118,15 @@ class TestFormats:
         with pytest.raises(StoredStateError, match="cannot be read"):
             await restored(lambda data: data.update({part: damage}))
 
+    @pytest.mark.parametrize("name", ["", "nothing"])
+    @pytest.mark.parametrize("field", ["goal", "declined"])
+    async def test_a_goal_or_an_action_that_there_is_not_is_refused(self, field: str, name: str) -> None:
+        def damage(data: dict[str, Any]) -> None:
+            data["state"][field] = name
+
+        with pytest.raises(StoredStateError, match="names what Seller does not have"):
+            await restored(damage)
+
     @pytest.mark.parametrize("body", ["", "[]", "{}", "null", "{"])
     async def test_what_is_no_state_of_a_run_is_refused(self, body: str) -> None:
         store = MemoryStore()

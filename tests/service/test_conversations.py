@@ -412,3 +412,25 @@ async def test_a_request_that_is_cancelled_at_any_step_leaves_a_conversation_tha
         assert said(kept)[-2:] == ["2", "fine"]
         calls = [call.id for one in kept.messages if isinstance(one, AssistantMessage) for call in one.tool_calls]
         assert calls == [one.call_id for one in kept.messages if isinstance(one, ToolResult)]
+
+
+async def test_a_message_that_is_inserted_while_a_call_is_open_is_saved_with_its_result() -> None:
+    store, saved = MemoryStore(), list[int]()
+    service = AgentService(Platform(ScriptedModel(ToolCall("look_up"), "It is 3."), store=store))
+    conversation_id = "user-7"
+
+    async def look_up() -> str:
+        """Look up."""
+        before = await ConversationStore(store).load(conversation_id)
+        await service.insert_message(conversation_id, "user", "Hurry up.")
+        after = await ConversationStore(store).load(conversation_id)
+        assert before is not None
+        assert after is not None
+        saved.extend((before.version, after.version))
+        assert after.open_calls == ()
+        return "3"
+
+    service.register(Agent("a", tools=[look_up]))
+    await service.request_agent("a", "How many?", conversation_id=conversation_id)
+    assert saved[0] == saved[1]
+    assert said(await service.conversation(conversation_id)) == ["How many?", "", "3", "Hurry up.", "It is 3."]

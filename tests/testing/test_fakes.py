@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from tactician import OperationContext, UserInput, achieves_goal, action, condition, planned_agent
-from tactician.testing import FakeContext, ScriptedModel, ScriptError
+from tactician import Ai, OperationContext, UserInput, achieves_goal, action, condition, planned_agent, tool
+from tactician.testing import FakeContext, ScriptedModel, ScriptError, ToolCall
+from tactician.tools import ToolGroup
 
 
 @dataclass(frozen=True)
@@ -53,3 +54,17 @@ def test_it_is_an_operation_context_with_a_process() -> None:
     assert isinstance(context, OperationContext)
     assert context.process.blackboard is context.blackboard
     assert len(context.blackboard) == 0
+
+
+async def test_an_action_may_use_the_tool_groups_of_its_context() -> None:
+    @tool
+    def search(text: str) -> str:
+        """Search."""
+        return f"about {text}"
+
+    model = ScriptedModel(ToolCall("search", text="frogs"), "done")
+    context = FakeContext(model, UserInput("frogs"), tool_groups=[ToolGroup("web", [search])])
+    assert await context.ai.generate_text("Look it up") == "done"
+    assert "about frogs" in model.calls[1].prompt
+    assert [one.name for one in model.calls[0].tools] == ["search"]
+    assert await Ai.over(ScriptedModel("x")).generate_text("no tools here") == "x"

@@ -246,3 +246,44 @@ async def test_it_has_the_name_that_it_is_given() -> None:
     context = RunContext.over(ScriptedModel("x", name="openai:gpt-4o"))
     await Ai(context).generate_text("hi")
     assert list(context.tally.by_model) == ["openai:gpt-4o"]
+
+
+class TestMatches:
+    """Replies and checks by prompt, type and tool."""
+
+    async def test_replies_by_type_tool_and_count(self) -> None:
+        model = ScriptedModel("next step")
+        model.when(wants=Story).reply(Story("a story"))
+        model.when(wants=str, tool="get_weather", times=1).reply("Rain.")
+        model.when(prompt_contains="Oslo", wants=str, times=2).reply("Snow.")
+        ai = Ai.over(model)
+        assert await ai.create(Story, "Oslo") == Story("a story")
+        assert await ai.with_tools(get_weather).generate_text("Oslo?") == "Rain."
+        assert await ai.with_tools(get_weather).generate_text("Oslo?") == "Snow."
+        assert await ai.generate_text("Oslo?") == "Snow."
+        assert await ai.generate_text("Oslo?") == "next step"
+
+    async def test_calls_are_found_and_checked(self) -> None:
+        model = ScriptedModel(Story("x"), Report(title="t", pages=1), "text", "text")
+        ai = Ai.over(model)
+        await ai.create(Story, "a story of frogs")
+        await ai.create(Report, "a report of frogs")
+        await ai.with_tools(get_weather).generate_text("the weather")
+        assert model.assert_called(prompt_contains="frogs", wants=Story).prompt == "a story of frogs"
+        assert len(model.find_calls(prompt_contains="frogs")) == 2
+        model.assert_called(wants=Report, times=1)
+        model.assert_called(tool="get_weather")
+        model.assert_no_other_calls()
+        await ai.generate_text("one more")
+        with pytest.raises(ScriptError, match="1 requests were not expected; the first:\none more"):
+            model.assert_no_other_calls()
+
+    async def test_what_was_not_asked_is_an_error_that_lists_what_was(self) -> None:
+        model = ScriptedModel("x")
+        await Ai.over(model).generate_text("frogs")
+        with pytest.raises(ScriptError, match=r"a request with prompt_contains='cats'; there are 0\n- frogs"):
+            model.assert_called(prompt_contains="cats")
+        with pytest.raises(ScriptError, match="there should be 2 requests with wants=str; there are 1"):
+            model.assert_called(wants=str, times=2)
+        with pytest.raises(ScriptError, match="a request with tool='search'"):
+            model.assert_called(tool="search")

@@ -229,7 +229,7 @@ class Agent(BaseRunnable[T_co]):
 
     def _start_loop(self, context: RunContext, tools: ToolboxSource, instructions: str) -> TurnLoop[T_co]:
         spec = self.spec
-        model, options = context.find_model(spec.model)
+        model, options = context.find_model(self.model)
         if self._invocations:
             instructions = describe_workers(instructions, self._invocations)
         return TurnLoop(

@@ -10,6 +10,7 @@ from typing import Self, TypeVar, cast
 from tactician.ai.items import ItemReader
 from tactician.ai.prompt_parts import Example, attach_images, build_instructions, format_example, generate_example
 from tactician.conversation import Conversation
+from tactician.errors import ConfigurationError
 from tactician.llm import (
     AssistantMessage,
     EmbeddingOptions,
@@ -157,6 +158,8 @@ class Ai:
     def with_template(self, template: str | Path) -> Self:
         """Render the prompt from a Jinja template, whose variables are then given in place of a prompt.
 
+        For `respond`, the template is the system prompt.
+
         Args:
             template: its name in the folder of templates, such as `stories/brief`; or, as a `Path`, a file.
         """
@@ -256,15 +259,31 @@ class Ai:
 
         return ItemReader(output_type(kind), self.context.run_id).read(stream_events(run, self.context))
 
-    async def respond(self, conversation: Sequence[Message] | Conversation) -> AssistantMessage:
+    async def respond(
+        self, conversation: Sequence[Message] | Conversation, values: Mapping[str, object] | None = None
+    ) -> AssistantMessage:
         """Return the next message of a conversation, without adding it.
 
+        Args:
+            conversation: the conversation.
+            values: the values of the variables of the template, which is the system prompt then: see `with_template`.
+
         Raises:
+            ConfigurationError: when there are values without a template, or no text can be made of the template.
             ModelError: when the model cannot be called.
         """
         said = conversation.messages if isinstance(conversation, Conversation) else conversation
-        text = (await self._run(output_type(str), list(said))).output
+        inside = await self._with_rendered_prompt(values)
+        text = (await inside._run(output_type(str), list(said))).output
         return AssistantMessage((Text(text),))
+
+    async def _with_rendered_prompt(self, values: Mapping[str, object] | None) -> Self:
+        """Return the same with its template, if it has one, as a part of the system prompt."""
+        if self._template is None:
+            if values is not None:
+                raise ConfigurationError("values are those of a template: name one by with_template(...)")
+            return self
+        return replace(self, _template=None).with_system_prompt(await render_template(self._template, values or {}))
 
     async def embed(self, text: str, *, model: str | None = None) -> Vector:
         """Return the embedding of a text, by the embedding model with this name, else the default one.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -14,6 +14,7 @@ from pydantic import Field, PrivateAttr, SerializeAsAny, TypeAdapter, Validation
 from tactician.agents import BaseRunnable
 from tactician.blueprint.builder import BlueprintNode, Builder
 from tactician.blueprint.origin import DEFAULT_LIMITS, NOWHERE, Limits, Origin
+from tactician.blueprint.permissions import BuildPermissions
 from tactician.blueprint.recovery import recover_parse
 from tactician.blueprint.schema_base import Part, one_of
 from tactician.documents import Data, Problems, explain_validation, validate_document, write_yaml
@@ -80,6 +81,8 @@ class Blueprint(BlueprintNode):
         allow: Sequence[str] = (),
         names: Mapping[str, object] = NOTHING_REGISTERED,
         environment: Mapping[str, str] | None = None,
+        variables: Collection[str] | None = None,
+        hosts: Collection[str] | None = None,
         root: str | Path | None = None,
         limits: Limits = DEFAULT_LIMITS,
     ) -> BaseRunnable[object]:
@@ -90,6 +93,8 @@ class Blueprint(BlueprintNode):
             allow: as for `build`, as are all that follow.
             names: objects for further names.
             environment: the environment variables, for keys and `${NAME}`.
+            variables: the names of those that it may read.
+            hosts: the hosts that it may reach.
             root: the folder outside of which no file is read.
             limits: limits on its size.
 
@@ -101,7 +106,13 @@ class Blueprint(BlueprintNode):
         if draft.blueprint is not None:
             try:
                 runnable = draft.blueprint.build(
-                    allow=allow, names=names, environment=environment, root=root, limits=limits
+                    allow=allow,
+                    names=names,
+                    environment=environment,
+                    variables=variables,
+                    hosts=hosts,
+                    root=root,
+                    limits=limits,
                 )
             except BlueprintError as error:
                 more = error
@@ -140,6 +151,8 @@ class Blueprint(BlueprintNode):
         allow: Sequence[str] = (),
         names: Mapping[str, object] = NOTHING_REGISTERED,
         environment: Mapping[str, str] | None = None,
+        variables: Collection[str] | None = None,
+        hosts: Collection[str] | None = None,
         root: str | Path | None = None,
         limits: Limits = DEFAULT_LIMITS,
     ) -> BaseRunnable[object]:
@@ -150,6 +163,11 @@ class Blueprint(BlueprintNode):
                 `TACTICIAN_ALLOW` names.
             names: objects for further names.
             environment: the environment variables, for keys and `${NAME}`; those of this process by default.
+            variables: the names of the variables that it may read. By default a file, and a blueprint that the program
+                made, may read all, and a text those that `TACTICIAN_ALLOW_VARIABLES` names, or all of a given
+                `environment`. A provider's own key may always be read, for the provider's own address.
+            hosts: the hosts that `baseUrl` may name, as `host` or `host:port`, beside those of the built-in providers.
+                By default all for a file, and for a text those that `TACTICIAN_ALLOW_HOSTS` names.
             root: the folder outside of which no file is read; the working directory when the blueprint's file is in it
                 or it has none, else the file's own folder.
             limits: limits on the number of agents.
@@ -158,7 +176,9 @@ class Blueprint(BlueprintNode):
             BlueprintError: with everything that is missing or not allowed, each with its path.
         """
         packages = (*allow, *read_allowed_packages(environment))
-        builder = Builder.create(Names(names, packages, (Tool, BaseRunnable)), environment, root, limits, self._origin)
+        registry = Names(names, packages, (Tool, BaseRunnable))
+        permissions = BuildPermissions.choose(self._origin, variables, hosts, environment)
+        builder = Builder.create(registry, environment, root, limits, self._origin, permissions)
         runnable = builder.build_whole(self)
         if runnable is None or builder.problems:
             raise BlueprintError(self._origin.subject, builder.problems, builder.left_out)
@@ -170,12 +190,22 @@ class Blueprint(BlueprintNode):
         allow: Sequence[str] = (),
         names: Mapping[str, object] = NOTHING_REGISTERED,
         environment: Mapping[str, str] | None = None,
+        variables: Collection[str] | None = None,
+        hosts: Collection[str] | None = None,
         root: str | Path | None = None,
         limits: Limits = DEFAULT_LIMITS,
     ) -> tuple[Problem, ...]:
         """Return the problems that `build` with these arguments would raise."""
         try:
-            self.build(allow=allow, names=names, environment=environment, root=root, limits=limits)
+            self.build(
+                allow=allow,
+                names=names,
+                environment=environment,
+                variables=variables,
+                hosts=hosts,
+                root=root,
+                limits=limits,
+            )
         except BlueprintError as error:
             return error.problems
         return ()
@@ -216,7 +246,7 @@ class ParsedBlueprint:
             problems = explain_validation(origin.document, error)
             if (left := recover_parse(data, error, validate)) is None:
                 return cls(origin, None, problems)
-            blueprint, origin = left.value, Origin(origin.document, left.mending)
+            blueprint, origin = left.value, replace(origin, mending=left.mending)
         blueprint._origin = origin
         return cls(origin, blueprint, problems)
 

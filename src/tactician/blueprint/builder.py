@@ -12,6 +12,7 @@ from typing import TypeVar, cast
 
 from tactician.agents import BaseRunnable
 from tactician.blueprint.origin import Limits, LimitUsage, Origin
+from tactician.blueprint.permissions import BuildPermissions
 from tactician.blueprint.schema_base import Part
 from tactician.blueprint.variables import fill_variables
 from tactician.documents import DataPath, Problems
@@ -43,6 +44,7 @@ class _Shared:
     environment: Mapping[str, str] = field(repr=False)
     root: File | None
     limits: Limits
+    permissions: BuildPermissions
     found: Problems = field(default_factory=Problems)
     count: int = 0
     """Number of times that a mistake was found, also one that is known already."""
@@ -78,11 +80,12 @@ class Builder:
         root: str | File | None,
         limits: Limits,
         origin: Origin,
+        permissions: BuildPermissions,
     ) -> Builder:
         """Return the builder of a whole blueprint."""
         file = None if origin.file is None else origin.file.resolve()
         folder = _find_root(file) if root is None else File(root).resolve()
-        shared = _Shared(names, read_environment(environment), folder, limits)
+        shared = _Shared(names, read_environment(environment), folder, limits, permissions)
         return cls(shared, origin, (), () if file is None else (file,))
 
     @property
@@ -94,6 +97,11 @@ class Builder:
     def environment(self) -> Mapping[str, str]:
         """The environment variables."""
         return self._shared.environment
+
+    @property
+    def permissions(self) -> BuildPermissions:
+        """The variables and hosts that may be used."""
+        return self._shared.permissions
 
     @property
     def depth(self) -> int:
@@ -147,7 +155,7 @@ class Builder:
 
     def build_whole(self, blueprint: BlueprintNode) -> BaseRunnable[object] | None:
         """Build a whole blueprint; return `None` when there was a problem."""
-        filled, problems = fill_variables(blueprint, self.environment)
+        filled, problems = fill_variables(blueprint, self.environment, self.permissions)
         for path, message in problems:
             self.add_problem(message, *path)
         return None if filled is None else self.build_node(filled)

@@ -123,7 +123,10 @@ class ModelParts:
         options = self._build_options()
         if self.responder is not None:
             responder, name = build_responder(self.responder), self.model
-            if problems := responder.find_problems(builder.environment):
+            if problems := [
+                *builder.permissions.find_problems(responder),
+                *responder.find_problems(builder.environment),
+            ]:
                 for problem in problems:
                     _report_problem(problem, builder.at("responder"))
                 return None

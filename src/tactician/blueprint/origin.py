@@ -60,10 +60,17 @@ FORMATS: dict[str, Format] = {ending: kind for ending, kind in ALL_FORMATS.items
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Document of a blueprint, with the repairs of its data."""
+    """Document of a blueprint, with the repairs of its data.
+
+    Attributes:
+        document: the document.
+        mending: the repairs.
+        is_own: True for a blueprint that the program made, without a document.
+    """
 
     document: DataDocument
     mending: Recovery | None = None
+    is_own: bool = False
 
     @classmethod
     def from_file(cls, file: Path, limits: Limits) -> Origin:
@@ -110,6 +117,11 @@ class Origin:
         return self.document.file
 
     @property
+    def is_trusted(self) -> bool:
+        """True for a file of this machine, and for a blueprint that the program made; text may come from anybody."""
+        return self.is_own or self.file is not None
+
+    @property
     def subject(self) -> str:
         """The subject of errors."""
         return _describe_subject(self.file)
@@ -122,7 +134,7 @@ class Origin:
         return None if self.mending.is_reported(before) else before
 
 
-NOWHERE = Origin(DataDocument(None))
+NOWHERE = Origin(DataDocument(None), is_own=True)
 
 
 def _describe_subject(file: Path | None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, TypeVar
@@ -13,6 +13,7 @@ from tactician.agents import BaseRunnable
 from tactician.blueprint.blueprint import Blueprint, ParsedBlueprint, blueprint_type
 from tactician.blueprint.builder import Builder
 from tactician.blueprint.origin import DEFAULT_LIMITS, Limits, Origin
+from tactician.blueprint.permissions import BuildPermissions
 from tactician.blueprint.schema_base import Name, Part
 from tactician.blueprint.turn_settings import FilePart
 from tactician.blueprint.variables import expand_variables
@@ -128,6 +129,7 @@ def resolve_references(
     blueprint: Blueprint,
     *,
     environment: Mapping[str, str] | None = None,
+    variables: Collection[str] | None = None,
     root: str | Path | None = None,
     limits: Limits = DEFAULT_LIMITS,
     texts: bool = True,
@@ -137,11 +139,13 @@ def resolve_references(
     Args:
         blueprint: the blueprint. Without a file of its own, references are relative to the working directory.
         environment: the environment variables, for `${NAME}` in a `$ref`.
+        variables: the names of those that it may read, as for `Blueprint.build`.
         root: the folder outside of which no file is read, as for `Blueprint.build`.
         limits: limits on the number of blueprints.
         texts: whether instructions take the place of the names of their files, too.
     """
-    builder = Builder.create(Names(), environment, root, limits, blueprint.origin)
+    permissions = BuildPermissions.choose(blueprint.origin, variables, None, environment)
+    builder = Builder.create(Names(), environment, root, limits, blueprint.origin, permissions)
     follower = _ReferenceResolver(limits.nodes, texts)
     whole = follower.node(blueprint, builder)
     return ResolvedBlueprint(whole, tuple(builder.problems), tuple(follower.files))
@@ -186,7 +190,7 @@ class _ReferenceResolver:
         return resolved if any(resolved[step] is not values[step] for step in values) else {}
 
     def _resolve_reference(self, reference: BlueprintRef, builder: Builder) -> Blueprint:
-        expanded, problems = expand_variables(reference, builder.environment)
+        expanded, problems = expand_variables(reference, builder.environment, builder.permissions)
         for path, message in problems:
             builder.add_problem(message, *path)
         if problems or not self._may_read(builder):

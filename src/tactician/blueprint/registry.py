@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock, RLock
@@ -47,6 +47,8 @@ class AgentRegistry:
         allow: the packages in which names are looked up, as for `Blueprint.build`.
         names: objects for further names, as for `Blueprint.build`.
         environment: the environment variables, as for `Blueprint.build`.
+        variables: the names of those that blueprints may read, as for `Blueprint.build`.
+        hosts: the hosts that they may reach, as for `Blueprint.build`.
         root: the folder outside of which no file is read that a blueprint names; that of the registry by default.
         limits: limits on the size of blueprints, as for `Blueprint.build`.
 
@@ -62,6 +64,8 @@ class AgentRegistry:
         allow: Sequence[str] = (),
         names: Mapping[str, object] = NOTHING_REGISTERED,
         environment: Mapping[str, str] | None = None,
+        variables: Collection[str] | None = None,
+        hosts: Collection[str] | None = None,
         root: str | Path | None = None,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
@@ -70,6 +74,7 @@ class AgentRegistry:
             raise ConfigurationError(f"{self.folder}: there is no such folder of blueprints")
         self._watch = watch
         self._allow, self._names, self._environment = tuple(allow), names, environment
+        self._variables, self._hosts = variables, hosts
         self._root, self._limits = self.folder if root is None else root, limits
         self._lock = Lock()
         self._kept: dict[str, _CachedAgent] = {}
@@ -127,6 +132,8 @@ class AgentRegistry:
             allow=self._allow,
             names=self._names,
             environment=self._environment,
+            variables=self._variables,
+            hosts=self._hosts,
             root=self._root,
             limits=self._limits,
         )
@@ -137,7 +144,13 @@ class AgentRegistry:
             blueprint = Blueprint.from_file(file, limits=self._limits)
         except BlueprintError:
             return ()
-        return resolve_references(blueprint, environment=self._environment, root=self._root, limits=self._limits).files
+        return resolve_references(
+            blueprint,
+            environment=self._environment,
+            variables=self._variables,
+            root=self._root,
+            limits=self._limits,
+        ).files
 
     def _renew(self, name: str, entry: _CachedAgent) -> None:
         """Build the agent again from its files; keep the present one when they are invalid."""

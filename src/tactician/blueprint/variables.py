@@ -10,6 +10,7 @@ from typing import Final, TypeVar, cast
 
 from pydantic import ValidationError
 
+from tactician.blueprint.permissions import BuildPermissions
 from tactician.blueprint.schema_base import FILLED, Part, Pending
 from tactician.documents import (
     DEFAULT_DOCUMENT_LIMITS,
@@ -81,12 +82,14 @@ P = TypeVar("P", bound=Part)
 _NAMES_A_VARIABLE = "api_key_env_var"
 
 
-def expand_variables(part: P, environment: Mapping[str, str]) -> tuple[P, Sequence[tuple[DataPath, str]]]:
+def expand_variables(
+    part: P, environment: Mapping[str, str], permissions: BuildPermissions
+) -> tuple[P, Sequence[tuple[DataPath, str]]]:
     """Return the part with `${NAME}` and `${NAME:-default}` expanded, and the problems.
 
     `$${` is a plain `${`. Variables that may hold secrets are never expanded, as a model or a log would receive them.
     """
-    expansion = _Expansion(environment)
+    expansion = _Expansion(environment, permissions)
     return cast("P", _map_texts(part, (), False, expansion.expand)), expansion.problems
 
 
@@ -95,6 +98,7 @@ class _Expansion:
     """Expansion of variables that collects the problems."""
 
     environment: Mapping[str, str]
+    permissions: BuildPermissions
     problems: list[tuple[DataPath, str]] = field(default_factory=list)
     _room: int = DEFAULT_DOCUMENT_LIMITS.size
     _describe_secret: dict[str, str | None] = field(default_factory=dict)
@@ -134,6 +138,8 @@ class _Expansion:
             self._describe_secret[name] = _describe_secret(name, self.environment)
         if (why := self._describe_secret[name]) is not None:
             raise ValueError(f"{why} may be a secret; only apiKeyEnvVar names those")
+        if (why_not := self.permissions.find_problem_of_variable(name)) is not None:
+            raise ValueError(why_not)
         if (value := self.environment.get(name, variable.default)) is None:
             raise ValueError(f"the environment variable {name} is not set")
         if len(value) > self._room:
@@ -142,9 +148,11 @@ class _Expansion:
         return value
 
 
-def fill_variables(part: P, environment: Mapping[str, str]) -> tuple[P | None, Sequence[tuple[DataPath, str]]]:
+def fill_variables(
+    part: P, environment: Mapping[str, str], permissions: BuildPermissions
+) -> tuple[P | None, Sequence[tuple[DataPath, str]]]:
     """Return the part with its variables expanded and validated; `None` when a value does not fit."""
-    expanded, problems = expand_variables(part, environment)
+    expanded, problems = expand_variables(part, environment, permissions)
     if expanded is part:
         return part, problems
     try:

@@ -23,7 +23,7 @@ from tactician.blueprint import (
     resolve_references,
 )
 from tactician.cli.blueprint_files import Allow, BlueprintAccess, Modules, Root, add_advice
-from tactician.cli.console import Debug, err, out
+from tactician.cli.console import Debug, err, out, print_json
 from tactician.cli.formatting import format_on_one_line, shorten
 from tactician.cli.run_command import run
 from tactician.errors import BlueprintError, Problem
@@ -65,7 +65,7 @@ def check(
 def schema(modules: Modules = None, debug: Debug = False) -> None:
     """Print the JSON Schema of blueprints, for completion and checks in editors."""
     BlueprintAccess.of(None, modules).import_modules()
-    print(json.dumps(json_schema(), indent=2))
+    print_json(json.dumps(json_schema(), indent=2))
 
 
 @blueprints.command()
@@ -89,7 +89,7 @@ def diff(
     """Show the differences in behaviour between two blueprints. Exit code 1 when there are any."""
     differences = compare_blueprints(*(_load_whole(file, root, follows=not no_follow) for file in (before, after)))
     if as_json:
-        print(json.dumps([difference.to_data() for difference in differences], indent=2, ensure_ascii=False))
+        print_json(json.dumps([difference.to_data() for difference in differences], indent=2, ensure_ascii=False))
     else:
         for difference in differences:
             _print_difference(difference)

@@ -26,6 +26,7 @@ from tactician.diagrams import to_mermaid
 from tactician.errors import TacticianError
 from tactician.llm import ModelCatalog
 from tactician.process import PlannedAgentSpec, draw_agent
+from tactician.text import escape_controls
 
 app = create_group()
 for command in (run, ps, show, respond, resume, fork, kill, prune, worker):
@@ -54,7 +55,7 @@ def plan(
         raise TacticianError(f"{file}: there is no planned agent in this file, only {', '.join(agents)}.")
     for spec in [choose_agent(planned, agent, file)] if agent else planned.values():
         if as_mermaid:
-            print(to_mermaid(draw_agent(spec)))
+            print(escape_controls(to_mermaid(draw_agent(spec))))
         else:
             out.print(build_agent_tree(spec, verbose=verbose))
         if search or picture is not None:

@@ -2,20 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+from typing_extensions import override
 
 from tactician.cli.stores import STORE_VARIABLE
+from tactician.text import escape_controls, escape_json_controls
 
-out = Console(emoji=False)
-err = Console(stderr=True, emoji=False)
+
+class SafeConsole(Console):
+    """Console whose texts command nothing on a terminal, and can be encoded, whoever wrote them."""
+
+    @override
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        """Yield what is printed; only `rich` itself writes control codes."""
+        for segment in super().render(renderable, options):
+            text = segment.text if segment.is_control else escape_controls(segment.text)
+            yield segment if text == segment.text else Segment(text, segment.style)
+
+
+out = SafeConsole(emoji=False)
+err = SafeConsole(stderr=True, emoji=False)
+
+
+def print_json(text: str) -> None:
+    """Print JSON to stdout, with escapes for what could command a terminal."""
+    print(escape_json_controls(text))
 
 
 def say(text: str) -> None:
-    """Print a text to stderr unchanged, on one line."""
+    """Print a text to stderr on one line."""
     err.print(text, markup=False, highlight=False, soft_wrap=True)
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, TypeVar
 import typer
 from pydantic_core import to_json
 
-from tactician.cli.console import Debug, ProcessId, StoreUrl
+from tactician.cli.console import Debug, ProcessId, StoreUrl, print_json
 from tactician.cli.loading import load_agents
 from tactician.cli.run_tables import print_comparison, print_run, print_steps
 from tactician.cli.stores import require_store
@@ -19,6 +19,7 @@ from tactician.llm import ModelCatalog, messages_to_data
 from tactician.platform import Platform, RunReader, RunView, StepView
 from tactician.process import ActionRun
 from tactician.stores import open_store
+from tactician.text import escape_controls
 
 T = TypeVar("T")
 
@@ -37,7 +38,7 @@ def show(
 ) -> None:
     """Show a run: its status, history, messages, objects and pending requests."""
     if as_mermaid:
-        print(asyncio.run(_draw_flowchart(require_store(store), id, file)))
+        print(escape_controls(asyncio.run(_draw_flowchart(require_store(store), id, file))))
     elif other is not None:
         _show_comparison(id, other, store, as_json=as_json)
     elif steps:
@@ -102,7 +103,7 @@ def print_summaries(store: str, statuses: Collection[str], limit: int) -> bool:
 
 
 def _print_json(value: object) -> None:
-    print(to_json(value, indent=2).decode())
+    print_json(to_json(value, indent=2).decode())
 
 
 def _summarize(run: RunView) -> dict[str, object]:

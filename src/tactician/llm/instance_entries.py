@@ -11,7 +11,7 @@ from tactician.errors import ConfigurationError, DocumentError, UnsupportedFeatu
 from tactician.llm.instance import Instance
 from tactician.llm.model_kinds import KIND_NAMES, KindName
 from tactician.llm.provider import Provider
-from tactician.llm.provider_access import NOT_A_URL, UNPRINTABLE, ProviderAccess, split_url
+from tactician.llm.provider_access import UNPRINTABLE, ProviderAccess, find_url_problem
 from tactician.llm.providers import PROVIDERS
 
 KNOWN_PROVIDERS = (*PROVIDERS, "custom")
@@ -137,8 +137,8 @@ def _text(raw: Raw, name: str, mistakes: Mistakes, remedy: str) -> str:
 
 def _url(raw: Raw, mistakes: Mistakes) -> str:
     url = _text(raw, "url", mistakes, 'name the address, as in "https://api.openai.com"')
-    if url and split_url(url) is None:
-        mistakes.add(NOT_A_URL, "url")
+    if url and (problem := find_url_problem(url)) is not None:
+        mistakes.add(problem, "url")
     return url
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from pydantic_core import from_json, to_json
 
 from tactician.llm.image_types import find_image_type
+from tactician.text import replace_surrogates
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -145,7 +146,7 @@ class ToolCall:
         Raises:
             ValueError: when the model did not write a JSON object.
         """
-        value: object = from_json(self.arguments or "{}")
+        value: object = from_json(replace_surrogates(self.arguments) or "{}")
         if not isinstance(value, dict):
             raise ValueError(f"arguments must be a JSON object, not {type(value).__name__}")  # noqa: TRY004
         return value

@@ -20,6 +20,7 @@ ApiFormat: TypeAlias = Literal["openai-responses", "openai-chat", "anthropic-mes
 
 INSTANCES_VARIABLE = "LLM_INSTANCES"
 PROVIDERS_VARIABLE = "ENABLED_PROVIDERS"
+HAS_A_PASSWORD = "has a user or a password in it"
 NOT_A_URL = 'is not a URL; it begins with "https://" or "http://" and a host'
 UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f]")
 _AZURE = re.compile(r"\.(openai|services\.ai|cognitiveservices)\.azure\.(com|us|cn)$")
@@ -133,8 +134,8 @@ def find_base_url(name: str, environment: Mapping[str, str]) -> str | None:
         ConfigurationError: when the value is not a URL. The message does not show it.
     """
     url = environment.get(variable := get_base_url_variable(name), "").strip()
-    if url and split_url(url) is None:
-        raise ConfigurationError(f"{variable} {NOT_A_URL}")
+    if url and (problem := find_url_problem(url)) is not None:
+        raise ConfigurationError(f"{variable} {problem}")
     return url or None
 
 
@@ -183,7 +184,7 @@ def find_access_by_name(
     given: str, variable: str | None, environment: Mapping[str, str], problems: Problems
 ) -> ProviderAccess | None:
     """Return the access to a provider by its name in files, such as `OPEN_ROUTER`, or add the problems."""
-    if (provider := _NAMED.get(_plain(given))) is None:
+    if (provider := find_provider_by_name(given)) is None:
         hint = did_you_mean(given.upper(), _SPELLED)
         problems.add(f"there is no {given!r}; known are {', '.join(_SPELLED)}.{hint}", "provider")
         return None
@@ -207,6 +208,11 @@ def find_access_by_name(
     )
 
 
+def find_provider_by_name(given: str) -> Provider | None:
+    """Return the provider with a name in files, such as `OPEN_ROUTER`."""
+    return _NAMED.get(_plain(given))
+
+
 def find_access_by_url(
     base_url: str, spoken: str, variable: str | None, environment: Mapping[str, str], problems: Problems
 ) -> ProviderAccess | None:
@@ -218,7 +224,7 @@ def find_access_by_url(
         problems.add(NOT_A_URL, "base_url")
         return None
     if parts.username is not None:
-        problems.add("has a user or a password in it; name the variable of the key in api_key_env instead", "base_url")
+        problems.add(f"{HAS_A_PASSWORD}; name the variable of the key in api_key_env instead", "base_url")
     host = parts.hostname or ""
     is_azure = _AZURE.search(host) is not None
     provider = _provider_at(base_url, spoken, is_azure)
@@ -231,8 +237,17 @@ def find_access_by_url(
     return ProviderAccess(there, key, f"{parts.scheme}://{parts.netloc}", host)
 
 
+def find_url_problem(url: str) -> str | None:
+    """Return what is wrong with the URL of a server, without showing it; `None` when nothing is."""
+    if (parts := split_url(url)) is None:
+        return NOT_A_URL
+    return None if parts.username is None else f"{HAS_A_PASSWORD}; the key goes into a field or variable of its own"
+
+
 def split_url(url: str) -> SplitResult | None:
     """Return the parts of an HTTP URL, or `None` if the text is not one."""
+    if not url.isprintable() or " " in url:
+        return None
     try:
         parts = urlsplit(url)
         is_url = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)

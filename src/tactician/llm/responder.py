@@ -13,7 +13,16 @@ from tactician.environment import read_environment
 from tactician.errors import Problem
 from tactician.llm.model import Delta, Features, ModelRequest, ModelResponse
 from tactician.llm.options import NO_OPTIONS, LlmOptions, TraceMetadata
-from tactician.llm.provider_access import ApiFormat, ProviderAccess, find_access_by_name, find_access_by_url
+from tactician.llm.provider import Provider
+from tactician.llm.provider_access import (
+    ApiFormat,
+    ProviderAccess,
+    find_access_by_name,
+    find_access_by_url,
+    find_provider_by_name,
+    split_url,
+)
+from tactician.llm.providers import PROVIDERS
 from tactician.llm.remote import DEFAULT_TIMEOUT, Endpoint, RemoteModel
 from tactician.llm.routing import Deployment, ModelRetryPolicy, ModelRouter, RetryRule, RoutedModel, format_full_name
 
@@ -108,6 +117,27 @@ class Responder:
             return urlsplit(self.base_url).hostname or ""
         except ValueError:
             return ""
+
+    @property
+    def host(self) -> str | None:
+        """The host of `base_url`; `None` for a provider, or when it is not a URL."""
+        parts = split_url(self.base_url.strip()) if self.base_url else None
+        return None if parts is None else parts.hostname
+
+    @property
+    def port(self) -> int | None:
+        """The port of `base_url`, if it names one."""
+        parts = split_url(self.base_url.strip()) if self.base_url else None
+        return None if parts is None else parts.port
+
+    @property
+    def providers(self) -> tuple[Provider, ...]:
+        """The built-in providers of that name, or those whose own address is `base_url`, over HTTPS."""
+        if self.provider:
+            return tuple(filter(None, (find_provider_by_name(self.provider),)))
+        url = (self.base_url or "").strip()
+        is_safe = self.host is not None and url.lower().startswith("https:")
+        return tuple(one for one in PROVIDERS.values() if is_safe and one.is_home(url))
 
     def find_problems(self, environment: Mapping[str, str] | None = None) -> list[Problem]:
         """Return the reasons why it cannot be used here, each with its field and a remedy, without keys."""

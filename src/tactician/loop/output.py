@@ -12,7 +12,7 @@ from pydantic_core import from_json, to_json
 
 from tactician.llm import OutputSpec, close_schema, is_strict
 from tactician.loop.partial import parse_partial
-from tactician.text import strip_code_fence
+from tactician.text import replace_surrogates, strip_code_fence
 from tactician.tools import as_text, describe_validation_error
 
 T = TypeVar("T")
@@ -99,7 +99,7 @@ def _accept(value: object, adapter: TypeAdapter[object], wrapped: bool) -> objec
 
 
 def _parse(text: str, adapter: TypeAdapter[object], wrapped: bool) -> object:
-    data = _extract_json(text)
+    data = _extract_json(replace_surrogates(text))
     try:
         if wrapped:
             value: object = from_json(data)

@@ -301,7 +301,7 @@ class TurnLoop(Generic[T]):
         """Return the result if one of the called tools ends the run."""
         pairs = zip(message.tool_calls, results, strict=True)
         ends = [(c, r, t) for c, r in pairs if not r.is_error and (t := tools.find(c.name)) and t.traits.ends_run]
-        for call, result, tool in sorted(ends, key=_get_precedence):
+        for call, result, tool in sorted(ends, key=_comes_after_handoffs):
             if isinstance(tool, Handoff):
                 messages = self._state.conversation.messages
                 delegated = await hand_over(tool, call, self._name, messages, self._with_own_model)
@@ -349,7 +349,6 @@ def _describe(message: AssistantMessage) -> str:
     return " ".join(filter(None, (message.text, *(f"{call.name}({call.arguments})" for call in message.tool_calls))))
 
 
-def _get_precedence(end: tuple[ToolCall, ToolResult, Tool]) -> int:
-    """Return the rank of a tool that ends the run: a handoff before `task_over`, and that before any other."""
-    tool = end[2]
-    return 0 if isinstance(tool, Handoff) else 1 if isinstance(tool, TaskOver) else 2
+def _comes_after_handoffs(end: tuple[ToolCall, ToolResult, Tool]) -> bool:
+    """Return whether a tool that ends the run is none that hands the conversation over, which comes first."""
+    return not isinstance(end[2], Handoff)

@@ -178,8 +178,8 @@ def restore_process(
     """
     saved = read_state(data)
     known = {action.name for action in agent.actions} | {goal.name for goal in agent.goals}
-    named = {*saved["waiting"], *filter(None, (saved["declined"], saved["goal"]))}
-    if missing := named - known:
+    named = {*saved["waiting"], saved["declined"], saved["goal"]} - {None}
+    if missing := {str(name) for name in named} - known:
         raise StoredStateError(f"The saved process names what {agent.name} does not have: {', '.join(sorted(missing))}")
     declined, goal = saved["declined"], saved["goal"]
     origin = read_origin(data)

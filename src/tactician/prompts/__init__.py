@@ -14,7 +14,7 @@ from tactician.prompts.langfuse import LangfusePrompts
 from tactician.prompts.providers import PromptProvider, PromptProviders, prompt_providers
 from tactician.prompts.reference_files import ReferenceKind, load_references
 from tactician.prompts.references import LlmReference, Reference
-from tactician.prompts.sources import InstructionFile, InstructionSource, ProvidedInstructions
+from tactician.prompts.sources import InstructionFile, InstructionSource, InstructionTemplate, ProvidedInstructions
 from tactician.prompts.templates import Templates, load_default_templates, render_template
 from tactician.prompts.variables import find_variables, render_variables
 
@@ -23,6 +23,7 @@ __all__ = [
     "render_variables",
     "InstructionSource",
     "InstructionFile",
+    "InstructionTemplate",
     "ProvidedInstructions",
     "PromptProvider",
     "PromptProviders",

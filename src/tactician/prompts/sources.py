@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tactician.errors import ConfigurationError
 from tactician.prompts.providers import PromptProvider, prompt_providers
+from tactician.prompts.templates import render_template
 from tactician.prompts.texts import read_text_file
 
 
@@ -57,6 +58,32 @@ class InstructionFile(InstructionSource):
     async def resolve(self) -> str:
         """Return the text of the file when it was read."""
         return self.read
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionTemplate(InstructionSource):
+    """Instructions of a Jinja template, which is rendered when a run begins.
+
+    Attributes:
+        template: its name in the folder of templates, such as `ragbot`; or, as a `Path`, a file.
+        values: the values of its variables.
+    """
+
+    template: str | Path
+    values: Mapping[str, object] = field(default_factory=dict, hash=False)
+
+    @property
+    def text(self) -> None:
+        """`None`, since the template is rendered for each run."""
+        return
+
+    async def resolve(self) -> str:
+        """Return the text of the template with its values.
+
+        Raises:
+            ConfigurationError: when no text can be made of the template.
+        """
+        return await render_template(self.template, self.values)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from tactician.config import load_settings
 from tactician.errors import ConfigurationError, MissingTemplateVariables, TacticianError, TemplateError
+from tactician.prompts.line_ends import keep_line_ends
 from tactician.prompts.texts import find_file, read_text_file
 
 if TYPE_CHECKING:
@@ -26,8 +27,9 @@ _NOT_GIVEN = re.compile(r"'(\w+)' is undefined")
 class Templates:
     """Jinja templates in folders: `stories/brief` is the file `stories/brief.jinja`.
 
-    Files are read when they are needed, and again when they have changed. Templates run in Jinja's sandbox: they read
-    the values and change nothing. Values are inserted without escaping.
+    A line with tags alone, such as `{% if ... %}`, leaves nothing behind; all other lines keep their ends, that of an
+    `{% include ... %}` too. Files are read when they are needed, and again when they have changed. Templates run in
+    Jinja's sandbox: they read the values and change nothing. Values are inserted without escaping.
 
     Args:
         folders: the folders; the first one that has a template counts. Nothing outside of them is read.
@@ -87,7 +89,7 @@ class Templates:
         changed = _read_modification_time(file)
         self._files.add(str(file))
         return (
-            read_text_file(file, f"The template {name!r}"),
+            keep_line_ends(read_text_file(file, f"The template {name!r}")),
             str(file),
             lambda: _read_modification_time(file) == changed,
         )

@@ -22,6 +22,7 @@ from tactician.llm import (
     Usage,
 )
 from tactician.llm import ToolCall as CalledTool
+from tactician.testing.matching import RequestMatch
 
 
 class ToolCall:
@@ -48,33 +49,40 @@ class ScriptError(AssertionError):
     """Error for a call without an answer in the script, or for steps that were never used."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Match:
-    prompt_contains: str
+@dataclass(slots=True)
+class _Reply:
+    match: RequestMatch
     step: Step
+    left: int | None
 
-    def fits(self, request: ModelRequest) -> bool:
-        return self.prompt_contains in request.prompt
+    def take(self, request: ModelRequest) -> bool:
+        """Return whether this is the reply to a request, and count it."""
+        if self.left == 0 or not self.match.fits(request):
+            return False
+        if self.left is not None:
+            self.left -= 1
+        return True
 
 
 class When:
-    """Condition of a scripted reply, from `model.when(...)`."""
+    """Condition of scripted replies, from `model.when(...)`."""
 
-    def __init__(self, model: ScriptedModel, prompt_contains: str) -> None:
+    def __init__(self, model: ScriptedModel, match: RequestMatch, times: int | None) -> None:
         self._model = model
-        self._prompt_contains = prompt_contains
+        self._match = match
+        self._times = times
 
     def reply(self, step: Step) -> ScriptedModel:
-        """Give this reply to every matching request, and return the model."""
-        self._model._matches.append(_Match(self._prompt_contains, step))
+        """Give this reply to every matching request, or so many of them, and return the model."""
+        self._model._replies.append(_Reply(self._match, step, self._times))
         return self._model
 
 
 class ScriptedModel:
     """`LanguageModel` that answers from a script: its steps in order, and replies to matching prompts.
 
-    A matching reply comes before the next step. `calls` holds every request. Every call counts as 10 tokens
-    in and 5 out.
+    A matching reply comes before the next step. `calls` holds every request, and `find_calls` and `assert_called` look
+    for some of them. Every call counts as 10 tokens in and 5 out.
 
     Args:
         steps: the answers, in order.
@@ -93,7 +101,8 @@ class ScriptedModel:
         self.calls: list[ModelRequest] = []
         self._steps = list(steps)
         self._next = 0
-        self._matches: list[_Match] = []
+        self._replies: list[_Reply] = []
+        self._checked: list[RequestMatch] = []
 
     def __repr__(self) -> str:
         return f"ScriptedModel({len(self._steps) - self._next} steps left)"
@@ -103,9 +112,66 @@ class ScriptedModel:
         self._steps.extend(steps)
         return self
 
-    def when(self, *, prompt_contains: str) -> When:
-        """Return a condition for replies to every request whose prompt contains a text."""
-        return When(self, prompt_contains)
+    def when(
+        self,
+        *,
+        prompt_contains: str | None = None,
+        wants: type | None = None,
+        tool: str | None = None,
+        times: int | None = None,
+    ) -> When:
+        """Return a condition for replies to requests, in which all that is given holds.
+
+        Args:
+            prompt_contains: a text in the prompt.
+            wants: the type that the answer has to be of; `str` for text.
+            tool: the name of a tool that the model may call.
+            times: number of replies, after which other replies and the steps count; no limit by default.
+        """
+        return When(self, RequestMatch(prompt_contains, wants, tool), times)
+
+    def find_calls(
+        self, *, prompt_contains: str | None = None, wants: type | None = None, tool: str | None = None
+    ) -> list[ModelRequest]:
+        """Return the requests so far for which all that is given holds; see `when`."""
+        return list(filter(RequestMatch(prompt_contains, wants, tool).fits, self.calls))
+
+    def assert_called(
+        self,
+        *,
+        prompt_contains: str | None = None,
+        wants: type | None = None,
+        tool: str | None = None,
+        times: int | None = None,
+    ) -> ModelRequest:
+        """Check that there were requests for which all that is given holds, and return the last one.
+
+        Args:
+            prompt_contains: a text in the prompt.
+            wants: the type that the answer has to be of; `str` for text.
+            tool: the name of a tool that the model may call.
+            times: number of these requests; at least one, when `None`.
+
+        Raises:
+            ScriptError: when there was none, or another number.
+        """
+        match = RequestMatch(prompt_contains, wants, tool)
+        found = list(filter(match.fits, self.calls))
+        if not found or times not in (None, len(found)):
+            wanted = "a request" if times is None else f"{times} requests"
+            raise ScriptError(f"there should be {wanted} with {match}; there are {len(found)}{self._list_calls()}")
+        self._checked.append(match)
+        return found[-1]
+
+    def assert_no_other_calls(self) -> None:
+        """Check that `assert_called` was asked for each request so far.
+
+        Raises:
+            ScriptError: when there are others.
+        """
+        others = [one for one in self.calls if not any(match.fits(one) for match in self._checked)]
+        if others:
+            raise ScriptError(f"{len(others)} requests were not expected; the first:\n{others[0].prompt}")
 
     def ai(self) -> Ai:
         """Return an `Ai` over this model only."""
@@ -147,10 +213,13 @@ class ScriptedModel:
         if left := self._steps[self._next :]:
             raise ScriptError(f"{len(left)} steps of the script were not used; the next one is {left[0]!r}")
 
+    def _list_calls(self) -> str:
+        return "".join(f"\n- {one.prompt[:200]}" for one in self.calls)
+
     def _take(self, request: ModelRequest) -> Step:
-        for match in self._matches:
-            if match.fits(request):
-                return match.step
+        for reply in self._replies:
+            if reply.take(request):
+                return reply.step
         if self._next == len(self._steps):
             raise ScriptError(
                 f"call {len(self.calls)} has no step: the script has {len(self._steps)}. The prompt:\n{request.prompt}"

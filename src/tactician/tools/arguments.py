@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import JsonValue
 from pydantic_core import from_json, to_json
 
-from tactician.text import strip_code_fence
+from tactician.text import replace_surrogates, strip_code_fence
 
 _LONGEST = 1_000_000
 
@@ -18,7 +18,8 @@ def repair_arguments(arguments: str) -> str | None:
     """
     if len(arguments) > _LONGEST:
         return None
-    text = arguments if (fenced := strip_code_fence(arguments)) is None else fenced
+    written = replace_surrogates(arguments)
+    text = written if (fenced := strip_code_fence(written)) is None else fenced
     try:
         value: JsonValue = from_json(text)
     except ValueError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from copy import copy
 
 import pytest
 
@@ -20,6 +21,14 @@ from tactician import (
 from tactician.testing import ScriptedModel, ToolCall
 from tests.agents.constellations.support import says, surroundings
 
+
+def rename(one: Runnable) -> Runnable:
+    """Return the same Runnable under another name."""
+    other = copy(one)
+    vars(other)["name"] = "twin"
+    return other
+
+
 INVOKE = ToolCall("invoke_sleep", request="sleep")
 PLACES: dict[str, Callable[[Runnable], Runnable]] = {
     "route": lambda one: RouterAgent("Desk", model=ScriptedModel("1"), routes={"all": one}),
@@ -29,8 +38,8 @@ PLACES: dict[str, Callable[[Runnable], Runnable]] = {
     "synthesized": lambda one: ParallelAgents("Panel", [one, one]).as_synthesis(says("Editor")),
     "synthesizer": lambda one: ParallelAgents("Panel", [says("B", "b")]).as_synthesis(one),
     "peer": lambda one: AgentNetwork("Debate", [says("B", "b"), one]),
-    "concurrent peer": lambda one: AgentNetwork("Debate", [one, one], concurrent=True),
-    "everyone": lambda one: AgentNetwork("Debate", [one, one]).as_broadcast(),
+    "concurrent peer": lambda one: AgentNetwork("Debate", [one, rename(one)], concurrent=True),
+    "everyone": lambda one: AgentNetwork("Debate", [one, rename(one)]).as_broadcast(),
     "department": lambda one: HierarchicalAgents(
         executive=says("CEO", ToolCall("invoke_vp_supervisor", request="sleep")),
         departments={"Dev": Department(says("VP", INVOKE), [one])},

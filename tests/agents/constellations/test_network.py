@@ -138,6 +138,11 @@ class TestFailures:
             AgentNetwork("Debate", [says("A")], max_rounds=0)
         assert caught.value.problems == ("it needs at least two peers", "max_rounds has to be at least 1")
 
+    def test_each_peer_has_a_name_of_its_own(self) -> None:
+        with pytest.raises(DeclarationError) as caught:
+            AgentNetwork("Debate", [says("A"), says("B"), says("A")])
+        assert caught.value.problems == ("2 peers have the name 'A'; give each its own",)
+
 
 class TestSynthesizer:
     async def test_it_gets_the_topic_and_all_contributions_in_a_fresh_conversation(self) -> None:

@@ -270,7 +270,7 @@ class TestRaces:
 
 async def test_the_methods_wait_too() -> None:
     context = surroundings()
-    panel, debate = ParallelAgents("Panel", [payer()]), AgentNetwork("Debate", [payer(), payer()])
+    panel, debate = ParallelAgents("Panel", [payer()]), AgentNetwork("Debate", [payer(), payer("Giver")])
     firm = HierarchicalAgents(executive=says("CEO"), departments={"Dev": Department(payer(), [says("W")])})
     editor = says("Editor", "edited")
     synthesis = await panel.run_and_synthesize("go", synthesizer=editor, context=context)
@@ -282,7 +282,7 @@ async def test_the_methods_wait_too() -> None:
         return (await one.resume(waiting.run_id, responses, context=context)).output
 
     assert await gone_on(panel.as_synthesis(editor), synthesis) == "edited"
-    assert await gone_on(debate.as_broadcast(), broadcast) == "[Payer]: Payer is done\n\n[Payer]: Payer is done"
+    assert await gone_on(debate.as_broadcast(), broadcast) == "[Payer]: Payer is done\n\n[Giver]: Giver is done"
     assert await gone_on(firm.find_manager("Dev"), sent) == "Payer is done"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -44,7 +45,7 @@ class AgentNetwork(BaseRunnable[object]):
         description: the purpose; the names of the members by default.
 
     Raises:
-        DeclarationError: when there are not two peers, or no rounds.
+        DeclarationError: when there are not two peers, two have one name, or there are no rounds.
     """
 
     def __init__(
@@ -61,7 +62,11 @@ class AgentNetwork(BaseRunnable[object]):
             (len(peers) > 1, "it needs at least two peers"),
             (max_rounds > 0, "max_rounds has to be at least 1"),
         )
-        if problems := [problem for holds, problem in checks if not holds]:
+        counts = Counter(peer.name for peer in peers)
+        twice = [
+            f"{count} peers have the name {one!r}; give each its own" for one, count in counts.items() if count > 1
+        ]
+        if problems := [*(problem for holds, problem in checks if not holds), *twice]:
             raise DeclarationError(f"AgentNetwork {name!r}", problems)
         self.name = name
         self.peers = tuple(peers)

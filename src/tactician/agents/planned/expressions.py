@@ -72,8 +72,8 @@ def _parse(source: str) -> ast.Expression:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             return ast.parse(source, mode="eval")
-    except (SyntaxError, ValueError, Warning) as error:
-        reason = error.msg if isinstance(error, SyntaxError) else str(error)
+    except (SyntaxError, ValueError, Warning, MemoryError) as error:  # the last where brackets are nested too deeply
+        reason = error.msg if isinstance(error, SyntaxError) else str(error) or "it is nested too deeply"
         raise ExpressionError(f"it is not a Python expression: {reason}") from error
 
 
