@@ -9,7 +9,8 @@ import tactician
 PUBLIC = {
     "tactician": """
         Agent AgentDefinition AgentNetwork AgentService Ai AssistantMessage Autonomous Autonomy Blackboard Blueprint
-        Budget Department Ensemble Export Feedback Handoff HierarchicalAgents Image LlmOptions ModelRouter
+        Budget Department Ensemble Export Feedback Handoff HierarchicalAgents HierarchicalConstraints Image LlmOptions
+        ModelRouter
         OperationContext ParallelAgents Planned PlannedAgent Planner Platform ProcessOptions ProcessStatus RouterAgent
         RunContext RunResult RunStatus Runnable SomeOf SupervisorAgent SupervisorInvocation Task Tool ToolGroup
         UserInput UserMessage Verbosity Workflow achieves_goal action approve ask_human by_name component condition
@@ -44,6 +45,7 @@ PUBLIC = {
         Window chain count_equal find_token_counter repair_history
     """,
     "tactician.ensemble": """
+        ConstraintViolationError DelegationCompleted DelegationFailed DelegationStarted HierarchicalConstraints
         Ensemble EnsembleDefinitionError EnsembleResult Handler Task TaskCompleted TaskErrorPolicy TaskFailed
         TaskFailedError TaskInput TaskOutput TaskStarted Workflow
     """,

@@ -6,8 +6,8 @@ from tactician import Agent, RunContext
 from tactician.errors import Problem
 from tactician.events import EventListener
 from tactician.llm import SystemMessage
-from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel, Step
+from tests.support.stored import JsonStore
 
 
 def over(model: ScriptedModel | None = None, listener: EventListener | None = None) -> RunContext:
@@ -16,8 +16,8 @@ def over(model: ScriptedModel | None = None, listener: EventListener | None = No
 
 
 def durable(model: ScriptedModel | None = None) -> RunContext:
-    """A context whose runs are saved after each step."""
-    return RunContext.over(model or ScriptedModel(), store=MemoryStore())
+    """A context whose runs are saved as text after each step."""
+    return RunContext.over(model or ScriptedModel(), store=JsonStore())
 
 
 def says(role: str, *steps: Step) -> Agent:

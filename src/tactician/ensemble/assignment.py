@@ -62,9 +62,9 @@ def assign(task: Task, context: tuple[Task, ...], model: ModelLike | None, tools
         handler = _expect_type(HandlerRunnable(task.handler, task.description), task)
         return Assignment(task, context, handler, HANDLER_ROLE, key, chosen)
     agent = task.runnable or create_default_agent(task)
+    role = get_role(agent)
     if not isinstance(agent, Agent):
-        return Assignment(task, context, _expect_type(agent, task), agent.name, key, chosen)
-    role = agent.spec.role or agent.name
+        return Assignment(task, context, _expect_type(agent, task), role, key, chosen)
     return Assignment(task, context, _equip(agent, task, chosen, tools), role, key, chosen)
 
 
@@ -77,12 +77,18 @@ def _equip(agent: Agent[object], task: Task, model: ModelLike | None, tools: Seq
         "max_turns": task.max_tool_calls,
         "max_attempts": task.max_output_retries + 1,
     }
-    equipped = agent.with_defaults(task.output_type, more_tools=merged, **settings)
-    return _add_guidance(equipped) if agent.spec.role else equipped
+    return add_guidance(agent.with_defaults(task.output_type, more_tools=merged, **settings))
 
 
-def _add_guidance(agent: Agent[object]) -> Agent[object]:
-    """Return an agent with a role whose instructions have the guidance for tasks before its own text."""
+def get_role(runnable: Runnable) -> str:
+    """Return the role of an agent; of any other Runnable, its name."""
+    return (runnable.spec.role if isinstance(runnable, Agent) else None) or runnable.name
+
+
+def add_guidance(agent: Agent[object]) -> Agent[object]:
+    """Return an agent whose instructions have, if it has a role, the guidance for tasks behind its goal."""
+    if not agent.spec.role:
+        return agent
     own = agent.spec.instructions
     text = f"{GUIDANCE}\n{own}" if isinstance(own, str) and own else GUIDANCE
     return agent.with_changes(instructions=agent.spec.with_settings(instructions=text).prompt)

@@ -10,7 +10,7 @@ from itertools import chain
 
 from tactician.agents import Agent
 from tactician.documents import did_you_mean
-from tactician.ensemble.inputs import Values
+from tactician.ensemble.output import Values
 from tactician.ensemble.task import Task, shorten
 from tactician.ensemble.template import find_names
 from tactician.ensemble.workflows import Workflow

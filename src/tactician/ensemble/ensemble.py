@@ -13,7 +13,9 @@ from tactician.conversation import Conversation
 from tactician.diagrams import Diagram, DiagramEdge, DiagramNode
 from tactician.ensemble.assignment import Assignment, assign
 from tactician.ensemble.checks import find_structure_problems, find_template_problems, warn_of_unused_agents
+from tactician.ensemble.constraints import HierarchicalConstraints
 from tactician.ensemble.errors import EnsembleDefinitionError
+from tactician.ensemble.hierarchy import Hierarchy, create_hierarchy, run_hierarchy
 from tactician.ensemble.inputs import TEXT_NAME, EnsembleInput
 from tactician.ensemble.output import EnsembleResult
 from tactician.ensemble.running import TaskErrorPolicy, TaskOrder, run_tasks
@@ -43,6 +45,8 @@ class Ensemble(BaseRunnable[object]):
         model: the model of agents and tasks without one.
         tools: tools for all agents; for one name, those of the agent and of the task count before these.
         workflow: the order of the tasks; by default parallel when a task has a context, else sequential.
+        manager: agent that leads a hierarchy; one is made by default. Its answer has the output type of the last task.
+        constraints: limits on the delegations of a manager.
         on_error: the effect of a failed task: `"fail_fast"` starts no other task, and lets those that run finish;
             `"continue"` skips the tasks that depend on it. In the end both raise.
         max_parallel: number of tasks that may run at once; no limit by default.
@@ -62,6 +66,8 @@ class Ensemble(BaseRunnable[object]):
         model: ModelLike | None = None,
         tools: Sequence[ToolLike] = (),
         workflow: Workflow | None = None,
+        manager: Agent[object] | None = None,
+        constraints: HierarchicalConstraints | None = None,
         on_error: TaskErrorPolicy = "fail_fast",
         max_parallel: int | None = None,
         budget: Budget | None = None,
@@ -72,6 +78,8 @@ class Ensemble(BaseRunnable[object]):
         self.model = model
         self.tools = tuple(tools)
         self.workflow = infer_workflow(self.tasks) if workflow is None else workflow
+        self.manager = manager
+        self.constraints = constraints
         self.on_error = on_error
         self.max_parallel = max_parallel
         self.budget = budget
@@ -147,11 +155,19 @@ class Ensemble(BaseRunnable[object]):
     @property
     @override
     def composition(self) -> tuple[Member, ...]:
+        if self.workflow is Workflow.HIERARCHICAL:
+            workers = (Member("worker", worker.runnable) for worker in self._hierarchy.workers)
+            return Member("manager", self._hierarchy.manager), *workers
         return tuple(Member(job.task.label, job.runnable) for job in self._jobs)
 
     @override
     def diagram(self) -> Diagram:
-        """Return a drawing of the tasks: an arrow leads from each context task to the task that reads its output."""
+        """Return a drawing of the tasks: an arrow leads from each context task to the task that reads its output.
+
+        That of a hierarchy shows the manager and the workers.
+        """
+        if self.workflow is Workflow.HIERARCHICAL:
+            return super().diagram()
         numbers = {task.id: f"task_{number}" for number, task in enumerate(self.tasks)}
         nodes = tuple(DiagramNode(numbers[job.task.id], (job.task.label, job.role)) for job in self._jobs)
         return Diagram(nodes, tuple(DiagramEdge(numbers[one], numbers[other]) for one, other in self._find_arrows()))
@@ -160,6 +176,9 @@ class Ensemble(BaseRunnable[object]):
     async def _work(self, input: Input, context: RunContext) -> EnsembleResult:
         given = EnsembleInput.create(input)
         self._check(given, context)
+        if self.workflow is Workflow.HIERARCHICAL:
+            text = "" if self._names_text else given.text
+            return await run_hierarchy(self.name, self._hierarchy, given, text, context)
         readers = () if self._names_text else self._first_ids
         order = TaskOrder(self._jobs, self.workflow is Workflow.SEQUENTIAL, self.max_parallel, self.on_error)
         return await run_tasks(self.name, order, given, readers, context)
@@ -198,10 +217,17 @@ class Ensemble(BaseRunnable[object]):
         return tuple(assign(task, context, self.model, self.tools) for task, context in jobs)
 
     @cached_property
+    def _hierarchy(self) -> Hierarchy:
+        return create_hierarchy(self._jobs, self.agents, self.manager, self.constraints, self.model, self.tools)
+
+    @cached_property
     def _structure_problems(self) -> tuple[Problem, ...]:
-        if self.agents is not None:
+        if self.agents is not None and self.workflow is not Workflow.HIERARCHICAL:
             warn_of_unused_agents(self.name, self.tasks, self.agents)
-        return find_structure_problems(self.tasks, self.agents, self.workflow)
+        found = find_structure_problems(self.tasks, self.agents, self.workflow)
+        if self.workflow is not Workflow.HIERARCHICAL:
+            return found
+        return *found, *(Problem(path, message) for path, message in self._hierarchy.find_mistakes())
 
     @cached_property
     def _names_text(self) -> bool:
@@ -224,6 +250,10 @@ def _find_mistakes(ensemble: Ensemble) -> Iterator[tuple[str, str]]:
             yield f"tasks[{place}]", f"{task!r} is not a Task"
     if ensemble.agents is not None and not ensemble.agents:
         yield "agents", "an ensemble must have at least one agent: leave it out to take the agents of the tasks"
+    if ensemble.manager is not None and not isinstance(ensemble.manager, Agent):
+        yield "manager", f"{ensemble.manager!r} is not an Agent"
+    elif ensemble.manager is not None and ensemble.workflow is not Workflow.HIERARCHICAL:
+        yield "manager", "only the hierarchical workflow has a manager: add workflow=Workflow.HIERARCHICAL"
     if ensemble.on_error not in get_args(TaskErrorPolicy):
         yield "on_error", f"{ensemble.on_error!r} is not one of {', '.join(map(repr, get_args(TaskErrorPolicy)))}"
     if ensemble.max_parallel is not None and ensemble.max_parallel < 1:

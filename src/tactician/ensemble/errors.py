@@ -38,3 +38,17 @@ class TaskFailedError(RunError):
         first = next(iter(failed.values()), None)
         if isinstance(first, RunError):
             self.status = first.status
+
+
+class ConstraintViolationError(TaskFailedError):
+    """The manager of a hierarchy answered before all required workers had completed a delegation.
+
+    Attributes:
+        violations: the constraints that do not hold.
+    """
+
+    def __init__(
+        self, message: str, result: EnsembleResult, completed: Mapping[str, TaskOutput], violations: Mapping[str, str]
+    ) -> None:
+        super().__init__(message, result, completed, {}, violations)
+        self.violations = tuple(violations.values())

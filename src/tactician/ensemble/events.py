@@ -56,3 +56,51 @@ class TaskFailed(Event):
     def describe(self) -> str:
         """Return which task failed, and why."""
         return f"task {self.task_id!r} failed: {self.error}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DelegationStarted(Event):
+    """Event of a manager that asks for a delegation to the worker `role`, also of one that is refused then."""
+
+    usual_level: ClassVar[int] = logging.INFO
+
+    delegation_id: str
+    role: str
+    task: str
+
+    def describe(self) -> str:
+        """Return to whom a task is delegated."""
+        return f"delegates to {self.role}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DelegationCompleted(Event):
+    """Event of a worker that has its output."""
+
+    usual_level: ClassVar[int] = logging.INFO
+
+    delegation_id: str
+    role: str
+    seconds: float
+
+    def describe(self) -> str:
+        """Return which worker is done."""
+        return f"{self.role} is done, {self.seconds:.2f} s"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DelegationFailed(Event):
+    """Event of a delegation that was refused, or whose worker failed."""
+
+    delegation_id: str
+    role: str
+    error: str
+
+    @property
+    def level(self) -> int:
+        """Level `WARNING`."""
+        return logging.WARNING
+
+    def describe(self) -> str:
+        """Return which delegation failed, and why."""
+        return f"the delegation to {self.role} failed: {self.error}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from datetime import UTC, datetime
 from functools import partial
 from typing import Final
 
@@ -11,9 +10,14 @@ from tactician.agents import Agent
 from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.events import TaskCompleted, TaskFailed, TaskStarted
 from tactician.ensemble.inputs import EnsembleInput
-from tactician.ensemble.output import TaskOutput, count_tool_calls, decode_task_output, encode_task_output
+from tactician.ensemble.output import (
+    TaskInput,
+    TaskOutput,
+    create_task_output,
+    decode_task_output,
+    encode_task_output,
+)
 from tactician.ensemble.prompts import build_prompt
-from tactician.ensemble.task import TaskInput
 from tactician.ensemble.template import fill_template
 from tactician.errors import LeaseLostError, StoreError
 from tactician.runs import (
@@ -27,7 +31,6 @@ from tactician.runs import (
     revive,
 )
 from tactician.text import describe_error
-from tactician.tools import as_text
 
 INTERRUPTIONS: Final = (LeaseLostError, StoreError, RunKilledError)
 """Errors that are not those of a task: the run continues elsewhere, or nowhere."""
@@ -81,7 +84,8 @@ class TaskRunner:
         except Exception as error:
             self._context.emit(TaskFailed, task_id=task.task_id, role=job.role, error=describe_error(error))
             raise
-        output = self._create_output(job, task, result, began)
+        is_typed, now = job.task.output_type is not None, self._context.clock.time()
+        output = create_task_output(task, job.role, result, began, now, is_typed=is_typed)
         await self._save(job, output, place)
         return output
 
@@ -114,21 +118,6 @@ class TaskRunner:
             place = place.with_model(*place.find_model(job.model))
         is_handler = job.task.handler is not None
         return await job.runnable.run(task if is_handler else build_prompt(task, job.task.output_type), context=place)
-
-    def _create_output(self, job: Assignment, task: TaskInput, result: RunResult[object], began: float) -> TaskOutput:
-        output, now = result.output, self._context.clock.time()
-        has_object = job.task.output_type is not None or not isinstance(output, str)
-        return TaskOutput(
-            task.task_id,
-            job.role,
-            task.description,
-            as_text(output),
-            datetime.fromtimestamp(now, UTC),
-            parsed=output if has_object else None,
-            tool_calls=count_tool_calls(result),
-            usage=result.usage,
-            duration=max(0.0, now - began),
-        )
 
     async def _save(self, job: Assignment, output: TaskOutput, place: RunContext) -> None:
         assert place.checkpoint is not None

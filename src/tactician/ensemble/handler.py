@@ -7,7 +7,8 @@ import inspect
 from typing_extensions import override
 
 from tactician.agents import BaseRunnable
-from tactician.ensemble.task import Handler, TaskInput
+from tactician.ensemble.output import TaskInput
+from tactician.ensemble.task import Handler
 from tactician.runs import Input, RunContext, RunResult
 
 

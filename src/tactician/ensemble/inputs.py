@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final
 
+from tactician.ensemble.output import Values
 from tactician.llm import join_text
 from tactician.runs import Input, messages_of
 from tactician.tools import as_text
 
-Values: TypeAlias = Mapping[str, str]
-
-TEXT_NAME = "input"
+TEXT_NAME: Final = "input"
 """Name of the text of the caller in templates."""
 
 

@@ -1,20 +1,22 @@
-"""Outputs of tasks, and the result of an ensemble."""
+"""Inputs and outputs of tasks, and the result of an ensemble."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, fields, replace
-from datetime import datetime
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from datetime import UTC, datetime
 from functools import cache
-from typing import TypeVar, cast
+from typing import TypeAlias, TypeVar, cast
 
 from pydantic import TypeAdapter
 
 from tactician.documents import did_you_mean
 from tactician.llm import NO_USAGE, ToolResult, Usage
 from tactician.runs import RunContext, RunResult, RunStatus, decode_value, encode_value
+from tactician.tools import as_text
 
 T = TypeVar("T")
+Values: TypeAlias = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,27 @@ class TaskOutput:
         raise TypeError(f"task {self.task_id!r} has {found}, not a {kind.__name__}; see the task's output_type")
 
 
+@dataclass(frozen=True, slots=True)
+class TaskInput:
+    """Input of a task, as its handler gets it.
+
+    Attributes:
+        task_id: the id of the task.
+        description: its description, with the templates filled in.
+        expected_output: its expected output, with the templates filled in.
+        context_outputs: the outputs of its context tasks, in the order in which the task names them.
+        values: the values for templates with which the ensemble runs.
+        text: the text of the caller, for the first tasks of an ensemble whose templates do not name `{input}`.
+    """
+
+    task_id: str
+    description: str
+    expected_output: str = ""
+    context_outputs: tuple[TaskOutput, ...] = ()
+    values: Values = field(default_factory=dict)
+    text: str = ""
+
+
 @dataclass(slots=True)
 class EnsembleResult(RunResult[object]):
     """Result of a run of an ensemble. `output` is that of the last task in the list of tasks.
@@ -91,7 +114,7 @@ class EnsembleResult(RunResult[object]):
         """Return the result of a run of an ensemble, also of one that waits, as an `EnsembleResult`."""
         if isinstance(result, cls):
             return result
-        return cls(**{field.name: getattr(result, field.name) for field in fields(RunResult)})
+        return cls(**{one.name: getattr(result, one.name) for one in fields(RunResult)})
 
     @property
     def total_tool_calls(self) -> int:
@@ -108,6 +131,32 @@ class EnsembleResult(RunResult[object]):
         if task_id in known:
             return known[task_id]
         raise KeyError(f"no completed task has the id {task_id!r}.{did_you_mean(task_id, known)}")
+
+
+def create_task_output(
+    task: TaskInput, role: str, result: RunResult[object], began: float, now: float, *, is_typed: bool
+) -> TaskOutput:
+    """Return the output of a task.
+
+    Args:
+        task: the task, with its templates filled in.
+        role: the role of the agent that did it.
+        result: the result of the agent.
+        began: the time at which the task started, in seconds since the epoch.
+        now: the time at which it ended.
+        is_typed: true when an output type was asked for, so that text is an object too.
+    """
+    return TaskOutput(
+        task.task_id,
+        role,
+        task.description,
+        as_text(result.output),
+        datetime.fromtimestamp(now, UTC),
+        parsed=result.output if is_typed or not isinstance(result.output, str) else None,
+        tool_calls=count_tool_calls(result),
+        usage=result.usage,
+        duration=max(0.0, now - began),
+    )
 
 
 def count_tool_calls(result: RunResult[object]) -> int:

@@ -7,8 +7,7 @@ from typing import Final
 
 from pydantic_core import to_json
 
-from tactician.ensemble.output import TaskOutput
-from tactician.ensemble.task import TaskInput
+from tactician.ensemble.output import TaskInput, TaskOutput
 from tactician.loop import output_type
 
 GUIDANCE: Final = (
@@ -37,6 +36,11 @@ def _list_sections(task: TaskInput, kind: type[object] | None) -> Iterator[str]:
     yield f"## Task\n\n{task.description}"
     if task.expected_output:
         yield f"## Expected Output\n\n{task.expected_output}"
+    yield from list_format_sections(kind)
+
+
+def list_format_sections(kind: type[object] | None) -> Iterator[str]:
+    """Yield the section with the schema of an output type; nothing for text."""
     if kind is not None and (spec := output_type(kind).spec) is not None:
         schema = to_json(spec.schema, indent=2).decode()
         yield f"## Output Format\n\nAnswer with JSON that matches this schema, and nothing else:\n\n{schema}"

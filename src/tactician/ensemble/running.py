@@ -80,7 +80,7 @@ async def run_tasks(
         TaskFailedError: when a task fails.
         Suspended: when tasks wait for answers, and none has failed or `on_error` is `"continue"`.
     """
-    began = _note_begin(context)
+    began = note_begin(context)
     runner = TaskRunner(input, readers, order.last_id, context)
     outcomes = _Outcomes()
     try:
@@ -116,7 +116,7 @@ def _create_step(job: Assignment, runner: TaskRunner) -> FlowStep[TaskOutput]:
     return FlowStep(job.task.id, work, tuple(dict.fromkeys(other.id for other in job.context)))
 
 
-def _note_begin(context: RunContext) -> float:
+def note_begin(context: RunContext) -> float:
     """Return the time at which the run began, in this run of the program or in an earlier one."""
     assert context.checkpoint is not None
     began = context.checkpoint.data.get("began")

@@ -3,45 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property, partial
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from pydantic.errors import PydanticUserError
 
 from tactician.agents import as_runnable
 from tactician.ensemble.errors import EnsembleDefinitionError
-from tactician.ensemble.inputs import Values
-from tactician.ensemble.output import TaskOutput
+from tactician.ensemble.output import TaskInput
 from tactician.errors import DeclarationError, Problem
 from tactician.llm import ModelLike
 from tactician.loop import output_type
 from tactician.runs import Runnable
 from tactician.tools import Toolbox, ToolLike
 
-_LONGEST_LABEL = 60
+DEFAULT_MAX_TOOL_CALLS: Final = 25
+_LONGEST_LABEL: Final = 60
 _AGENT_PARTS = ("role", "goal", "background")
-
-
-@dataclass(frozen=True, slots=True)
-class TaskInput:
-    """Input of a task, as its handler gets it.
-
-    Attributes:
-        task_id: the id of the task.
-        description: its description, with the templates filled in.
-        expected_output: its expected output, with the templates filled in.
-        context_outputs: the outputs of its context tasks, in the order in which the task names them.
-        values: the values for templates with which the ensemble runs.
-        text: the text of the caller, for the first tasks of an ensemble whose templates do not name `{input}`.
-    """
-
-    task_id: str
-    description: str
-    expected_output: str = ""
-    context_outputs: tuple[TaskOutput, ...] = ()
-    values: Values = field(default_factory=dict)
-    text: str = ""
 
 
 Handler: TypeAlias = Callable[[TaskInput], object | Awaitable[object]]
@@ -89,7 +68,7 @@ class Task:
     tools: Sequence[ToolLike] = ()
     model: ModelLike | None = None
     handler: Handler | None = None
-    max_tool_calls: int = 25
+    max_tool_calls: int = DEFAULT_MAX_TOOL_CALLS
 
     def __post_init__(self) -> None:
         set_field = partial(object.__setattr__, self)

@@ -15,6 +15,8 @@ class Workflow(StrEnum):
     """One after another, in the order of the list. A task that names no context gets the output of the one before."""
     PARALLEL = "parallel"
     """Each as soon as its context tasks are completed."""
+    HIERARCHICAL = "hierarchical"
+    """As a manager decides, who delegates to workers and answers in the end."""
 
 
 def infer_workflow(tasks: Sequence[Task]) -> Workflow:
