@@ -32,6 +32,7 @@ class TestConstructor:
         [
             (lambda: Ensemble("E", []), "tasks", "must have at least one task"),
             (lambda: Ensemble("E", [Task("a")], agents=[]), "agents", "must have at least one agent"),
+            (lambda: Ensemble("E", [Task("a")], agents=["x"]), "agents[0]", "'x' is not an agent"),
             (lambda: Ensemble(" ", [Task("a")]), "name", "must not be blank"),
             (lambda: Ensemble("E", [Task("a")], on_error="stop"), "on_error", "'fail_fast', 'continue'"),  # type: ignore[arg-type]
             (lambda: Ensemble("E", [Task("a")], max_parallel=0), "max_parallel", "must be > 0, got: 0"),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import partial
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -20,9 +19,10 @@ from tactician.ensemble.output import (
     encode_task_output,
 )
 from tactician.ensemble.prompts import build_prompt
+from tactician.ensemble.team import TeamWorker
 from tactician.errors import ToolError
 from tactician.llm import ModelLike, ToolSpec
-from tactician.runs import Live, RunContext, Runnable, revive
+from tactician.runs import Live, RunContext, revive
 from tactician.text import describe_error
 from tactician.tools import Tool, create_arguments_error
 
@@ -41,29 +41,6 @@ _SPEC = ToolSpec(
         "additionalProperties": False,
     },
 )
-
-
-@dataclass(frozen=True, slots=True)
-class TeamWorker:
-    """Worker of a hierarchy.
-
-    Attributes:
-        role: the role, by which the manager names the worker.
-        runnable: the worker.
-        purpose: purpose of the worker, for the manager.
-        is_handler: true when it reads a `TaskInput` and no prompt.
-    """
-
-    role: str
-    runnable: Runnable
-    purpose: str
-    is_handler: bool = False
-
-    @property
-    def output_kind(self) -> object:
-        """The declared type of its parsed output."""
-        declared = getattr(self.runnable, "output_type", None)
-        return object if declared in (None, str) else declared
 
 
 class DelegationLog:
@@ -215,8 +192,3 @@ class _Request(BaseModel):
     role: str
     task: str
     expected_output: str = ""
-
-
-def list_workers(workers: Sequence[TeamWorker]) -> str:
-    """Return the workers as text for their manager."""
-    return "\n".join(f"- {worker.role}: {worker.purpose}" for worker in workers)

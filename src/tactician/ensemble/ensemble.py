@@ -8,7 +8,7 @@ from typing import get_args
 
 from typing_extensions import override
 
-from tactician.agents import Agent, BaseRunnable, Member
+from tactician.agents import Agent, BaseRunnable, Member, as_runnable
 from tactician.conversation import Conversation
 from tactician.diagrams import Diagram, DiagramEdge, DiagramNode
 from tactician.ensemble.assignment import Assignment, assign
@@ -254,6 +254,9 @@ def _find_mistakes(ensemble: Ensemble) -> Iterator[tuple[str, str]]:
         yield "manager", f"{ensemble.manager!r} is not an Agent"
     elif ensemble.manager is not None and ensemble.workflow is not Workflow.HIERARCHICAL:
         yield "manager", "only the hierarchical workflow has a manager: add workflow=Workflow.HIERARCHICAL"
+    for place, agent in enumerate(ensemble.agents or ()):
+        if as_runnable(agent) is None:
+            yield f"agents[{place}]", f"{agent!r} is not an agent: pass an Agent or another Runnable"
     if ensemble.on_error not in get_args(TaskErrorPolicy):
         yield "on_error", f"{ensemble.on_error!r} is not one of {', '.join(map(repr, get_args(TaskErrorPolicy)))}"
     if ensemble.max_parallel is not None and ensemble.max_parallel < 1:

@@ -6,11 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tactician.agents import Agent, AgentSettings, as_runnable
-from tactician.ensemble.assignment import Assignment, add_guidance, get_role
+from tactician.agents import Agent
+from tactician.ensemble.assignment import Assignment, get_role
 from tactician.ensemble.constraints import HierarchicalConstraints
-from tactician.ensemble.default_agent import create_default_agent
-from tactician.ensemble.delegation import TOOL_NAME, DelegationLog, DelegationTool, TeamWorker, list_workers
+from tactician.ensemble.delegation import TOOL_NAME, DelegationLog, DelegationTool
 from tactician.ensemble.errors import ConstraintViolationError, TaskFailedError
 from tactician.ensemble.execution import INTERRUPTIONS
 from tactician.ensemble.inputs import EnsembleInput
@@ -18,11 +17,12 @@ from tactician.ensemble.output import EnsembleResult, TaskInput, TaskOutput, cre
 from tactician.ensemble.prompts import list_format_sections
 from tactician.ensemble.running import note_begin
 from tactician.ensemble.task import DEFAULT_MAX_TOOL_CALLS
+from tactician.ensemble.team import TeamWorker, create_team, describe_team
 from tactician.ensemble.template import fill_template
 from tactician.llm import ModelLike
-from tactician.runs import RunContext, Runnable
+from tactician.runs import RunContext
 from tactician.text import describe_error
-from tactician.tools import Toolbox, ToolLike
+from tactician.tools import ToolLike
 
 MANAGER_ROLE: Final = "Manager"
 _GOAL: Final = "Get all tasks done by the right workers, and combine what they give into the final answer"
@@ -35,6 +35,7 @@ class Hierarchy:
     Attributes:
         manager: the manager.
         role: its role.
+        is_given: true when the manager was not made, so that its prompt has to name the workers.
         workers: the workers.
         jobs: the tasks.
         constraints: limits on the delegations.
@@ -43,6 +44,7 @@ class Hierarchy:
 
     manager: Agent[object]
     role: str
+    is_given: bool
     workers: tuple[TeamWorker, ...]
     jobs: tuple[Assignment, ...]
     constraints: HierarchicalConstraints
@@ -74,17 +76,14 @@ def create_hierarchy(
         model: the model of the ensemble.
         tools: the tools of the ensemble.
     """
-    workers = tuple(_list_workers(jobs, agents, model, tools))
+    workers = tuple(create_team(jobs, agents, model, tools))
     calls = max(DEFAULT_MAX_TOOL_CALLS, sum(job.task.max_tool_calls for job in jobs))
-    listed = f"These work for you; give them tasks with {TOOL_NAME}:\n{list_workers(workers)}"
-    leader = Agent(role=MANAGER_ROLE, goal=_GOAL, background=listed) if manager is None else manager
+    leader = _create_manager(workers) if manager is None else manager
     equipped: Agent[object] = leader.with_defaults(
         jobs[-1].task.output_type, model=model, max_tool_calls=calls, max_turns=calls
     )
-    if manager is not None:
-        equipped = equipped.with_changes(instructions=f"{manager.instructions}\n{listed}".strip())
     limits = constraints or HierarchicalConstraints()
-    return Hierarchy(equipped, get_role(leader), workers, tuple(jobs), limits, model)
+    return Hierarchy(equipped, get_role(leader), manager is not None, workers, tuple(jobs), limits, model)
 
 
 async def run_hierarchy(
@@ -130,43 +129,16 @@ async def run_hierarchy(
     return conclude(create_task_output(task, hierarchy.role, result, began, now, is_typed=is_typed))
 
 
-def _list_workers(
-    jobs: Sequence[Assignment], agents: Sequence[object] | None, model: ModelLike | None, tools: Sequence[ToolLike]
-) -> Iterator[TeamWorker]:
-    """Yield the workers: the agents, and a worker for each handler."""
-    found: dict[int, Runnable] = {}
-    made: dict[str, Runnable] = {}
-    more: dict[int, Toolbox] = {}
-    for job in jobs:
-        if (given := job.task.runnable) is not None:
-            more[id(job.task.agent)] = Toolbox(job.task.tools).with_preferred(more.get(id(job.task.agent), Toolbox()))
-            if agents is None:
-                found.setdefault(id(job.task.agent), given)
-        elif job.task.handler is None and agents is None:
-            made.setdefault(job.role, create_default_agent(job.task))
-    for agent in agents or ():
-        if (known := as_runnable(agent)) is not None:
-            found.setdefault(id(agent), known)
-    for key, runnable in (*found.items(), *((0, one) for one in made.values())):
-        merged = tuple(Toolbox(tools).with_preferred(more.get(key, Toolbox())))
-        yield TeamWorker(get_role(runnable), _equip(runnable, model, merged), runnable.description)
-    for job in jobs:
-        if job.task.handler is not None:
-            yield TeamWorker(job.task.id, job.runnable, f"does this task: {job.task.description}", is_handler=True)
-
-
-def _equip(runnable: Runnable, model: ModelLike | None, tools: Sequence[ToolLike]) -> Runnable:
-    if not isinstance(runnable, Agent):
-        return runnable
-    limit = DEFAULT_MAX_TOOL_CALLS
-    settings: AgentSettings = {"model": model, "max_tool_calls": limit, "max_turns": limit}
-    return add_guidance(runnable.with_defaults(more_tools=tools, **settings))
+def _create_manager(workers: Sequence[TeamWorker]) -> Agent:
+    listed = f"These work for you; give them tasks with {TOOL_NAME}:\n{describe_team(workers)}"
+    return Agent(role=MANAGER_ROLE, goal=_GOAL, background=listed)
 
 
 def _build_prompt(hierarchy: Hierarchy, input: EnsembleInput, text: str) -> str:
     numbers = {job.task.id: number for number, job in enumerate(hierarchy.jobs, start=1)}
     tasks = "\n".join(_describe_task(job, numbers, input) for job in hierarchy.jobs)
-    sections = (f"## Input\n\n{text}" if text else "", f"## Tasks\n\n{tasks}")
+    workers = f"## Workers\n\n{describe_team(hierarchy.workers)}" if hierarchy.is_given else ""
+    sections = (workers, f"## Input\n\n{text}" if text else "", f"## Tasks\n\n{tasks}")
     kind = hierarchy.jobs[-1].task.output_type
     return "\n\n".join((*filter(None, sections), *list_format_sections(kind)))
 
