@@ -9,17 +9,18 @@ import tactician
 PUBLIC = {
     "tactician": """
         Agent AgentDefinition AgentNetwork AgentService Ai AssistantMessage Autonomous Autonomy Blackboard Blueprint
-        Budget Department Export Feedback Handoff HierarchicalAgents Image LlmOptions ModelRouter
+        Budget Department Ensemble Export Feedback Handoff HierarchicalAgents HierarchicalConstraints Image LlmOptions
+        ModelRouter
         OperationContext ParallelAgents Planned PlannedAgent Planner Platform ProcessOptions ProcessStatus RouterAgent
-        RunContext RunResult RunStatus Runnable SomeOf SupervisorAgent SupervisorInvocation Tool ToolGroup UserInput
-        UserMessage Verbosity achieves_goal action approve ask_human by_name component condition confirm consensus cost
-        handoff log planned_agent reject repeat_until repeat_until_acceptable resolve runnable scatter_gather
-        simple_agent state tool
+        RunContext RunResult RunStatus Runnable SomeOf SupervisorAgent SupervisorInvocation Task Tool ToolGroup
+        UserInput UserMessage Verbosity Workflow achieves_goal action approve ask_human by_name component condition
+        confirm consensus cost handoff log planned_agent reject repeat_until repeat_until_acceptable resolve runnable
+        scatter_gather simple_agent state tool
     """,
     "tactician.agents": """
         Agent AgentDefinition AgentNetwork AgentSettings AgentSpec BLUEPRINTS BaseRunnable BlueprintLike
         Broadcast WindowDefinition DEFAULT_SUPERVISOR_ROUNDS DEFINITIONS Department FirstOf FunctionRunnable
-        LEADER HandoffDefinition HierarchicalAgents ParallelAgents Planned PlannedAgent Planner TypedRunnable
+        LEADER HandoffDefinition HierarchicalAgents Member ParallelAgents Planned PlannedAgent Planner TypedRunnable
         RouterAgent RouteChosen RunnableTool SupervisorAgent Synthesis ModelWithTemperature achieves_goal
         action as_runnable by_name combine_specs component build_component_agent condition cost
         is_component is_planned is_planned_class list_input_objects planned_agent planned_spec run_in_conversation
@@ -42,6 +43,11 @@ PUBLIC = {
         Chain CompactToolResults WindowStrategy ConversationSummarized Conversation ConversationStore ESTIMATE
         Messages RunPart SlidingWindow Summarization TextCounter TokenCounter
         Window chain count_equal find_token_counter repair_history
+    """,
+    "tactician.ensemble": """
+        ConstraintViolationError DelegationCompleted DelegationFailed DelegationStarted HierarchicalConstraints
+        Ensemble EnsembleDefinitionError EnsembleResult Handler Task TaskCompleted TaskErrorPolicy TaskFailed
+        TaskFailedError TaskInput TaskOutput TaskStarted Workflow
     """,
     "tactician.events": """
         Event EventBus EventEmitter EventListener EventLog encode event_from_json event_to_json find_event_type new_id
@@ -90,6 +96,7 @@ PACKAGES = [
         "ai",
         "blueprint",
         "cli",
+        "ensemble",
         "llm",
         "loop",
         "planning",

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     )
     from tactician.ai import Ai
     from tactician.blueprint import Blueprint
+    from tactician.ensemble import Ensemble, HierarchicalConstraints, Task, Workflow
     from tactician.llm import AssistantMessage, Image, LlmOptions, ModelRouter, UserMessage
     from tactician.loop import Autonomous, Handoff, handoff
     from tactician.platform import Autonomy, Platform, SupervisorInvocation
@@ -98,6 +99,7 @@ _HOMES = {
     ),
     "tactician.ai": ("Ai",),
     "tactician.blueprint": ("Blueprint",),
+    "tactician.ensemble": ("Ensemble", "HierarchicalConstraints", "Task", "Workflow"),
     "tactician.llm": ("LlmOptions", "Image", "UserMessage", "AssistantMessage", "ModelRouter"),
     "tactician.loop": ("Autonomous", "Handoff", "handoff"),
     "tactician.platform": ("Autonomy", "Platform", "SupervisorInvocation"),
@@ -145,6 +147,10 @@ __all__ = [
     "AgentNetwork",
     "HierarchicalAgents",
     "Department",
+    "Task",
+    "Ensemble",
+    "Workflow",
+    "HierarchicalConstraints",
     "tool",
     "Tool",
     "ToolGroup",

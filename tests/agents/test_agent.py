@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tactician import Agent, RunContext, Runnable, runnable
+from tactician import Agent, RunContext, Runnable, runnable, tool
 from tactician.agents import FunctionRunnable
 from tactician.errors import DeclarationError
 from tactician.runs import RunCompleted, RunEnded, RunStarted
@@ -23,14 +23,49 @@ async def test_role_goal_and_background_are_instructions() -> None:
     model = ScriptedModel("fact")
     agent = Agent(role="Researcher", goal="Find facts", background="Ten years in libraries", model=model)
     await agent.run("frogs")
-    assert system_of(model) == ("You are: Researcher.\nYour goal: Find facts\nYour background: Ten years in libraries")
+    assert system_of(model) == ("You are Researcher.\nTen years in libraries\nYour personal goal is: Find facts")
     assert (agent.name, agent.id, agent.description) == ("Researcher", "researcher", "Find facts")
+
+
+@pytest.mark.parametrize("part", ["role", "goal", "background"])
+async def test_a_blank_part_of_the_instructions_is_a_mistake(part: str) -> None:
+    with pytest.raises(DeclarationError, match=f"its {part} is blank"):
+        Agent("Ada", **{part: "  "})  # type: ignore[arg-type]
+
+
+async def test_defaults_fill_in_what_an_agent_leaves_open() -> None:
+    own, other = ScriptedModel("one", name="own"), ScriptedModel("two", '{"value": 3}', name="other")
+    bound = Agent("Bound", model=own, output_type=str).with_defaults(int, model=other)
+    free = Agent("Free").with_defaults(int, model=other, max_tool_calls=7)
+    assert [(await bound.run("go")).output, bound.output_type] == ["one", str]
+    assert (free.spec.model, free.spec.max_tool_calls, free.output_type) == (other, 7, int)
+
+
+async def test_a_tool_of_an_agent_takes_the_place_of_a_further_one_with_its_name() -> None:
+    def look() -> str:
+        """Look here."""
+        return "here"
+
+    def find() -> str:
+        """Find."""
+        return "found"
+
+    @tool(name="look")
+    def look_elsewhere() -> str:
+        """Look elsewhere."""
+        return "elsewhere"
+
+    agent = Agent("Ada", tools=[look])
+    more = agent.with_defaults(more_tools=[look_elsewhere, find])
+    assert [(one.name, one.description) for one in more.tools] == [("look", "Look here."), ("find", "Find.")]
+    agent.replace_tools([])
+    assert [one.description for one in more.tools] == ["Look elsewhere.", "Find."]
 
 
 async def test_a_role_comes_before_instructions() -> None:
     model = ScriptedModel("fact")
     await Agent("Ada", role="Researcher", instructions="Be brief.", model=model).run("frogs")
-    assert system_of(model) == "You are: Researcher.\nBe brief."
+    assert system_of(model) == "You are Researcher.\nBe brief."
 
 
 async def test_an_agent_without_instructions_sends_none() -> None:

@@ -43,7 +43,7 @@ def test_a_spec_does_not_change() -> None:
 
 def test_changed_instructions_make_a_new_prompt() -> None:
     spec = AgentSpec("A", role="Poet", instructions="Be brief.")
-    assert spec.prompt == "You are: Poet.\nBe brief."
+    assert spec.prompt == "You are Poet.\nBe brief."
     assert spec.with_settings(role=None, instructions="Sing.").prompt == "Sing."
 
 

@@ -247,6 +247,35 @@ class TestFailures:
         assert scheduler.outcomes["a"] == StepCompleted("a", "a")
         assert isinstance(scheduler.outcomes["b"], StepFailed)
 
+    async def test_with_drain_what_runs_ends_and_nothing_else_starts(self) -> None:
+        running, failing = Gate(), Gate()
+
+        async def fail(results: Mapping[str, str]) -> str:
+            await failing(results)
+            raise LookupError("gone")
+
+        steps = [
+            FlowStep("fails", fail),
+            FlowStep("runs", running),
+            FlowStep("after", says("after"), depends_on=("runs",)),
+            FlowStep("ready", says("ready")),
+        ]
+        async with asyncio.timeout(5), Scheduler[str](on_error="drain", max_concurrency=2) as scheduler:
+            scheduler.add(*steps)
+            await running.begun.wait()
+            failing.may_end.set()
+            outcomes = []
+            async for outcome in scheduler:
+                outcomes.append(outcome)
+                running.may_end.set()
+                if outcome.key == "fails":
+                    scheduler.add(FlowStep("late", says("late")))
+        assert [type(outcome) for outcome in scheduler.outcomes.values()] == [
+            StepFailed, StepCompleted, StepSkipped, StepSkipped, StepSkipped,
+        ]  # fmt: skip
+        assert [outcome.key for outcome in outcomes] == ["fails", "ready", "after", "late", "runs"]
+        assert not running.is_cancelled
+
     async def test_with_continue_only_what_depends_on_it_is_skipped(self) -> None:
         error = LookupError("gone")
         steps = [

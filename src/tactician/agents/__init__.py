@@ -2,6 +2,7 @@
 
 from tactician.agents.agent import Agent
 from tactician.agents.base import BLUEPRINTS, BaseRunnable, BlueprintLike, TypedRunnable
+from tactician.agents.composition import Member
 from tactician.agents.constellations import (
     AgentNetwork,
     Broadcast,
@@ -82,6 +83,7 @@ __all__ = [
     "resolve",
     "runnable",
     "BaseRunnable",
+    "Member",
     "FunctionRunnable",
     "RunnableTool",
     "run_in_conversation",

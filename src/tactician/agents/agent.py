@@ -27,6 +27,7 @@ from tactician.runs import (
 )
 from tactician.tools import RunnableTool, Tool, Toolbox, ToolLike, snake_case
 
+T = TypeVar("T", default=str)
 T_co = TypeVar("T_co", covariant=True, default=str)
 
 
@@ -143,6 +144,26 @@ class Agent(BaseRunnable[T_co]):
         changed._view = self._current_tools
         if tools is not None:
             changed._view = DerivedTools(self._current_tools, lambda own: Toolbox(map(tools, own)))
+        return changed
+
+    def with_defaults(
+        self,
+        output_type: type[T] | None = None,
+        *,
+        more_tools: Sequence[ToolLike] = (),
+        **settings: Unpack[AgentSettings],
+    ) -> Agent[T]:
+        """Return a copy with an output type and other settings where this agent leaves them open, and with more tools.
+
+        A tool of the agent takes the place of one of the same name. `replace_tools` of this agent changes the copy too.
+        """
+        changed = copy(cast("Agent[T]", self))
+        changed.__dict__.pop("_output", None)
+        changed.spec = self.spec.with_defaults(output_type, **settings)
+        changed.output_type = changed.spec.output_type
+        changed._view = self._current_tools
+        if more_tools:
+            changed._view = DerivedTools(self._current_tools, Toolbox(more_tools).with_preferred)
         return changed
 
     def with_workers(self, workers: Iterable[tuple[str, Runnable]], *, name: str, max_turns: int) -> Self:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, Generic, Self, TypedDict
+from typing import Final, Generic, Self, TypedDict, cast
 
 from typing_extensions import TypeVar, Unpack
 
@@ -25,6 +25,7 @@ from tactician.prompts import InstructionSource
 from tactician.runs import Runnable
 from tactician.tools import Toolbox, ToolGroup, ToolLike
 
+T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True, default=str)
 
 
@@ -56,6 +57,7 @@ class AgentSettings(TypedDict, total=False):
 
 
 _GUARDRAILS: Final = ("input_guardrails", "output_guardrails", "tool_input_guardrails", "tool_output_guardrails")
+_PARTS: Final = ("role", "goal", "background")
 _KNOWN: Final = AgentSettings.__annotations__.keys()
 
 
@@ -95,6 +97,8 @@ class AgentSpec(TurnPolicy, Generic[T_co]):
         role, goal = settings.get("role"), settings.get("goal")
         if not (label := name or role):
             raise DeclarationError("Agent", ["it needs a name or a role"])
+        if blank := [part for part in _PARTS if (text := settings.get(part)) is not None and not str(text).strip()]:
+            raise DeclarationError(label, [f"its {part} is blank: write it, or leave it out" for part in blank])
         # What is not said stays a default of the class: a frozen dataclass takes 0.2 us to set each field.
         self.__dict__.update(name=label, output_type=output_type)
         self._set(settings)
@@ -112,6 +116,15 @@ class AgentSpec(TurnPolicy, Generic[T_co]):
         changed._set(settings)
         return changed
 
+    def with_defaults(self, output_type: type[T] | None, **settings: Unpack[AgentSettings]) -> AgentSpec[T]:
+        """Return a copy with an output type and other settings where this spec leaves them open."""
+        own = self.__dict__
+        open_settings = {name: value for name, value in settings.items() if own.get(name) is None}
+        changed = cast("AgentSpec[T]", self.with_settings(**cast("AgentSettings", open_settings)))
+        if own["output_type"] is None:
+            changed.__dict__["output_type"] = output_type
+        return changed
+
     @property
     def source(self) -> InstructionSource | None:
         """The source of the instructions, unless they are a text."""
@@ -119,11 +132,11 @@ class AgentSpec(TurnPolicy, Generic[T_co]):
 
     @cached_property
     def prompt(self) -> str:
-        """The instructions as a text: role, goal and background first. Empty while a source has not been read."""
+        """The instructions as a text: role, background and goal first. Empty while a source has not been read."""
         lines = (
-            self.role and f"You are: {self.role}.",
-            self.goal and f"Your goal: {self.goal}",
-            self.background and f"Your background: {self.background}",
+            self.role and f"You are {self.role}.",
+            self.background,
+            self.goal and f"Your personal goal is: {self.goal}",
             self.instructions if isinstance(self.instructions, str) else self.instructions.text,
         )
         return "\n".join(filter(None, lines))

@@ -17,7 +17,7 @@ T = TypeVar("T")
 class StepGraph(Generic[T]):
     """Steps and their outcomes. A step is ready once all steps that it depends on are completed."""
 
-    __slots__ = ("_dependents", "_missing", "_numbers", "_outcomes", "_ready", "_steps", "_suspended")
+    __slots__ = ("_cause", "_dependents", "_missing", "_numbers", "_outcomes", "_ready", "_steps", "_suspended")
 
     def __init__(self) -> None:
         self._steps: list[FlowStep[T]] = []
@@ -27,6 +27,7 @@ class StepGraph(Generic[T]):
         self._ready: list[int] = []
         self._outcomes: dict[str, StepOutcome[T]] = {}
         self._suspended: list[StepSuspended] = []
+        self._cause: StepFailed | None = None
 
     @property
     def outcomes(self) -> dict[str, StepOutcome[T]]:
@@ -51,6 +52,8 @@ class StepGraph(Generic[T]):
         for step in steps:
             self._numbers[step.key] = len(self._steps)
             self._steps.append(step)
+        if self._cause is not None:
+            return self._skip(list(steps), self._cause)
         return [skipped for step in steps for skipped in self._link(step)]
 
     @property
@@ -81,6 +84,15 @@ class StepGraph(Generic[T]):
             if not self._missing[step.key]:
                 heappush(self._ready, self._numbers[step.key])
         return []
+
+    def close(self, cause: StepFailed) -> list[StepSkipped]:
+        """Skip all steps that have not started because one failed, and all that are added later."""
+        self._cause = cause
+        ready = [self._steps[number] for number in sorted(self._ready)]
+        self._ready.clear()
+        waiting = [step for step in self._steps if self._missing.get(step.key)]
+        self._dependents.clear()
+        return self._skip([*ready, *waiting], cause)
 
     def _link(self, step: FlowStep[T]) -> list[StepSkipped]:
         """Let the step wait for its dependencies. Skip it if one of these has failed already."""

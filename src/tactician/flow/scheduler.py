@@ -20,7 +20,7 @@ from tactician.flow.timeout import run_with_timeout
 from tactician.runs import RunContext, Suspended, find_suspension
 
 T = TypeVar("T")
-ErrorPolicy: TypeAlias = Literal["fail_fast", "continue"]
+ErrorPolicy: TypeAlias = Literal["fail_fast", "drain", "continue"]
 
 
 class Scheduler(Generic[T]):
@@ -40,14 +40,15 @@ class Scheduler(Generic[T]):
     one `Suspended` with the requests of all. Meanwhile the record of the run shows them. An exception of a step is
     raised by the iteration, after the outcomes of steps that have ended before it, and all other steps are cancelled;
     with `on_error="continue"`, it is an outcome, the steps that depend on the failed one are skipped, and all others go
-    on. Only an `Exception` is continued after.
+    on; with `"drain"`, it is an outcome, the steps that run go on, and all that have not started are skipped. Only an
+    `Exception` is continued after.
 
     Leaving the `async with` block cancels the steps that run, and waits for their end.
 
     Args:
         max_concurrency: number of steps that may run at once; no limit, when `None`. With 1, steps run in the task of
             the caller; else each runs in a task of its own, with a copy of the context variables of the block.
-        on_error: the effect of an exception of a step: `"fail_fast"` or `"continue"`.
+        on_error: the effect of an exception of a step: `"fail_fast"`, `"drain"` or `"continue"`.
         clock: the time, for timeouts and retries.
 
     Raises:
@@ -184,9 +185,11 @@ class Scheduler(Generic[T]):
 
     def _record(self, outcome: StepOutcome[T]) -> None:
         skipped = self._graph.record(outcome)
-        if not isinstance(outcome, StepFailed) or (self._on_error == "continue" and not _is_fatal(outcome.error)):
+        if not isinstance(outcome, StepFailed) or (self._on_error != "fail_fast" and not _is_fatal(outcome.error)):
             self._ended.append(outcome)
             self._ended.extend(skipped)
+            if isinstance(outcome, StepFailed) and self._on_error == "drain":
+                self._ended.extend(self._graph.close(outcome))
         elif self._failure is None:
             self._failure = outcome.error
             self._cancel_running()
@@ -219,7 +222,7 @@ async def run_steps(
     Args:
         steps: the steps, in any order.
         max_concurrency: number of steps that may run at once; no limit, when `None`.
-        on_error: the effect of an exception of a step: `"fail_fast"` or `"continue"`.
+        on_error: the effect of an exception of a step: `"fail_fast"`, `"drain"` or `"continue"`.
         clock: the time, for timeouts and retries.
 
     Raises:

@@ -86,6 +86,10 @@ class Toolbox:
         """Return the tool with a name."""
         return self._tools.get(name)
 
+    def with_preferred(self, preferred: Toolbox) -> Toolbox:
+        """Return a toolbox with other tools too, which take the place of those of the same names."""
+        return Toolbox({**self._tools, **preferred._tools}.values())
+
     def with_visible(self, is_shown: Callable[[Tool], bool], *more: Tool) -> Toolbox:
         """Return a toolbox with more tools, of which the model sees only some; it may call all."""
         box = Toolbox((*self._tools.values(), *more))

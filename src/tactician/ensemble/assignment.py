@@ -1,0 +1,110 @@
+"""Assignments: tasks with the Runnables that do them, and with their settings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Final
+
+from tactician.agents import Agent, AgentSettings, BaseRunnable, TypedRunnable
+from tactician.ensemble.default_agent import create_default_agent
+from tactician.ensemble.handler import HandlerRunnable
+from tactician.ensemble.prompts import GUIDANCE
+from tactician.ensemble.task import Task
+from tactician.llm import ModelLike
+from tactician.runs import Runnable
+from tactician.tools import Toolbox, ToolLike
+
+HANDLER_ROLE: Final = "(deterministic)"
+_LONGEST_KEY: Final = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """Task of an ensemble with the Runnable that does it.
+
+    Attributes:
+        task: the task.
+        context: the tasks whose outputs it sees.
+        runnable: the agent, with the settings of the task and of the ensemble where it leaves them open.
+        role: the role of the agent.
+        key: key of the checkpoint of the task.
+        model: the model for all that the task runs and that has no model of its own.
+    """
+
+    task: Task
+    context: tuple[Task, ...]
+    runnable: Runnable
+    role: str
+    key: str
+    model: ModelLike | None
+
+    @property
+    def output_kind(self) -> object:
+        """The declared type of the parsed output."""
+        declared = self.task.output_type or getattr(self.runnable, "output_type", None)
+        return object if declared in (None, str) else declared
+
+
+def assign(task: Task, context: tuple[Task, ...], model: ModelLike | None, tools: Sequence[ToolLike]) -> Assignment:
+    """Return a task with the Runnable that does it.
+
+    Args:
+        task: the task.
+        context: the tasks whose outputs it sees.
+        model: the model of the ensemble.
+        tools: the tools of the ensemble.
+    """
+    chosen = model if task.model is None else task.model
+    key = _create_key(task.id)
+    if task.handler is not None:
+        handler = _expect_type(HandlerRunnable(task.handler, task.description), task)
+        return Assignment(task, context, handler, HANDLER_ROLE, key, chosen)
+    agent = task.runnable or create_default_agent(task)
+    role = get_role(agent)
+    if not isinstance(agent, Agent):
+        return Assignment(task, context, _expect_type(agent, task), role, key, chosen)
+    return Assignment(task, context, _equip(agent, task, chosen, tools), role, key, chosen)
+
+
+def _equip(agent: Agent[object], task: Task, model: ModelLike | None, tools: Sequence[ToolLike]) -> Agent[object]:
+    """Return an agent for a task: with its own settings, else those of the task, else those of the ensemble."""
+    merged = tuple(Toolbox(tools).with_preferred(Toolbox(task.tools)))
+    settings: AgentSettings = {
+        "model": model,
+        "max_tool_calls": task.max_tool_calls,
+        "max_turns": task.max_tool_calls,
+        "max_attempts": task.max_output_retries + 1,
+    }
+    return add_guidance(agent.with_defaults(task.output_type, more_tools=merged, **settings))
+
+
+def get_role(runnable: Runnable) -> str:
+    """Return the role of an agent; of any other Runnable, its name."""
+    return (runnable.spec.role if isinstance(runnable, Agent) else None) or runnable.name
+
+
+def add_guidance(agent: Agent[object]) -> Agent[object]:
+    """Return an agent whose instructions have, if it has a role, the guidance for tasks behind its goal."""
+    if not agent.spec.role:
+        return agent
+    own = agent.spec.instructions
+    text = f"{GUIDANCE}\n{own}" if isinstance(own, str) and own else GUIDANCE
+    return agent.with_changes(instructions=agent.spec.with_settings(instructions=text).prompt)
+
+
+def _expect_type(runnable: Runnable, task: Task) -> Runnable:
+    """Return a Runnable whose output is validated as the output type of a task, if it has one."""
+    if task.output_type is None or getattr(runnable, "output_type", None) is task.output_type:
+        return runnable
+    if isinstance(runnable, BaseRunnable):
+        return runnable.with_output_type(task.output_type)
+    return TypedRunnable(runnable, task.output_type)
+
+
+def _create_key(task_id: str) -> str:
+    """Return the id of a task as the key of a checkpoint, which is saved with each step: a long one is shortened."""
+    if len(task_id) <= _LONGEST_KEY:
+        return task_id
+    return f"{task_id[: _LONGEST_KEY - 17]}-{sha256(task_id.encode()).hexdigest()[:16]}"

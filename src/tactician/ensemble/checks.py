@@ -1,0 +1,107 @@
+"""Checks of a whole ensemble, before any model is called."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from graphlib import CycleError, TopologicalSorter
+from itertools import chain
+
+from tactician.agents import Agent
+from tactician.documents import did_you_mean
+from tactician.ensemble.output import Values
+from tactician.ensemble.task import Task, shorten
+from tactician.ensemble.template import find_names
+from tactician.ensemble.workflows import Workflow
+from tactician.errors import Problem
+
+_logger = logging.getLogger(__name__)
+
+
+def find_structure_problems(
+    tasks: Sequence[Task], agents: Sequence[object] | None, workflow: Workflow
+) -> tuple[Problem, ...]:
+    """Return the mistakes in how the tasks and agents of an ensemble fit together."""
+    found = chain(
+        _find_duplicates(tasks),
+        _find_context_mistakes(tasks, workflow),
+        _find_cycle(tasks),
+        () if agents is None else _find_strangers(tasks, agents),
+        _find_agent_mistakes(tasks),
+    )
+    return tuple(Problem(path, message) for path, message in found)
+
+
+def find_template_problems(tasks: Sequence[Task], values: Values) -> Iterator[Problem]:
+    """Yield a problem for each template with names that have no value."""
+    for number, task in enumerate(tasks):
+        for place, template in (("description", task.description), ("expected_output", task.expected_output)):
+            if missing := [name for name in find_names(template) if name not in values]:
+                names = ", ".join(map(repr, missing))
+                known = ", ".join(map(repr, values)) or "none"
+                hints = "".join(did_you_mean(name, values) for name in missing)
+                problem = f"no value for {names} (given: {known}); run the ensemble with these names.{hints}"
+                yield Problem(f"tasks[{number}].{place}", problem)
+
+
+def warn_of_unused_agents(name: str, tasks: Sequence[Task], agents: Sequence[object]) -> None:
+    """Log a warning for each agent of an ensemble that does no task."""
+    used = {id(task.agent) for task in tasks}
+    for agent in agents:
+        if id(agent) not in used:
+            _logger.warning("%s: the agent %r is used by no task", name, name_agent(agent))
+
+
+def _find_duplicates(tasks: Sequence[Task]) -> Iterator[tuple[str, str]]:
+    counts = Counter(task.id for task in tasks)
+    for number, task in enumerate(tasks):
+        if counts[task.id] > 1:
+            problem = f"{counts[task.id]} tasks have the id {task.label!r}: give each an id of its own"
+            yield f"tasks[{number}].id", problem
+
+
+def _find_context_mistakes(tasks: Sequence[Task], workflow: Workflow) -> Iterator[tuple[str, str]]:
+    places = {task.id: number for number, task in enumerate(tasks)}
+    for number, task in enumerate(tasks):
+        for at, other in enumerate(task.context or ()):
+            path = f"tasks[{number}].context[{at}]"
+            reference = f"Task {task.label!r} references context task {other.label!r}"
+            if other.id not in places:
+                yield path, f"{reference}, which is not in the ensemble: add it to the tasks"
+            elif workflow is Workflow.SEQUENTIAL and places[other.id] > number:
+                yield path, f"{reference}, which appears later in the list: move it, or use Workflow.PARALLEL"
+
+
+def _find_cycle(tasks: Sequence[Task]) -> Iterator[tuple[str, str]]:
+    try:
+        TopologicalSorter({task.id: [other.id for other in task.context or ()] for task in tasks}).prepare()
+    except CycleError as error:
+        cycle = [shorten(task_id) for task_id in reversed(error.args[1])]
+        path = " -> ".join(map(repr, cycle))
+        problem = f"circular context dependency involving task {cycle[0]!r}: {path}"
+        yield "tasks", f"{problem}. Remove one of these references"
+
+
+def _find_strangers(tasks: Sequence[Task], agents: Sequence[object]) -> Iterator[tuple[str, str]]:
+    members = {id(agent) for agent in agents}
+    for number, task in enumerate(tasks):
+        if task.agent is not None and id(task.agent) not in members:
+            stranger = f"Task {task.label!r} references agent {name_agent(task.agent)!r}"
+            yield f"tasks[{number}].agent", f"{stranger}, which is not in the ensemble's agents: add it there"
+
+
+def _find_agent_mistakes(tasks: Sequence[Task]) -> Iterator[tuple[str, str]]:
+    for number, task in enumerate(tasks):
+        agent, path = task.agent, f"tasks[{number}]"
+        if agent is not None and task.tools and not isinstance(agent, Agent):
+            kind = f"{name_agent(agent)!r} is a {type(agent).__name__}"
+            yield f"{path}.tools", f"{kind}: tools can be added to an Agent only"
+        if isinstance(agent, Agent) and task.output_type not in (None, own := agent.output_type) and own is not None:
+            other = f"the agent {agent.name!r} has another output type, {own!r}"
+            yield f"{path}.output_type", f"{other}: leave out one of them"
+
+
+def name_agent(agent: object) -> str:
+    """Return the name of an agent, for messages."""
+    return str(getattr(agent, "name", type(agent).__name__))

@@ -1,0 +1,267 @@
+"""`Ensemble`: tasks with an order, as one Runnable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import get_args
+
+from typing_extensions import override
+
+from tactician.agents import Agent, BaseRunnable, Member, as_runnable
+from tactician.conversation import Conversation
+from tactician.diagrams import Diagram, DiagramEdge, DiagramNode
+from tactician.ensemble.assignment import Assignment, assign
+from tactician.ensemble.checks import find_structure_problems, find_template_problems, warn_of_unused_agents
+from tactician.ensemble.constraints import HierarchicalConstraints
+from tactician.ensemble.errors import EnsembleDefinitionError
+from tactician.ensemble.hierarchy import Hierarchy, create_hierarchy, run_hierarchy
+from tactician.ensemble.inputs import TEXT_NAME, EnsembleInput
+from tactician.ensemble.output import EnsembleResult
+from tactician.ensemble.running import TaskErrorPolicy, TaskOrder, run_tasks
+from tactician.ensemble.task import Task
+from tactician.ensemble.template import find_names
+from tactician.ensemble.workflows import Workflow, find_context, find_first_tasks, infer_workflow
+from tactician.errors import ConfigurationError, DeclarationError, Problem
+from tactician.llm import ModelLike
+from tactician.runs import Budget, Input, Response, RunContext, run_blocking
+from tactician.tools import Toolbox, ToolLike
+
+
+class Ensemble(BaseRunnable[object]):
+    """Tasks with an order, done by agents and functions.
+
+    The input of a run is a mapping with the values for the templates of the tasks, or text, or any object, which
+    becomes text. Text is `{input}` in templates; when no template names it, it stands in the prompts of the first
+    tasks: the first one of a sequence, else all without a context.
+
+    An ensemble holds no state of a run: the same object may run many times at once.
+
+    Args:
+        name: the name.
+        tasks: the tasks. The output of the last one in the list is that of the ensemble.
+        description: the purpose, for the choice between agents; a list of the tasks by default.
+        agents: the agents that may do tasks; those of the tasks by default.
+        model: the model of agents and tasks without one.
+        tools: tools for all agents; for one name, those of the agent and of the task count before these.
+        workflow: the order of the tasks; by default parallel when a task has a context, else sequential.
+        manager: agent that leads a hierarchy; one is made by default. Its answer has the output type of the last task.
+        constraints: limits on the delegations of a manager.
+        on_error: the effect of a failed task: `"fail_fast"` starts no other task, and lets those that run finish;
+            `"continue"` skips the tasks that depend on it. In the end both raise.
+        max_parallel: number of tasks that may run at once; no limit by default.
+        budget: the budget of each run that is given no other one.
+
+    Raises:
+        EnsembleDefinitionError: with all mistakes in these arguments. What is wrong between the tasks, `check` finds.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        tasks: Sequence[Task],
+        *,
+        description: str | None = None,
+        agents: Sequence[object] | None = None,
+        model: ModelLike | None = None,
+        tools: Sequence[ToolLike] = (),
+        workflow: Workflow | None = None,
+        manager: Agent[object] | None = None,
+        constraints: HierarchicalConstraints | None = None,
+        on_error: TaskErrorPolicy = "fail_fast",
+        max_parallel: int | None = None,
+        budget: Budget | None = None,
+    ) -> None:
+        self.name = name
+        self.tasks = tuple(tasks)
+        self.agents = None if agents is None else tuple(agents)
+        self.model = model
+        self.tools = tuple(tools)
+        self.workflow = infer_workflow(self.tasks) if workflow is None else workflow
+        self.manager = manager
+        self.constraints = constraints
+        self.on_error = on_error
+        self.max_parallel = max_parallel
+        self.budget = budget
+        if problems := [Problem(path, message) for path, message in _find_mistakes(self)]:
+            raise EnsembleDefinitionError(self._subject, problems)
+        self.description = description or f"Does these tasks: {'; '.join(task.label for task in self.tasks)}"
+
+    def __repr__(self) -> str:
+        return f"Ensemble({self.name!r})"
+
+    async def check(self, input: Input = None, *, context: RunContext | None = None) -> None:
+        """Check the whole ensemble, and an input for it, without running a task. Each run does the same first.
+
+        Args:
+            input: the input of a run.
+            context: the context of a run, with its models; that of the running code by default.
+
+        Raises:
+            EnsembleDefinitionError: with all mistakes, each with its place.
+        """
+        self._check(EnsembleInput.create(input), context or RunContext.current())
+
+    @override
+    async def run(
+        self,
+        input: Input = None,
+        *,
+        context: RunContext | None = None,
+        budget: Budget | None = None,
+        conversation: Conversation | None = None,
+    ) -> EnsembleResult:
+        """Run the tasks.
+
+        Args:
+            input: values for templates by their names, or text, or any object, which becomes text.
+            context: the context; by default that of the running code, and outside of runs the default services.
+            budget: the budget of the run; that of the ensemble by default.
+            conversation: the conversation so far. It gets the input and the output.
+
+        Returns:
+            The result. Its status is `WAITING` when a task needs an answer from outside first: see `resume`.
+
+        Raises:
+            EnsembleDefinitionError: with all mistakes in the ensemble and in the input; then no task has run.
+            TaskFailedError: when a task fails; it has the outputs of all that were completed.
+        """
+        given = EnsembleInput.create(input).to_plain()
+        limit = self.budget if budget is None else budget
+        return EnsembleResult.of(await super().run(given, context=context, budget=limit, conversation=conversation))
+
+    @override
+    async def resume(
+        self,
+        run_id: str,
+        responses: Mapping[str, Response],
+        *,
+        context: RunContext | None = None,
+        conversation: Conversation | None = None,
+    ) -> EnsembleResult:
+        """Continue a waiting run, in this process or in another one; see `BaseRunnable.resume`."""
+        result = await super().resume(run_id, responses, context=context, conversation=conversation)
+        return EnsembleResult.of(result)
+
+    @override
+    def run_sync(self, input: Input = None, *, conversation: Conversation | None = None) -> EnsembleResult:
+        """Run from a program without an event loop; see `run`.
+
+        Raises:
+            RuntimeError: when called inside a running event loop; use `await ... .run(...)` there.
+        """
+        return run_blocking(self.run(input, conversation=conversation))
+
+    @property
+    @override
+    def composition(self) -> tuple[Member, ...]:
+        if self.workflow is Workflow.HIERARCHICAL:
+            workers = (Member("worker", worker.runnable) for worker in self._hierarchy.workers)
+            return Member("manager", self._hierarchy.manager), *workers
+        return tuple(Member(job.task.label, job.runnable) for job in self._jobs)
+
+    @override
+    def diagram(self) -> Diagram:
+        """Return a drawing of the tasks: an arrow leads from each context task to the task that reads its output.
+
+        That of a hierarchy shows the manager and the workers.
+        """
+        if self.workflow is Workflow.HIERARCHICAL:
+            return super().diagram()
+        numbers = {task.id: f"task_{number}" for number, task in enumerate(self.tasks)}
+        nodes = tuple(DiagramNode(numbers[job.task.id], (job.task.label, job.role)) for job in self._jobs)
+        return Diagram(nodes, tuple(DiagramEdge(numbers[one], numbers[other]) for one, other in self._find_arrows()))
+
+    @override
+    async def _work(self, input: Input, context: RunContext) -> EnsembleResult:
+        given = EnsembleInput.create(input)
+        self._check(given, context)
+        if self.workflow is Workflow.HIERARCHICAL:
+            text = "" if self._names_text else given.text
+            return await run_hierarchy(self.name, self._hierarchy, given, text, context)
+        readers = () if self._names_text else self._first_ids
+        order = TaskOrder(self._jobs, self.workflow is Workflow.SEQUENTIAL, self.max_parallel, self.on_error)
+        return await run_tasks(self.name, order, given, readers, context)
+
+    def _check(self, input: EnsembleInput, context: RunContext) -> None:
+        templates, models = find_template_problems(self.tasks, input.values), self._find_model_problems(context)
+        if problems := (*self._structure_problems, *templates, *models):
+            raise EnsembleDefinitionError(self._subject, problems)
+
+    def _find_model_problems(self, context: RunContext) -> Iterator[Problem]:
+        """Yield a problem for each task whose model cannot be used."""
+        for number, job in enumerate(self._jobs):
+            model = job.runnable.model if isinstance(job.runnable, Agent) else job.model
+            if model is None and not isinstance(job.runnable, Agent):
+                continue
+            try:
+                context.find_model(model)
+            except ConfigurationError as error:
+                yield Problem(f"tasks[{number}].model", str(error))
+
+    def _find_arrows(self) -> Iterator[tuple[str, str]]:
+        known = {task.id for task in self.tasks}
+        if self.workflow is Workflow.SEQUENTIAL:
+            yield from ((one.id, other.id) for one, other in zip(self.tasks, self.tasks[1:], strict=False))
+        else:
+            yield from ((one.id, job.task.id) for job in self._jobs for one in job.context if one.id in known)
+
+    @property
+    def _subject(self) -> str:
+        return f"Ensemble {self.name!r}"
+
+    @cached_property
+    def _jobs(self) -> tuple[Assignment, ...]:
+        contexts = (find_context(self.tasks, number, self.workflow) for number in range(len(self.tasks)))
+        jobs = zip(self.tasks, contexts, strict=True)
+        return tuple(assign(task, context, self.model, self.tools) for task, context in jobs)
+
+    @cached_property
+    def _hierarchy(self) -> Hierarchy:
+        return create_hierarchy(self._jobs, self.agents, self.manager, self.constraints, self.model, self.tools)
+
+    @cached_property
+    def _structure_problems(self) -> tuple[Problem, ...]:
+        if self.agents is not None and self.workflow is not Workflow.HIERARCHICAL:
+            warn_of_unused_agents(self.name, self.tasks, self.agents)
+        found = find_structure_problems(self.tasks, self.agents, self.workflow)
+        if self.workflow is not Workflow.HIERARCHICAL:
+            return found
+        return *found, *(Problem(path, message) for path, message in self._hierarchy.find_mistakes())
+
+    @cached_property
+    def _names_text(self) -> bool:
+        templates = (text for task in self.tasks for text in (task.description, task.expected_output))
+        return any(TEXT_NAME in find_names(template) for template in templates)
+
+    @cached_property
+    def _first_ids(self) -> frozenset[str]:
+        return frozenset(task.id for task in find_first_tasks(self.tasks, self.workflow))
+
+
+def _find_mistakes(ensemble: Ensemble) -> Iterator[tuple[str, str]]:
+    """Yield the place and the description of each mistake that the arguments of an ensemble show alone."""
+    if not ensemble.name.strip():
+        yield "name", "it must not be blank"
+    if not ensemble.tasks:
+        yield "tasks", "an ensemble must have at least one task"
+    for place, task in enumerate(ensemble.tasks):
+        if not isinstance(task, Task):
+            yield f"tasks[{place}]", f"{task!r} is not a Task"
+    if ensemble.agents is not None and not ensemble.agents:
+        yield "agents", "an ensemble must have at least one agent: leave it out to take the agents of the tasks"
+    if ensemble.manager is not None and not isinstance(ensemble.manager, Agent):
+        yield "manager", f"{ensemble.manager!r} is not an Agent"
+    elif ensemble.manager is not None and ensemble.workflow is not Workflow.HIERARCHICAL:
+        yield "manager", "only the hierarchical workflow has a manager: add workflow=Workflow.HIERARCHICAL"
+    for place, agent in enumerate(ensemble.agents or ()):
+        if as_runnable(agent) is None:
+            yield f"agents[{place}]", f"{agent!r} is not an agent: pass an Agent or another Runnable"
+    if ensemble.on_error not in get_args(TaskErrorPolicy):
+        yield "on_error", f"{ensemble.on_error!r} is not one of {', '.join(map(repr, get_args(TaskErrorPolicy)))}"
+    if ensemble.max_parallel is not None and ensemble.max_parallel < 1:
+        yield "max_parallel", f"it must be > 0, got: {ensemble.max_parallel}"
+    try:
+        Toolbox(ensemble.tools)
+    except DeclarationError as error:
+        yield from (("tools", problem) for problem in error.problems)

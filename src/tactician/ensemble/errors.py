@@ -1,0 +1,54 @@
+"""Errors of ensembles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import cast
+
+from tactician.ensemble.output import EnsembleResult, TaskOutput
+from tactician.errors import DocumentError
+from tactician.runs import RunError, RunResult
+
+
+class EnsembleDefinitionError(DocumentError):
+    """Error for mistakes in an ensemble, a task or the input of a run. `problems` lists all, each with its place."""
+
+
+class TaskFailedError(RunError):
+    """A task of an ensemble failed. `result` is what the run had done so far.
+
+    Attributes:
+        completed: the outputs of completed tasks, by task id.
+        failed: the errors of failed tasks, by task id.
+        skipped: the reasons why other tasks did not run, by task id.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        result: EnsembleResult,
+        completed: Mapping[str, TaskOutput],
+        failed: Mapping[str, Exception],
+        skipped: Mapping[str, str],
+    ) -> None:
+        super().__init__(message, cast("RunResult[None]", result))  # it has no output
+        self.completed = completed
+        self.failed = failed
+        self.skipped = skipped
+        first = next(iter(failed.values()), None)
+        if isinstance(first, RunError):
+            self.status = first.status
+
+
+class ConstraintViolationError(TaskFailedError):
+    """The manager of a hierarchy answered before all required workers had completed a delegation.
+
+    Attributes:
+        violations: the constraints that do not hold.
+    """
+
+    def __init__(
+        self, message: str, result: EnsembleResult, completed: Mapping[str, TaskOutput], violations: Mapping[str, str]
+    ) -> None:
+        super().__init__(message, result, completed, {}, violations)
+        self.violations = tuple(violations.values())

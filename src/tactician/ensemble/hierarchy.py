@@ -1,0 +1,166 @@
+"""Hierarchical workflow: a manager that delegates to workers, and answers for the ensemble."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from tactician.agents import Agent
+from tactician.ensemble.assignment import Assignment, get_role
+from tactician.ensemble.constraints import HierarchicalConstraints
+from tactician.ensemble.delegation import TOOL_NAME, DelegationLog, DelegationTool
+from tactician.ensemble.errors import ConstraintViolationError, TaskFailedError
+from tactician.ensemble.execution import INTERRUPTIONS
+from tactician.ensemble.inputs import EnsembleInput
+from tactician.ensemble.output import EnsembleResult, TaskInput, TaskOutput, create_task_output
+from tactician.ensemble.prompts import list_format_sections
+from tactician.ensemble.running import note_begin
+from tactician.ensemble.task import DEFAULT_MAX_TOOL_CALLS
+from tactician.ensemble.team import TeamWorker, create_team, describe_team
+from tactician.ensemble.template import fill_template
+from tactician.llm import ModelLike
+from tactician.runs import RunContext
+from tactician.text import describe_error
+from tactician.tools import ToolLike
+
+MANAGER_ROLE: Final = "Manager"
+_GOAL: Final = "Get all tasks done by the right workers, and combine what they give into the final answer"
+
+
+@dataclass(frozen=True, slots=True)
+class Hierarchy:
+    """Manager with its workers.
+
+    Attributes:
+        manager: the manager.
+        role: its role.
+        is_given: true when the manager was not made, so that its prompt has to name the workers.
+        workers: the workers.
+        jobs: the tasks.
+        constraints: limits on the delegations.
+        model: the model for workers without one.
+    """
+
+    manager: Agent[object]
+    role: str
+    is_given: bool
+    workers: tuple[TeamWorker, ...]
+    jobs: tuple[Assignment, ...]
+    constraints: HierarchicalConstraints
+    model: ModelLike | None
+
+    def find_mistakes(self) -> Iterator[tuple[str, str]]:
+        """Yield the place and the description of each mistake in the workers and constraints."""
+        roles = [worker.role for worker in self.workers]
+        for role in dict.fromkeys(role for role in roles if roles.count(role) > 1):
+            yield "agents", f"{roles.count(role)} workers have the role {role!r}: the manager could not tell them apart"
+        yield from self.constraints.find_mistakes(roles)
+
+
+def create_hierarchy(
+    jobs: Sequence[Assignment],
+    agents: Sequence[object] | None,
+    manager: Agent[object] | None,
+    constraints: HierarchicalConstraints | None,
+    model: ModelLike | None,
+    tools: Sequence[ToolLike],
+) -> Hierarchy:
+    """Return the manager and the workers of an ensemble.
+
+    Args:
+        jobs: the tasks.
+        agents: the agents of the ensemble, which are the workers; those of the tasks, when `None`.
+        manager: the manager; one is made, when `None`.
+        constraints: limits on the delegations.
+        model: the model of the ensemble.
+        tools: the tools of the ensemble.
+    """
+    workers = tuple(create_team(jobs, agents, model, tools))
+    calls = max(DEFAULT_MAX_TOOL_CALLS, sum(job.task.max_tool_calls for job in jobs))
+    leader = _create_manager(workers) if manager is None else manager
+    equipped: Agent[object] = leader.with_defaults(
+        jobs[-1].task.output_type, model=model, max_tool_calls=calls, max_turns=calls
+    )
+    limits = constraints or HierarchicalConstraints()
+    return Hierarchy(equipped, get_role(leader), manager is not None, workers, tuple(jobs), limits, model)
+
+
+async def run_hierarchy(
+    name: str, hierarchy: Hierarchy, input: EnsembleInput, text: str, context: RunContext
+) -> EnsembleResult:
+    """Let the manager get the tasks done, and return its answer with the outputs of the workers before it.
+
+    Args:
+        name: the name of the ensemble.
+        hierarchy: the manager and its workers.
+        input: the input of the run.
+        text: the text of the caller for the prompt; empty, when a template names it.
+        context: the context of the run.
+
+    Raises:
+        TaskFailedError: when the manager fails.
+        ConstraintViolationError: when a required worker has not completed a delegation.
+    """
+    began = note_begin(context)
+    workers = {worker.role: worker for worker in hierarchy.workers}
+    log = DelegationLog(workers, context)
+    tool = DelegationTool(workers, hierarchy.role, hierarchy.constraints, log, hierarchy.model, context)
+    manager = hierarchy.manager.with_defaults(more_tools=[tool])
+    last = hierarchy.jobs[-1].task
+    prompt = _build_prompt(hierarchy, input, text)
+
+    def conclude(answer: TaskOutput | None = None) -> EnsembleResult:
+        duration = max(0.0, context.clock.time() - began)
+        outputs = log.outputs if answer is None else [*log.outputs, answer]
+        return EnsembleResult.create(outputs, answer, context, duration)
+
+    try:
+        result = await manager.run(prompt, context=context.at("manager"))
+    except INTERRUPTIONS:
+        raise
+    except Exception as error:
+        message = f"{name}: the manager failed after {len(log.outputs)} delegations: {describe_error(error)}"
+        completed = {output.task_id: output for output in log.outputs}
+        raise TaskFailedError(message, conclude(), completed, {last.id: error}, {}) from error
+    _require_workers(name, hierarchy.constraints, log, conclude())
+    task = TaskInput(last.id, fill_template(last.description, input.values))
+    is_typed, now = last.output_type is not None, context.clock.time()
+    return conclude(create_task_output(task, hierarchy.role, result, began, now, is_typed=is_typed))
+
+
+def _create_manager(workers: Sequence[TeamWorker]) -> Agent:
+    listed = f"These work for you; give them tasks with {TOOL_NAME}:\n{describe_team(workers)}"
+    return Agent(role=MANAGER_ROLE, goal=_GOAL, background=listed)
+
+
+def _build_prompt(hierarchy: Hierarchy, input: EnsembleInput, text: str) -> str:
+    numbers = {job.task.id: number for number, job in enumerate(hierarchy.jobs, start=1)}
+    tasks = "\n".join(_describe_task(job, numbers, input) for job in hierarchy.jobs)
+    workers = f"## Workers\n\n{describe_team(hierarchy.workers)}" if hierarchy.is_given else ""
+    sections = (workers, f"## Input\n\n{text}" if text else "", f"## Tasks\n\n{tasks}")
+    kind = hierarchy.jobs[-1].task.output_type
+    return "\n\n".join((*filter(None, sections), *list_format_sections(kind)))
+
+
+def _describe_task(job: Assignment, numbers: dict[str, int], input: EnsembleInput) -> str:
+    task, values = job.task, input.values
+    lines = [f"{numbers[task.id]}. {fill_template(task.description, values)}"]
+    if task.expected_output:
+        lines.append(f"   Expected output: {fill_template(task.expected_output, values)}")
+    if task.context:
+        lines.append(f"   Needs the output of: {', '.join(str(numbers[other.id]) for other in task.context)}")
+    if task.runnable is not None or task.handler is not None:
+        lines.append(f"   Meant for: {task.id if task.runnable is None else get_role(task.runnable)}")
+    return "\n".join(lines)
+
+
+def _require_workers(
+    name: str, constraints: HierarchicalConstraints, log: DelegationLog, result: EnsembleResult
+) -> None:
+    """Raise an error when a required worker has not completed a delegation."""
+    missing = sorted(set(constraints.required_workers) - log.completed_roles)
+    if missing:
+        violations = {role: f"the required worker {role!r} has completed no delegation" for role in missing}
+        completed = {output.task_id: output for output in log.outputs}
+        raise ConstraintViolationError(f"{name}: {'; '.join(violations.values())}", result, completed, violations)

@@ -1,0 +1,42 @@
+"""Input of an ensemble: values for the templates of its tasks, or text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from tactician.ensemble.output import Values
+from tactician.llm import join_text
+from tactician.runs import Input, messages_of
+from tactician.tools import as_text
+
+TEXT_NAME: Final = "input"
+"""Name of the text of the caller in templates."""
+
+
+@dataclass(frozen=True, slots=True)
+class EnsembleInput:
+    """Input of a run of an ensemble.
+
+    Attributes:
+        values: values for templates, by name.
+        text: the text of the caller, when the input is not a mapping; it is `{input}` in templates.
+    """
+
+    values: Values
+    text: str = ""
+
+    @classmethod
+    def create(cls, input: Input) -> EnsembleInput:
+        """Return the input as text and values. A mapping has values by their names; anything else is text."""
+        if input is None:
+            return cls({})
+        if isinstance(input, Mapping):
+            return cls({str(name): as_text(value) for name, value in input.items()})
+        text = input if isinstance(input, str) else join_text(messages_of(input))
+        return cls({TEXT_NAME: text}, text)
+
+    def to_plain(self) -> str | dict[str, str]:
+        """Return the input as text or JSON, which every store keeps."""
+        return self.text or dict(self.values)

@@ -1,0 +1,197 @@
+"""Inputs and outputs of tasks, and the result of an ensemble."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from datetime import UTC, datetime
+from functools import cache
+from typing import TypeAlias, TypeVar, cast
+
+from pydantic import TypeAdapter
+
+from tactician.documents import did_you_mean
+from tactician.llm import NO_USAGE, ToolResult, Usage
+from tactician.runs import RunContext, RunResult, RunStatus, decode_value, encode_value
+from tactician.tools import as_text
+
+T = TypeVar("T")
+Values: TypeAlias = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskOutput:
+    """Output of a completed task.
+
+    Attributes:
+        task_id: the id of the task.
+        role: the role of the agent that did the task; `"(deterministic)"` for a handler.
+        description: the description of the task, with its templates filled in.
+        raw: the whole output as text.
+        parsed: the output as an object, when the task has an output type or the output is not text; else `None`.
+        tool_calls: number of tool calls.
+        usage: the tokens that the task used.
+        duration: seconds from the start of the task to its end, waiting included.
+        completed_at: the time of its end, in UTC.
+    """
+
+    task_id: str
+    role: str
+    description: str
+    raw: str
+    completed_at: datetime
+    parsed: object = None
+    tool_calls: int = 0
+    usage: Usage = NO_USAGE
+    duration: float = 0.0
+
+    @property
+    def cost(self) -> float | None:
+        """US dollars; `None` when the price of a model that was used is not known."""
+        return self.usage.cost
+
+    def get_parsed(self, kind: type[T]) -> T:
+        """Return the parsed output as an object of a class.
+
+        Raises:
+            TypeError: when there is none, or it is of another class.
+        """
+        if isinstance(self.parsed, kind):
+            return self.parsed
+        found = "no parsed output" if self.parsed is None else f"a {type(self.parsed).__name__}"
+        raise TypeError(f"task {self.task_id!r} has {found}, not a {kind.__name__}; see the task's output_type")
+
+
+@dataclass(frozen=True, slots=True)
+class TaskInput:
+    """Input of a task, as its handler gets it.
+
+    Attributes:
+        task_id: the id of the task.
+        description: its description, with the templates filled in.
+        expected_output: its expected output, with the templates filled in.
+        context_outputs: the outputs of its context tasks, in the order in which the task names them.
+        values: the values for templates with which the ensemble runs.
+        text: the text of the caller, for the first tasks of an ensemble whose templates do not name `{input}`.
+    """
+
+    task_id: str
+    description: str
+    expected_output: str = ""
+    context_outputs: tuple[TaskOutput, ...] = ()
+    values: Values = field(default_factory=dict)
+    text: str = ""
+
+
+@dataclass(slots=True)
+class EnsembleResult(RunResult[object]):
+    """Result of a run of an ensemble. `output` is that of the last task in the list of tasks.
+
+    Attributes:
+        raw: the same output as text.
+        task_outputs: the outputs of the completed tasks, in the order in which they ended.
+        duration: seconds from the start of the run to its end, waiting included.
+    """
+
+    raw: str = ""
+    task_outputs: tuple[TaskOutput, ...] = ()
+    duration: float = 0.0
+
+    @classmethod
+    def create(
+        cls, outputs: Iterable[TaskOutput], last: TaskOutput | None, context: RunContext, duration: float
+    ) -> EnsembleResult:
+        """Return the result of a run; without the output of the last task, it is that of a failed run."""
+        ended = tuple(sorted(outputs, key=lambda output: output.completed_at))
+        status = RunStatus.FAILED if last is None else RunStatus.COMPLETED
+        result = cls(None, status, tally=context.tally, run_id=context.run_id, task_outputs=ended, duration=duration)
+        if last is None:
+            return result
+        return replace(result, output=last.raw if last.parsed is None else last.parsed, raw=last.raw)
+
+    @classmethod
+    def of(cls, result: RunResult[object]) -> EnsembleResult:
+        """Return the result of a run of an ensemble, also of one that waits, as an `EnsembleResult`."""
+        if isinstance(result, cls):
+            return result
+        return cls(**{one.name: getattr(result, one.name) for one in fields(RunResult)})
+
+    @property
+    def total_tool_calls(self) -> int:
+        """Number of tool calls of all tasks."""
+        return sum(output.tool_calls for output in self.task_outputs)
+
+    def __getitem__(self, task_id: str) -> TaskOutput:
+        """Return the output of a task. The id of a task is its description, unless it has another one.
+
+        Raises:
+            KeyError: when no completed task has the id.
+        """
+        known = {output.task_id: output for output in self.task_outputs}
+        if task_id in known:
+            return known[task_id]
+        raise KeyError(f"no completed task has the id {task_id!r}.{did_you_mean(task_id, known)}")
+
+
+def create_task_output(
+    task: TaskInput, role: str, result: RunResult[object], began: float, now: float, *, is_typed: bool
+) -> TaskOutput:
+    """Return the output of a task.
+
+    Args:
+        task: the task, with its templates filled in.
+        role: the role of the agent that did it.
+        result: the result of the agent.
+        began: the time at which the task started, in seconds since the epoch.
+        now: the time at which it ended.
+        is_typed: true when an output type was asked for, so that text is an object too.
+    """
+    return TaskOutput(
+        task.task_id,
+        role,
+        task.description,
+        as_text(result.output),
+        datetime.fromtimestamp(now, UTC),
+        parsed=result.output if is_typed or not isinstance(result.output, str) else None,
+        tool_calls=count_tool_calls(result),
+        usage=result.usage,
+        duration=max(0.0, now - began),
+    )
+
+
+def count_tool_calls(result: RunResult[object]) -> int:
+    """Return the number of tool calls in the conversations of a run and of those beside it."""
+    if isinstance(result, EnsembleResult):
+        return result.total_tool_calls
+    own = sum(isinstance(message, ToolResult) for message in result.messages)
+    return own + sum(map(count_tool_calls, result.related))
+
+
+def encode_task_output(output: TaskOutput, kind: object) -> object:
+    """Return an output as JSON.
+
+    Args:
+        output: the output.
+        kind: declared type of its parsed form.
+
+    Raises:
+        StoredStateError: when its parsed form would not be read back equal.
+    """
+    plain: dict[str, object] = _adapter().dump_python(replace(output, parsed=None), mode="json")
+    return plain | {"parsed": None if output.parsed is None else encode_value(output.parsed, kind)}
+
+
+def decode_task_output(saved: object, kind: object) -> TaskOutput:
+    """Return the output that `encode_task_output` wrote.
+
+    Raises:
+        ValidationError: when it is not the JSON form of an output.
+        StoredStateError: when its parsed form cannot be read as the declared type.
+    """
+    output = _adapter().validate_python(saved)
+    return output if output.parsed is None else replace(output, parsed=decode_value(cast("str", output.parsed), kind))
+
+
+@cache
+def _adapter() -> TypeAdapter[TaskOutput]:
+    return TypeAdapter(TaskOutput)

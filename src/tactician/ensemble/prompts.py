@@ -1,0 +1,50 @@
+"""Prompts of tasks: sections in a fixed order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from pydantic_core import to_json
+
+from tactician.ensemble.output import TaskInput, TaskOutput
+from tactician.loop import output_type
+
+GUIDANCE: Final = (
+    "Work on the task that you are given, and answer with its result alone. "
+    "Use your tools where they help, and do not make up what you could not find out."
+)
+"""Instructions of every agent with a role, behind its goal."""
+
+
+def build_prompt(task: TaskInput, kind: type[object] | None) -> str:
+    """Return the prompt of a task.
+
+    Args:
+        task: the task, with its templates filled in.
+        kind: the output type; text, when `None`.
+    """
+    return "\n\n".join(_list_sections(task, kind))
+
+
+def _list_sections(task: TaskInput, kind: type[object] | None) -> Iterator[str]:
+    if task.context_outputs:
+        outputs = "\n\n---\n\n".join(map(_format_context, task.context_outputs))
+        yield f"## Context from Previous Tasks\n\n{outputs}"
+    if task.text:
+        yield f"## Input\n\n{task.text}"
+    yield f"## Task\n\n{task.description}"
+    if task.expected_output:
+        yield f"## Expected Output\n\n{task.expected_output}"
+    yield from list_format_sections(kind)
+
+
+def list_format_sections(kind: type[object] | None) -> Iterator[str]:
+    """Yield the section with the schema of an output type; nothing for text."""
+    if kind is not None and (spec := output_type(kind).spec) is not None:
+        schema = to_json(spec.schema, indent=2).decode()
+        yield f"## Output Format\n\nAnswer with JSON that matches this schema, and nothing else:\n\n{schema}"
+
+
+def _format_context(output: TaskOutput) -> str:
+    return f"### {output.role}: {output.description}\n\n{output.raw}"

@@ -1,0 +1,134 @@
+"""Runs of an ensemble: its tasks on the scheduler, and what follows from their outcomes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from tactician.ensemble.assignment import Assignment
+from tactician.ensemble.errors import TaskFailedError
+from tactician.ensemble.execution import INTERRUPTIONS, TaskRunner
+from tactician.ensemble.inputs import EnsembleInput
+from tactician.ensemble.output import EnsembleResult, TaskOutput
+from tactician.flow import ErrorPolicy, FlowStep, Scheduler, StepCompleted, StepOutcome, StepSkipped, StepSuspended
+from tactician.runs import RunContext, Suspended
+from tactician.text import describe_error
+
+TaskErrorPolicy: TypeAlias = Literal["fail_fast", "continue"]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskOrder:
+    """Order and limits in which the tasks of an ensemble run.
+
+    Attributes:
+        jobs: the tasks, in the order of the list.
+        is_sequence: true when they run one after another; else each starts once its context tasks are completed.
+        max_parallel: number of tasks that may run at once; no limit, when `None`.
+        on_error: the effect of a failed task.
+    """
+
+    jobs: Sequence[Assignment]
+    is_sequence: bool
+    max_parallel: int | None
+    on_error: TaskErrorPolicy
+
+    @property
+    def last_id(self) -> str:
+        """The id of the task whose output is that of the ensemble."""
+        return self.jobs[-1].task.id
+
+
+@dataclass(slots=True)
+class _Outcomes:
+    completed: dict[str, TaskOutput] = field(default_factory=dict)
+    failed: dict[str, Exception] = field(default_factory=dict)
+    skipped: dict[str, str] = field(default_factory=dict)
+
+    def add(self, outcome: StepOutcome[TaskOutput]) -> None:
+        """Add the outcome of a task.
+
+        Raises:
+            TacticianError: the error of a run that was interrupted.
+        """
+        if isinstance(outcome, StepCompleted):
+            self.completed[outcome.key] = outcome.result
+        elif isinstance(outcome, StepSkipped):
+            self.skipped[outcome.key] = outcome.reason
+        elif isinstance(outcome, StepSuspended):
+            self.skipped[outcome.key] = "it waits for an answer"
+        elif isinstance(outcome.error, INTERRUPTIONS) or not isinstance(outcome.error, Exception):
+            raise outcome.error
+        else:
+            self.failed[outcome.key] = outcome.error
+
+
+async def run_tasks(
+    name: str, order: TaskOrder, input: EnsembleInput, readers: Collection[str], context: RunContext
+) -> EnsembleResult:
+    """Run the tasks of an ensemble, and return its result.
+
+    Args:
+        name: the name of the ensemble.
+        order: the tasks.
+        input: the input of the run.
+        readers: ids of the tasks that see the text of the input in their prompts.
+        context: the context of the run.
+
+    Raises:
+        TaskFailedError: when a task fails.
+        Suspended: when tasks wait for answers, and none has failed or `on_error` is `"continue"`.
+    """
+    began = note_begin(context)
+    runner = TaskRunner(input, readers, order.last_id, context)
+    outcomes = _Outcomes()
+    try:
+        await _follow(order, runner, outcomes, context)
+    except Suspended:
+        if not outcomes.failed or order.on_error == "continue":
+            runner.record_failures(outcomes.failed)
+            raise
+    duration = max(0.0, context.clock.time() - began)
+    last = outcomes.completed.get(order.last_id)
+    if outcomes.failed:
+        failed_result = EnsembleResult.create(outcomes.completed.values(), None, context, duration)
+        raise _create_error(name, outcomes, failed_result) from next(iter(outcomes.failed.values()))
+    return EnsembleResult.create(outcomes.completed.values(), last, context, duration)
+
+
+async def _follow(order: TaskOrder, runner: TaskRunner, outcomes: _Outcomes, context: RunContext) -> None:
+    """Run the tasks, and collect their outcomes. In a sequence, a task that waits holds up those behind it."""
+    limit = 1 if order.is_sequence else order.max_parallel
+    on_error: ErrorPolicy = "drain" if order.on_error == "fail_fast" else "continue"
+    async with Scheduler[TaskOutput](max_concurrency=limit, on_error=on_error, clock=context.clock) as scheduler:
+        scheduler.add(*(_create_step(job, runner) for job in order.jobs))
+        async for outcome in scheduler:
+            outcomes.add(outcome)
+            if order.is_sequence and isinstance(outcome, StepSuspended):
+                raise Suspended(*outcome.pending)
+
+
+def _create_step(job: Assignment, runner: TaskRunner) -> FlowStep[TaskOutput]:
+    async def work(outputs: Mapping[str, TaskOutput]) -> TaskOutput:
+        return await runner.run(job, outputs)
+
+    return FlowStep(job.task.id, work, tuple(dict.fromkeys(other.id for other in job.context)))
+
+
+def note_begin(context: RunContext) -> float:
+    """Return the time at which the run began, in this run of the program or in an earlier one."""
+    assert context.checkpoint is not None
+    began = context.checkpoint.data.get("began")
+    if isinstance(began, float):
+        return began
+    now = context.clock.time()
+    context.checkpoint.set(began=now)
+    return now
+
+
+def _create_error(name: str, outcomes: _Outcomes, result: EnsembleResult) -> TaskFailedError:
+    failures = "; ".join(f"task {task_id!r}: {describe_error(error)}" for task_id, error in outcomes.failed.items())
+    counts = f"{len(outcomes.completed)} completed, {len(outcomes.skipped)} skipped"
+    message = f"{name}: {len(outcomes.failed)} failed ({counts}): {failures}"
+    return TaskFailedError(message, result, outcomes.completed, outcomes.failed, outcomes.skipped)

@@ -1,0 +1,145 @@
+"""`Task`: work for an agent or a function, with a description of the expected output."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property, partial
+from typing import Final, TypeAlias
+
+from pydantic.errors import PydanticUserError
+
+from tactician.agents import as_runnable
+from tactician.ensemble.errors import EnsembleDefinitionError
+from tactician.ensemble.output import TaskInput
+from tactician.errors import DeclarationError, Problem
+from tactician.llm import ModelLike
+from tactician.loop import output_type
+from tactician.runs import Runnable
+from tactician.tools import Toolbox, ToolLike
+
+DEFAULT_MAX_TOOL_CALLS: Final = 25
+_LONGEST_LABEL: Final = 60
+_AGENT_PARTS = ("role", "goal", "background")
+
+
+Handler: TypeAlias = Callable[[TaskInput], object | Awaitable[object]]
+"""Function that does a task without a model. Its result is the output of the task."""
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Work of an ensemble, done by an agent or by a function.
+
+    Templates, `{name}` in the description and in the expected output, are filled in by the run. `{{name}}` stands for
+    the text `{name}`. A task holds no state of a run, and may be the context of several others.
+
+    Args:
+        description: the work.
+        id: name by which outputs and errors refer to the task, unique in the ensemble; the description by default.
+        expected_output: description of the output, for the agent.
+        agent: any Runnable that does the task; by default an agent is made for the task, with a role that follows from
+            the first verb of the description.
+        role, goal, background: instructions of the agent that is made.
+        context: tasks whose outputs the agent sees; they run before. By default, in a sequence the task before, and
+            else none; with `[]` none.
+        output_type: the type of the output, as any that pydantic can describe; text by default.
+        max_output_retries: number of further attempts of an agent at a valid output.
+        tools: tools beside those of the agent; for one name, the agent's counts.
+        model: the model for an agent without one.
+        handler: function, also an async one, that does the task without a model.
+        max_tool_calls: number of tool calls of an agent that has no such limit of its own. After them it must answer.
+
+    Raises:
+        EnsembleDefinitionError: with all mistakes.
+    """
+
+    description: str
+    _: KW_ONLY
+    id: str = ""
+    expected_output: str = ""
+    agent: object | None = None
+    role: str | None = None
+    goal: str | None = None
+    background: str | None = None
+    context: Sequence[Task] | None = None
+    output_type: type[object] | None = None
+    max_output_retries: int = 3
+    tools: Sequence[ToolLike] = ()
+    model: ModelLike | None = None
+    handler: Handler | None = None
+    max_tool_calls: int = DEFAULT_MAX_TOOL_CALLS
+
+    def __post_init__(self) -> None:
+        set_field = partial(object.__setattr__, self)
+        set_field("context", None if self.context is None else tuple(self.context))
+        set_field("tools", tuple(self.tools))
+        set_field("id", self.id or self.description)
+        if problems := [Problem(path, message) for path, message in _find_mistakes(self)]:
+            raise EnsembleDefinitionError(f"Task {self.label!r}", problems)
+
+    @cached_property
+    def runnable(self) -> Runnable | None:
+        """The given agent as a Runnable; `None` without one."""
+        return as_runnable(self.agent)
+
+    @property
+    def label(self) -> str:
+        """The id, shortened for messages."""
+        return shorten(self.id)
+
+
+def shorten(text: str) -> str:
+    """Return the first line of a text in at most 60 characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST_LABEL else f"{line[: _LONGEST_LABEL - 1]}…"
+
+
+def _find_mistakes(task: Task) -> Iterator[tuple[str, str]]:
+    """Yield the place and the description of each mistake that the task shows alone."""
+    if not task.description.strip():
+        yield "description", "it must not be blank: say what is to be done"
+    elif not task.id.strip():
+        yield "id", "it must not be blank: leave it out for the description"
+    if task.expected_output and not task.expected_output.strip():
+        yield "expected_output", "it must not be blank: describe the output, or leave it out"
+    yield from _find_agent_mistakes(task)
+    for place, other in enumerate(task.context or ()):
+        if not isinstance(other, Task):
+            yield f"context[{place}]", f"{other!r} is not a Task: pass the task whose output is needed"
+        elif other.id == task.id:
+            yield f"context[{place}]", "a task cannot reference itself in its context"
+    yield from _find_output_mistakes(task)
+    try:
+        Toolbox(task.tools)
+    except DeclarationError as error:
+        yield from (("tools", problem) for problem in error.problems)
+    if task.max_tool_calls < 1:
+        yield "max_tool_calls", f"it must be > 0, got: {task.max_tool_calls}"
+
+
+def _find_agent_mistakes(task: Task) -> Iterator[tuple[str, str]]:
+    if task.agent is not None and task.runnable is None:
+        yield "agent", f"{task.agent!r} is not an agent: pass an Agent or another Runnable"
+    if task.agent is not None and task.handler is not None:
+        yield "handler", "the task has an agent too: leave out one of them"
+    for part in _AGENT_PARTS:
+        text: str | None = getattr(task, part)
+        if text is None:
+            continue
+        if not text.strip():
+            yield part, "it must not be blank: write it, or leave it out"
+        if task.agent is not None or task.handler is not None:
+            yield part, "it is part of the agent that is made for a task; this task has an agent or a handler"
+
+
+def _find_output_mistakes(task: Task) -> Iterator[tuple[str, str]]:
+    if task.max_output_retries < 0:
+        yield "max_output_retries", f"it must be >= 0, got: {task.max_output_retries}"
+    if task.output_type is None:
+        return
+    try:
+        output_type(task.output_type)
+    except (PydanticUserError, TypeError) as error:
+        reason = str(error).partition("\n")[0]
+        yield "output_type", f"pydantic cannot describe {task.output_type!r}: {reason}"

@@ -1,0 +1,46 @@
+"""Agents with scripts, and contexts for ensembles."""
+
+from __future__ import annotations
+
+from tactician import Agent, RunContext
+from tactician.errors import Problem
+from tactician.events import EventListener
+from tactician.llm import SystemMessage
+from tactician.testing import ScriptedModel, Step
+from tests.support.stored import JsonStore
+
+
+def over(model: ScriptedModel | None = None, listener: EventListener | None = None) -> RunContext:
+    """A context with this model, or with one that nobody may call, which keeps waiting runs in memory."""
+    return RunContext.over(model or ScriptedModel(), listener)
+
+
+def durable(model: ScriptedModel | None = None) -> RunContext:
+    """A context whose runs are saved as text after each step."""
+    return RunContext.over(model or ScriptedModel(), store=JsonStore())
+
+
+def says(role: str, *steps: Step) -> Agent:
+    """An agent with a role and a script."""
+    return Agent(role=role, model=ScriptedModel(*steps))
+
+
+def script_of(agent: Agent) -> ScriptedModel:
+    """The script of an agent."""
+    assert isinstance(agent.model, ScriptedModel)
+    return agent.model
+
+
+def prompt_of(model: ScriptedModel, call: int = 0) -> str:
+    """What the model was told by the user in a call."""
+    return "\n".join(message.text for message in model.calls[call].messages if message.role == "user")
+
+
+def system_of(model: ScriptedModel, call: int = 0) -> str:
+    """The instructions in a call."""
+    return "\n".join(one.text for one in model.calls[call].messages if isinstance(one, SystemMessage))
+
+
+def places_of(problems: tuple[Problem, ...]) -> list[str]:
+    """The places of mistakes."""
+    return [problem.path for problem in problems]

@@ -1,0 +1,95 @@
+"""Ensembles inside other Runnables, and other Runnables inside ensembles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tactician import (
+    Agent,
+    Ensemble,
+    ParallelAgents,
+    Platform,
+    RouterAgent,
+    Runnable,
+    SupervisorAgent,
+    Task,
+    UserInput,
+    achieves_goal,
+    action,
+    planned_agent,
+    runnable,
+)
+from tactician.testing import ScriptedModel, ToolCall
+from tests.ensemble.support import over, prompt_of, says, script_of
+
+
+@dataclass
+class Poem:
+    text: str
+
+
+@planned_agent(description="Writes poems")
+class Poet:
+    @achieves_goal("There is a poem")
+    @action
+    def write(self, topic: UserInput) -> Poem:
+        return Poem(f"O {topic.content.splitlines()[-1]}!")
+
+
+def newsroom(*steps: object) -> Ensemble:
+    """An ensemble of one task."""
+    return Ensemble("Newsroom", [Task("Report on {input}", agent=says("Writer", *steps))], description="Writes news")
+
+
+class TestEnsembleAsRunnable:
+    def test_an_ensemble_is_a_runnable(self) -> None:
+        assert isinstance(newsroom(), Runnable)
+
+    async def test_an_ensemble_is_a_tool(self) -> None:
+        ensemble = newsroom("the news")
+        model = ScriptedModel(ToolCall("newsroom", request="frogs"), "done")
+        await Agent("A", model=model, tools=[ensemble.as_tool()]).run("go", context=over())
+        assert "the news" in model.calls[1].prompt
+
+    async def test_an_ensemble_is_a_route_a_worker_and_a_member(self) -> None:
+        router = RouterAgent("R", model=ScriptedModel("1"), routes={"news": newsroom("routed")})
+        assert (await router.run("frogs", context=over())).output == "routed"
+        lead = ScriptedModel(ToolCall("invoke_newsroom", request="frogs"), "led")
+        team = SupervisorAgent("S", model=lead, workers={"news": newsroom("worked")})
+        assert (await team.run("frogs", context=over())).output == "led"
+        assert "worked" in lead.calls[1].prompt
+        both = ParallelAgents("P", [newsroom("one"), newsroom("two")])
+        assert (await both.run("frogs", context=over())).output == "one"
+
+    async def test_an_ensemble_is_the_agent_of_a_task(self) -> None:
+        inner = says("Writer", "the news")
+        ensemble = Ensemble("Inner", [Task("Report", agent=inner)])
+        result = await Ensemble("Outer", [Task("Do {what}", agent=ensemble)]).run({"what": "it"}, context=over())
+        assert (result.raw, result.task_outputs[0].role) == ("the news", "Inner")
+        assert "## Task\n\nDo it" in prompt_of(script_of(inner))
+
+    async def test_an_ensemble_is_registered_on_a_platform_and_run_by_its_name(self) -> None:
+        platform = Platform(models=ScriptedModel()).register(newsroom("the news"))
+        result = await platform.find_agent("newsroom").run("frogs", context=platform.context())
+        assert result.output == "the news"
+
+    async def test_a_function_runs_an_ensemble_as_a_step(self) -> None:
+        ensemble = newsroom("the news")
+
+        @runnable
+        async def step(text: str) -> str:
+            return (await ensemble.run(text)).raw
+
+        assert (await step.run("frogs", context=over())).output == "the news"
+
+
+class TestRunnablesAsAgents:
+    async def test_a_planned_agent_is_the_agent_of_a_task(self) -> None:
+        result = await Ensemble("E", [Task("frogs", agent=Poet())]).run(context=over())
+        assert result.output == Poem("O frogs!")
+        assert result.task_outputs[0].raw == '{"text":"O frogs!"}'
+
+    async def test_a_constellation_is_the_agent_of_a_task(self) -> None:
+        panel = ParallelAgents("Panel", [says("A", "one"), says("B", "two")])
+        result = await Ensemble("E", [Task("Go", agent=panel)]).run(context=over())
+        assert (result.raw, result.task_outputs[0].role, result.usage.requests) == ("one", "Panel", 2)
