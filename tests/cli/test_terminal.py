@@ -121,7 +121,7 @@ def test_run_asks_in_the_terminal_until_the_answer_is_valid(tmp_path: Path) -> N
         seen.type("good\n9\n3\nmaybe\ny\n")
         assert seen.ended() == (0, '{"text":"about frogs: 3 stars"}\n')
     assert "How is 'about frogs'?" in seen.err
-    assert "stars: Input should be less than or equal to 5" in seen.err
+    assert "Stars: input should be less than or equal to 5" in seen.err
     assert "answer y or n" in seen.err
 
 
