@@ -15,8 +15,11 @@ def count_words(task: TaskInput) -> str:
     return f"{article.raw}\n\n({len(article.raw.split())} words)"
 
 
-researcher = Agent(role="Researcher", goal="Find facts that can be checked", background="Ten years in libraries.")
-research = Task("Research facts about {input}", expected_output="Two short facts", agent=researcher)
+research = Task(
+    "Research facts about {input}",
+    expected_output="Two short facts",
+    agent=Agent(role="Researcher", goal="Find facts that can be checked", background="Ten years in libraries."),
+)
 quotes = Task("Collect what people say about {input}", expected_output="One short quote", role="Reporter")
 article = Task("Write an article", expected_output="Two sentences", context=[research, quotes])
 count = Task("Count the words", context=[article], handler=count_words)
