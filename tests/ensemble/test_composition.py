@@ -14,8 +14,10 @@ from tactician import (
     SupervisorAgent,
     Task,
     UserInput,
+    Workflow,
     achieves_goal,
     action,
+    handoff,
     planned_agent,
     runnable,
 )
@@ -93,3 +95,45 @@ class TestRunnablesAsAgents:
         panel = ParallelAgents("Panel", [says("A", "one"), says("B", "two")])
         result = await Ensemble("E", [Task("Go", agent=panel)]).run(context=over())
         assert (result.raw, result.task_outputs[0].role, result.usage.requests) == ("one", "Panel", 2)
+
+
+class TestContract:
+    async def test_the_program_of_the_contract_runs(self) -> None:
+        model = ScriptedModel("five findings", Poem("one two three"))
+        researcher = Agent(role="Researcher", goal="Find facts", background="Ten years in libraries")
+        research = Task("Research {topic}", expected_output="Five findings", agent=researcher)
+        report = Task("Write the report", context=[research], output_type=Poem)
+        check = Task("Count the words", handler=lambda t: len(t.context_outputs[0].raw.split()))
+        tasks = [research, report, check]
+        newsroom = Ensemble("Newsroom", tasks, model=model, workflow=Workflow.SEQUENTIAL)
+        result = await newsroom.run({"topic": "AI"}, context=over())
+        assert (result.output, result.raw, len(result.task_outputs)) == (3, "3", 3)
+        assert result["Write the report"].parsed == Poem("one two three")
+        assert (result.total_tool_calls, result.cost) == (0, None)
+
+    async def test_an_ensemble_is_the_target_of_a_handoff(self) -> None:
+        model = ScriptedModel(ToolCall("transfer_to_newsroom"))
+        agent = Agent("Desk", model=model, handoffs=[handoff(newsroom("the news"))])
+        result = await agent.run("frogs", context=over())
+        assert (result.output, result.delegation_path) == ("the news", ("Desk", "Newsroom"))
+
+    async def test_an_ensemble_is_a_step_of_a_planned_agent(self) -> None:
+        ensemble = newsroom("the news")
+
+        @planned_agent(description="Publishes")
+        class Publisher:
+            @achieves_goal("It is published")
+            @action
+            async def publish(self, topic: UserInput) -> Poem:
+                return Poem((await ensemble.run(topic)).raw)
+
+        platform = Platform(models=ScriptedModel()).register(Publisher())
+        assert await platform.invoke(Poem, "frogs") == Poem("the news")
+        assert "Report on frogs" in prompt_of(writer_of(ensemble))
+
+
+def writer_of(ensemble: Ensemble) -> ScriptedModel:
+    """The script of the agent of the only task."""
+    agent = ensemble.tasks[0].agent
+    assert isinstance(agent, Agent)
+    return script_of(agent)

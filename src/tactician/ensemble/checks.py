@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from graphlib import CycleError, TopologicalSorter
 from itertools import chain
+from typing import NamedTuple
 
 from tactician.agents import Agent
 from tactician.documents import did_you_mean
@@ -15,6 +16,14 @@ from tactician.ensemble.task import Task, shorten
 from tactician.ensemble.template import find_names
 from tactician.ensemble.workflows import Workflow
 from tactician.errors import Problem
+
+
+class TaskTemplate(NamedTuple):
+    """Place of a template, and the names that it needs values for."""
+
+    path: str
+    names: tuple[str, ...]
+
 
 _logger = logging.getLogger(__name__)
 
@@ -33,16 +42,25 @@ def find_structure_problems(
     return tuple(Problem(path, message) for path, message in found)
 
 
-def find_template_problems(tasks: Sequence[Task], values: Values) -> Iterator[Problem]:
+def list_templates(tasks: Sequence[Task]) -> tuple[TaskTemplate, ...]:
+    """Return the templates of tasks that need values."""
+    places = (
+        (f"tasks[{number}].{place}", find_names(text))
+        for number, task in enumerate(tasks)
+        for place, text in (("description", task.description), ("expected_output", task.expected_output))
+    )
+    return tuple(TaskTemplate(path, names) for path, names in places if names)
+
+
+def find_template_problems(templates: Sequence[TaskTemplate], values: Values) -> Iterator[Problem]:
     """Yield a problem for each template with names that have no value."""
-    for number, task in enumerate(tasks):
-        for place, template in (("description", task.description), ("expected_output", task.expected_output)):
-            if missing := [name for name in find_names(template) if name not in values]:
-                names = ", ".join(map(repr, missing))
-                known = ", ".join(map(repr, values)) or "none"
-                hints = "".join(did_you_mean(name, values) for name in missing)
-                problem = f"no value for {names} (given: {known}); run the ensemble with these names.{hints}"
-                yield Problem(f"tasks[{number}].{place}", problem)
+    for template in templates:
+        if missing := [name for name in template.names if name not in values]:
+            names = ", ".join(map(repr, missing))
+            known = ", ".join(map(repr, values)) or "none"
+            hints = "".join(did_you_mean(name, values) for name in missing)
+            problem = f"no value for {names} (given: {known}); run the ensemble with these names.{hints}"
+            yield Problem(template.path, problem)
 
 
 def warn_of_unused_agents(name: str, tasks: Sequence[Task], agents: Sequence[object]) -> None:

@@ -12,7 +12,13 @@ from tactician.agents import Agent, BaseRunnable, Member, as_runnable
 from tactician.conversation import Conversation
 from tactician.diagrams import Diagram, DiagramEdge, DiagramNode
 from tactician.ensemble.assignment import Assignment, assign
-from tactician.ensemble.checks import find_structure_problems, find_template_problems, warn_of_unused_agents
+from tactician.ensemble.checks import (
+    TaskTemplate,
+    find_structure_problems,
+    find_template_problems,
+    list_templates,
+    warn_of_unused_agents,
+)
 from tactician.ensemble.constraints import HierarchicalConstraints
 from tactician.ensemble.errors import EnsembleDefinitionError
 from tactician.ensemble.hierarchy import Hierarchy, create_hierarchy, run_hierarchy
@@ -20,7 +26,6 @@ from tactician.ensemble.inputs import TEXT_NAME, EnsembleInput
 from tactician.ensemble.output import EnsembleResult
 from tactician.ensemble.running import TaskErrorPolicy, TaskOrder, run_tasks
 from tactician.ensemble.task import Task
-from tactician.ensemble.template import find_names
 from tactician.ensemble.workflows import Workflow, find_context, find_first_tasks, infer_workflow
 from tactician.errors import ConfigurationError, DeclarationError, Problem
 from tactician.llm import ModelLike
@@ -184,7 +189,7 @@ class Ensemble(BaseRunnable[object]):
         return await run_tasks(self.name, order, given, readers, context)
 
     def _check(self, input: EnsembleInput, context: RunContext) -> None:
-        templates, models = find_template_problems(self.tasks, input.values), self._find_model_problems(context)
+        templates, models = find_template_problems(self._templates, input.values), self._find_model_problems(context)
         if problems := (*self._structure_problems, *templates, *models):
             raise EnsembleDefinitionError(self._subject, problems)
 
@@ -230,9 +235,12 @@ class Ensemble(BaseRunnable[object]):
         return *found, *(Problem(path, message) for path, message in self._hierarchy.find_mistakes())
 
     @cached_property
+    def _templates(self) -> tuple[TaskTemplate, ...]:
+        return list_templates(self.tasks)
+
+    @cached_property
     def _names_text(self) -> bool:
-        templates = (text for task in self.tasks for text in (task.description, task.expected_output))
-        return any(TEXT_NAME in find_names(template) for template in templates)
+        return any(TEXT_NAME in template.names for template in self._templates)
 
     @cached_property
     def _first_ids(self) -> frozenset[str]:

@@ -105,9 +105,10 @@ class EnsembleResult(RunResult[object]):
         ended = tuple(sorted(outputs, key=lambda output: output.completed_at))
         status = RunStatus.FAILED if last is None else RunStatus.COMPLETED
         result = cls(None, status, tally=context.tally, run_id=context.run_id, task_outputs=ended, duration=duration)
-        if last is None:
-            return result
-        return replace(result, output=last.raw if last.parsed is None else last.parsed, raw=last.raw)
+        if last is not None:
+            result.raw = last.raw
+            result.output = last.raw if last.parsed is None else last.parsed
+        return result
 
     @classmethod
     def of(cls, result: RunResult[object]) -> EnsembleResult:

@@ -101,7 +101,8 @@ async def _follow(order: TaskOrder, runner: TaskRunner, outcomes: _Outcomes, con
     """Run the tasks, and collect their outcomes. In a sequence, a task that waits holds up those behind it."""
     limit = 1 if order.is_sequence else order.max_parallel
     on_error: ErrorPolicy = "drain" if order.on_error == "fail_fast" else "continue"
-    async with Scheduler[TaskOutput](max_concurrency=limit, on_error=on_error, clock=context.clock) as scheduler:
+    scheduler: Scheduler[TaskOutput] = Scheduler(max_concurrency=limit, on_error=on_error, clock=context.clock)
+    async with scheduler:
         scheduler.add(*(_create_step(job, runner) for job in order.jobs))
         async for outcome in scheduler:
             outcomes.add(outcome)
