@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from resource import RUSAGE_SELF, getrusage
 from time import process_time
 
 import pytest
@@ -17,10 +18,12 @@ from tactician.errors import TacticianError
 from tactician.llm import ModelRouter, Responder
 from tactician.text import escape_controls, replace_surrogates, strip_code_fence
 from tactician.tools import repair_arguments
-from tests.support.effort import examples
+from tests.support.effort import FUZZED, examples
 
 _SECONDS = 1.0
 """Processor time that an input may take."""
+_KILOBYTES = 500_000
+"""Memory that an input may take."""
 
 _PLAIN = '( ) [ ] { } (( [[[ {{ }} ${ ${A:- $ \' " """ \\ a 1 - = . , : a.b len( 1e999 0x ``` key sk- :// @ *a << #'
 _SPACED = (
@@ -53,7 +56,7 @@ values = st.recursive(
 
 def run(parse: Callable[[], object], *expected: type[Exception]) -> None:
     """Check that a parser raises only errors that are expected, in a short time."""
-    began = process_time()
+    began, most = process_time(), getrusage(RUSAGE_SELF).ru_maxrss
     try:
         parse()
     except Exception as error:
@@ -61,9 +64,10 @@ def run(parse: Callable[[], object], *expected: type[Exception]) -> None:
             raise
         str(error).encode()  # can be shown
     assert process_time() - began < _SECONDS
+    assert getrusage(RUSAGE_SELF).ru_maxrss - most < _KILOBYTES
 
 
-@examples(1000)
+@examples(FUZZED)
 @given(hostile)
 @example("(" * 499)
 @example("(" * 240 + "a" + ")" * 240)
@@ -73,7 +77,7 @@ def test_expressions(text: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["json", "yaml", "toml"])
-@examples(1000)
+@examples(FUZZED)
 @given(text=hostile)
 @example(text="a = " + "[" * 100_000)
 @example(text="a" + ".a" * 100_000 + " = 1")
@@ -101,7 +105,7 @@ _FIELDS = st.sampled_from(
 )
 
 
-@examples(1000)
+@examples(FUZZED)
 @given(st.dictionaries(_FIELDS, values | st.dictionaries(st.sampled_from(["m", "*"]), values, max_size=2), max_size=4))
 @example({"rateLimits": {"m": 10**400}})
 @example({"url": "https://a]b"})
@@ -110,7 +114,7 @@ def test_instances(changes: dict[str, object]) -> None:
     run(lambda: ModelRouter.from_json(json.dumps([{**_ENTRY, **changes}])))
 
 
-@examples(1000)
+@examples(FUZZED)
 @given(hostile | hostile.map("https://{}".format))
 @example("https://a]b")
 @example("https://\ud800")
@@ -119,13 +123,13 @@ def test_addresses(url: str) -> None:
     run(lambda: Responder(base_url=url).create_model("m", environment={}))
 
 
-@examples(1000)
+@examples(FUZZED)
 @given(st.dictionaries(st.sampled_from(["type", "name", "goal", "model", "members", "responder", "maxTurns"]), values))
 def test_blueprints(data: dict[str, object]) -> None:
     run(lambda: Blueprint.from_data({"type": "agent", **data}).build(environment={}))
 
 
-@examples(1000)
+@examples(FUZZED)
 @given(hostile)
 @example("-----BEGIN " * 20_000)
 @example("${A:-" * 20_000)

@@ -28,7 +28,7 @@ from tactician.errors import (
 from tactician.llm import Endpoint, ImageModel, ModelRequest, RemoteEmbeddingModel, RemoteImageModel, RemoteModel
 from tactician.llm import UserMessage as Said
 from tests.support.chat_server import ChatServer, answers, chunk, sends, sse
-from tests.support.effort import examples
+from tests.support.effort import FUZZED, examples
 from tests.support.raw_server import RawServer, head
 
 HI = ModelRequest((Said("hi"),))
@@ -235,7 +235,7 @@ def damaged(draw: st.DrawFn) -> bytes:
     return bytes(data)
 
 
-@examples(1000, HealthCheck.function_scoped_fixture)
+@examples(FUZZED, HealthCheck.function_scoped_fixture)
 @given(answer=damaged(), is_streamed=st.booleans())
 def test_only_typed_errors_come_of_damaged_answers(answer: bytes, is_streamed: bool) -> None:
     async def attempt() -> None:

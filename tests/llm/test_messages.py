@@ -26,7 +26,7 @@ from tactician.llm import (
     messages_from_json,
     messages_to_json,
 )
-from tests.support.effort import examples
+from tests.support.effort import FUZZED, examples
 
 WORDS = st.text(max_size=8)
 IMAGES = st.builds(Image, url=WORDS) | st.builds(Image.from_bytes, st.binary(max_size=8), st.just("image/jpeg"))
@@ -140,7 +140,7 @@ def test_bytes_that_tell_no_type_ask_for_it(content: bytes) -> None:
             make()
 
 
-@examples(1000)
+@examples(FUZZED)
 @given(st.binary(max_size=40))
 def test_bytes_are_a_picture_or_a_value_error(content: bytes) -> None:
     with suppress(ValueError):

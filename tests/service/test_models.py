@@ -10,9 +10,10 @@ from collections.abc import AsyncIterator, Mapping
 import pytest
 from pydantic import BaseModel
 
-from tactician import AgentService, Image, ModelRouter, UserMessage, tool
+from tactician import AgentService, Image, ModelRouter, Platform, UserMessage, tool
 from tactician.config import Settings
 from tactician.errors import AgentNotFoundError, ConfigurationError, UnknownModelError
+from tactician.events import Event
 from tactician.llm import (
     NO_ROUTING_OPTIONS,
     EmbeddingModel,
@@ -25,6 +26,7 @@ from tactician.llm import (
     RoutingOptions,
     load_default_models,
 )
+from tactician.runs import ModelCalled, ModelReturned
 from tactician.testing import ScriptedModel
 from tests.support.chat_server import ChatServer, answers, call, completion, echoes
 
@@ -292,3 +294,19 @@ async def test_waits_of_the_caller_are_told_over_http_too(server: ChatServer) ->
     waiting = await service.request_model("gpt-4o", "Go", tools=[ask])
     result = await service.resume(waiting.run_id, {waiting.pending[0].id: "asked"})
     assert result.output == "asked"
+
+
+async def test_listeners_hear_of_embeddings_and_images(server: ChatServer) -> None:
+    server.will(answers(vectors([0.25])), answers({"data": [{"b64_json": PNG}]}))
+    events: list[Event] = []
+    models = router(server, "text-embedding-3-small", "dall-e-3")
+    service = AgentService(Platform(models, on_event=events.append))
+    await service.embed("Hello")
+    await service.image("A cat")
+    calls = [event for event in events if isinstance(event, ModelCalled | ModelReturned)]
+    assert [(type(event), event.operation) for event in calls] == [
+        (ModelCalled, "embeddings"),
+        (ModelReturned, "embeddings"),
+        (ModelCalled, "images"),
+        (ModelReturned, "images"),
+    ]

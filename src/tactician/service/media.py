@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from tactician.llm import Image, MediaModelSource, ModelSource, RoutingOptions, Vector, as_media_source
 from tactician.platform import Picture, read_picture
+from tactician.runs import RunContext, report_model_call
 
 
-class MediaService:
+class MediaService(ABC):
     """Embeddings and images, by the models, instances and keys that answer requests too.
 
     Args:
@@ -17,6 +19,10 @@ class MediaService:
 
     def __init__(self, models: ModelSource) -> None:
         self._models = models
+
+    @abstractmethod
+    def context(self) -> RunContext:
+        """Return a context of the platform, whose listeners hear of the calls."""
 
     async def embed(
         self, text: str, *, model: str | None = None, instances: Sequence[str] = (), session: str | None = None
@@ -45,7 +51,8 @@ class MediaService:
             ModelError: when it cannot be called.
         """
         embedding_model = self._services.embedding_model(model, _route(instances, session))
-        return (await embedding_model.embed(texts)).vectors
+        calling = embedding_model.embed(texts)
+        return (await report_model_call(calling, self.context(), "embeddings", embedding_model.name)).vectors
 
     async def image(
         self,
@@ -72,7 +79,8 @@ class MediaService:
             ModelError: when it cannot be called.
         """
         image_model = self._services.image_model(model, _route(instances, session))
-        return (await image_model.generate(prompt, size=size, quality=quality)).images[0]
+        calling = image_model.generate(prompt, size=size, quality=quality)
+        return (await report_model_call(calling, self.context(), "images", image_model.name)).images[0]
 
     async def edit_image(
         self,
@@ -100,8 +108,8 @@ class MediaService:
             ModelError: when the model cannot be called.
         """
         image_model = self._services.image_model(model, _route(instances, session))
-        made = await image_model.edit(read_picture(image), prompt, mask=None if mask is None else read_picture(mask))
-        return made.images[0]
+        calling = image_model.edit(read_picture(image), prompt, mask=None if mask is None else read_picture(mask))
+        return (await report_model_call(calling, self.context(), "images", image_model.name)).images[0]
 
     @property
     def _services(self) -> MediaModelSource:

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import cast
 
-from typing_extensions import TypeVar, Unpack
+from typing_extensions import TypeVar, Unpack, override
 
 from tactician.agents import Agent
 from tactician.conversation import Conversation
@@ -64,6 +64,7 @@ class AgentService(MediaService):
         """The registered agents, by id."""
         return self.platform.agents_by_id
 
+    @override
     def context(self) -> RunContext:
         """Return a context for runs beside the service: `await agent.run(..., context=service.context())`."""
         return self.platform.context()
