@@ -63,7 +63,7 @@ def run(parse: Callable[[], object], *expected: type[Exception]) -> None:
     assert process_time() - began < _SECONDS
 
 
-@examples(400)
+@examples(1000)
 @given(hostile)
 @example("(" * 499)
 @example("(" * 240 + "a" + ")" * 240)
@@ -73,7 +73,7 @@ def test_expressions(text: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["json", "yaml", "toml"])
-@examples(250)
+@examples(1000)
 @given(text=hostile)
 @example(text="a = " + "[" * 100_000)
 @example(text="a" + ".a" * 100_000 + " = 1")
@@ -101,7 +101,7 @@ _FIELDS = st.sampled_from(
 )
 
 
-@examples(250)
+@examples(1000)
 @given(st.dictionaries(_FIELDS, values | st.dictionaries(st.sampled_from(["m", "*"]), values, max_size=2), max_size=4))
 @example({"rateLimits": {"m": 10**400}})
 @example({"url": "https://a]b"})
@@ -110,7 +110,7 @@ def test_instances(changes: dict[str, object]) -> None:
     run(lambda: ModelRouter.from_json(json.dumps([{**_ENTRY, **changes}])))
 
 
-@examples(250)
+@examples(1000)
 @given(hostile | hostile.map("https://{}".format))
 @example("https://a]b")
 @example("https://\ud800")
@@ -119,13 +119,13 @@ def test_addresses(url: str) -> None:
     run(lambda: Responder(base_url=url).create_model("m", environment={}))
 
 
-@examples(150)
+@examples(1000)
 @given(st.dictionaries(st.sampled_from(["type", "name", "goal", "model", "members", "responder", "maxTurns"]), values))
 def test_blueprints(data: dict[str, object]) -> None:
     run(lambda: Blueprint.from_data({"type": "agent", **data}).build(environment={}))
 
 
-@examples(250)
+@examples(1000)
 @given(hostile)
 @example("-----BEGIN " * 20_000)
 @example("${A:-" * 20_000)

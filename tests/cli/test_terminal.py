@@ -118,10 +118,10 @@ def terminal(folder: Path, *arguments: str, store: str = "runs.db") -> Iterator[
 def test_run_asks_in_the_terminal_until_the_answer_is_valid(tmp_path: Path) -> None:
     file = written(tmp_path, WRITER)
     with terminal(tmp_path, "run", file, "frogs") as seen:
-        seen.type("good\n9\n1\n3\nmaybe\ny\n")
+        seen.type("good\n9\n3\nmaybe\ny\n")
         assert seen.ended() == (0, '{"text":"about frogs: 3 stars"}\n')
     assert "How is 'about frogs'?" in seen.err
-    assert "stars: Input should be less than or equal to 5" in seen.err
+    assert "Stars: input should be less than or equal to 5" in seen.err
     assert "answer y or n" in seen.err
 
 

@@ -96,7 +96,7 @@ class TestTheDefault:
             settings = settings if variable else ModelSettings()
 
     def test_a_server_of_ones_own_has_no_model_that_nobody_named(self) -> None:
-        environment = {"OPENAI_BASE_URL": "http://user:pw@localhost:8000/v1?token=t", "ANTHROPIC_API_KEY": "sk-a"}
+        environment = {"OPENAI_BASE_URL": "http://localhost:8000/v1?token=t", "ANTHROPIC_API_KEY": "sk-a"}
         source = catalog(environment)
 
         with pytest.raises(

@@ -190,7 +190,7 @@ async def test_a_call_has_a_time_limit(model: EmbeddedModel) -> None:
     with pytest.raises(ModelTimeoutError, match=r"local: no answer within 0\.1 s"):
         await model.generate(endless(timeout=0.1))
     with pytest.raises(ModelTimeoutError):
-        await anext(model.stream(endless(timeout=1e-9)))
+        await anext(model.stream(endless(timeout=0.001)))
 
 
 async def test_the_time_limit_holds_while_chunks_come_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

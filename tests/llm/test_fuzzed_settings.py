@@ -59,7 +59,7 @@ ENTRIES = st.fixed_dictionaries(
 )
 
 
-@examples(500)
+@examples(1000)
 @given(st.lists(ENTRIES | JSONS, max_size=3) | JSONS, st.booleans())
 def test_a_list_is_instances_or_a_configuration_error(data: object, has_key: bool) -> None:
     text, environment = json.dumps(data), {"KEY": "sk-1"} if has_key else {}
@@ -72,7 +72,7 @@ def test_a_list_is_instances_or_a_configuration_error(data: object, has_key: boo
         ModelRouter.from_json(text, environment=environment)
 
 
-@examples(300)
+@examples(1000)
 @given(st.text(max_size=40))
 def test_a_text_is_instances_or_a_configuration_error(text: str) -> None:
     with suppress(ConfigurationError):
@@ -87,7 +87,7 @@ URLS = st.text(max_size=20) | st.builds(
 )
 
 
-@examples(300)
+@examples(1000)
 @given(URLS, st.sampled_from(["OPENAI_BASE_URL", "OLLAMA_BASE_URL", "MISTRAL_BASE_URL"]))
 def test_an_address_is_used_or_a_configuration_error(url: str, variable: str) -> None:
     with suppress(TacticianError):

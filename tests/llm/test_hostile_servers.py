@@ -235,7 +235,7 @@ def damaged(draw: st.DrawFn) -> bytes:
     return bytes(data)
 
 
-@examples(500, HealthCheck.function_scoped_fixture)
+@examples(1000, HealthCheck.function_scoped_fixture)
 @given(answer=damaged(), is_streamed=st.booleans())
 def test_only_typed_errors_come_of_damaged_answers(answer: bytes, is_streamed: bool) -> None:
     async def attempt() -> None:

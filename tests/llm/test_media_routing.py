@@ -239,7 +239,7 @@ class TestKinds:
         assert str(caught.value).splitlines()[1:] == [
             "  - x: tokenLimits.a: is not a number of tokens per second above 0",
             "  - x: maxConcurrency.a: is not a whole number from 1 up",
-            "  - x: kinds.a: is none of chat, embeddings, images",
+            "  - x: kinds.a: is not one of chat, embeddings, images",
             "  - x: kinds.c: is not one of the models; add it to them, or take the kind out",
             "  - y: kinds.a: anthropic serves no embeddings; those that do are openai, azure-openai, mistral, gemini, "
             "ollama",

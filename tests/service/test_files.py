@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -148,10 +147,11 @@ def test_null_is_the_same_as_nothing_and_unknown_fields_are_ignored(folder: Fold
     assert agent.model == LlmOptions(model="gpt-5.4")
 
 
-def test_what_only_the_router_can_try_again_is_a_warning(folder: Folder, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.WARNING):
-        folder.agent(retryConfig={"networkRetries": 7})
-    assert "my-agent: how often a model is called is the router's ModelRetryPolicy" in caplog.text
+def test_an_agent_has_retries_of_its_own(folder: Folder) -> None:
+    retries = {"networkRetries": 7, "maxTokenRetries": 0, "contentFilterRetries": 1, "deserializationRetries": 4}
+    agent = folder.agent(retryConfig=retries)
+    assert agent.model == LlmOptions(model="gpt-5.4", network_retries=7, truncation_retries=0, content_filter_retries=1)
+    assert agent.spec.max_attempts == 5
 
 
 async def test_a_function_of_a_file_is_executed_by_the_caller(folder: Folder) -> None:
@@ -176,7 +176,8 @@ async def test_a_function_of_a_file_is_executed_by_the_caller(folder: Folder) ->
     ],
 )
 async def test_a_function_can_name_who_executes_it(folder: Folder, fields: dict[str, object], given: str) -> None:
-    folder.add(functions=[function(**fields)])
+    own = {"parameters": None} if "methodClass" in fields else {}  # a method says what its arguments are
+    folder.add(functions=[function(**own, **fields)])
     model = ScriptedModel(ToolCall("search", **{"location" if "methodClass" in fields else "query": "frogs"}), "Found.")
     await folder.service(model, {"mine": lambda call: "mine ran"}).request_agent("my-agent", "Go")
     assert given in model.calls[1].prompt

@@ -442,6 +442,7 @@ class TestConfiguration:
         with pytest.raises(ConfigurationError, match=r"tool_groups\.web"):
             list(Platform(ScriptedModel()).tool_groups)
 
-    def test_a_program_that_names_no_group_does_not_read_the_file(self, configure: Configure) -> None:
+    def test_a_file_that_is_not_toml_is_an_error_when_the_platform_is_made(self, configure: Configure) -> None:
         configure("no toml")
-        assert Platform(ScriptedModel()).register(WEB, Agent("A")).agents
+        with pytest.raises(ConfigurationError, match=r"tactician\.toml"):
+            Platform(ScriptedModel())

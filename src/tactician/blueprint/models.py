@@ -100,6 +100,9 @@ class OptionsPart(Part):
     fallbacks: tuple[str, ...] | None = None
     instances: tuple[str, ...] | None = None
     session: str | None = None
+    network_retries: Count | None = None
+    truncation_retries: Count | None = None
+    content_filter_retries: Count | None = None
 
 
 R = TypeVar("R", bound=BaseRunnable[object])

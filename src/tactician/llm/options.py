@@ -65,6 +65,10 @@ class LlmOptions:
         fallbacks: names of the models to use, in order, when this one cannot answer.
         instances: the only instances that may serve the call; any if empty.
         session: calls with the same key go to the same instance if the router is `sticky`.
+        network_retries: retries after timeouts, rate limits, server errors and lost connections, in place of those of
+            the router's policy.
+        truncation_retries: the same, after objects and tool calls that were cut off at `max_tokens`.
+        content_filter_retries: the same, after answers that the provider's filter blocked.
         trace: the trace of the request, for providers that pass it on.
 
     Raises:
@@ -83,10 +87,22 @@ class LlmOptions:
     fallbacks: tuple[str, ...] = ()
     instances: tuple[str, ...] = ()
     session: str | None = None
+    network_retries: int | None = None
+    truncation_retries: int | None = None
+    content_filter_retries: int | None = None
     trace: TraceMetadata | None = None
 
     def __post_init__(self) -> None:
-        numbers = (self.temperature, self.top_p, self.top_k, self.max_tokens, self.timeout)
+        numbers = (
+            self.temperature,
+            self.top_p,
+            self.top_k,
+            self.max_tokens,
+            self.timeout,
+            self.network_retries,
+            self.truncation_retries,
+            self.content_filter_retries,
+        )
         if numbers != _NO_NUMBERS:  # options are made for every call, mostly without any of these
             _check_numbers(numbers)
         if self.native_tools or self.fallbacks or self.instances:
@@ -150,6 +166,9 @@ _RANGES = (
     ("top_k", 1.0, FINITE, True),
     ("max_tokens", 1.0, FINITE, True),
     ("timeout", _LEAST_TIMEOUT, FINITE, False),
+    ("network_retries", 0.0, FINITE, True),
+    ("truncation_retries", 0.0, FINITE, True),
+    ("content_filter_retries", 0.0, FINITE, True),
 )
 _NO_NUMBERS = (None,) * len(_RANGES)
 _LISTS = ("native_tools", "fallbacks", "instances")

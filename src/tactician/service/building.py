@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
@@ -17,7 +16,6 @@ from tactician.service.names import AgentFileNames
 from tactician.tools import DeclaredTool, ToolExecutor, ToolTraits, as_tool
 
 T = TypeVar("T")
-_logger = logging.getLogger(__name__)
 
 
 def build(document: DataDocument, names: AgentFileNames) -> Agent[object]:
@@ -42,7 +40,6 @@ class _Builder:
     def agent(self, entry: AgentEntry) -> Agent[object]:
         tools = [self._tool(function, ("functions", place)) for place, function in enumerate(entry.functions)]
         output = self._named(("resultClass",), self._names.kind, entry.result_class)
-        _warn_of_retries(entry)
         return Agent(entry.name, output_type=output, **_settings(entry, tools))
 
     def _tool(self, entry: FunctionEntry, path: DataPath) -> DeclaredTool:
@@ -90,13 +87,6 @@ def _settings(entry: AgentEntry, tools: Sequence[DeclaredTool]) -> AgentSettings
     return settings
 
 
-def _warn_of_retries(entry: AgentEntry) -> None:
-    retries = entry.retry_config
-    limits = retries.network_retries, retries.max_token_retries, retries.content_filter_retries
-    if any(limit is not None for limit in limits):
-        _logger.warning("%s: how often a model is called is the router's ModelRetryPolicy, not an agent's", entry.id)
-
-
 def _options(entry: AgentEntry) -> LlmOptions:
     timeout = entry.response_timeout
     native = (("web_search", entry.web_search), ("code_interpreter", entry.code_interpreter))
@@ -107,6 +97,9 @@ def _options(entry: AgentEntry) -> LlmOptions:
         reasoning_effort=entry.reasoning_effort,
         timeout=None if timeout is None else timeout / 1000,
         native_tools=tuple(name for name, is_wanted in native if is_wanted),
+        network_retries=entry.retry_config.network_retries,
+        truncation_retries=entry.retry_config.max_token_retries,
+        content_filter_retries=entry.retry_config.content_filter_retries,
         instances=entry.instances or ((entry.instance_id,) if entry.instance_id is not None else ()),
     )
 

@@ -9,6 +9,7 @@ from typing import TypeAlias
 from tactician.errors import ToolError
 from tactician.llm import JsonSchema, ToolCall, ToolSpec
 from tactician.runs import RunContext
+from tactician.tools.schema_check import SchemaCheck
 from tactician.tools.tool import Tool, as_text
 from tactician.tools.traits import NO_TRAITS, ToolTraits
 
@@ -34,6 +35,7 @@ class DeclaredTool(Tool):
         traits: ToolTraits = NO_TRAITS,
     ) -> None:
         self._spec = ToolSpec(name, description, parameters or _ANYTHING)
+        self._check = SchemaCheck(name, self._spec.parameters)
         self._execute = execute
         self.traits = traits
 
@@ -51,10 +53,13 @@ class DeclaredTool(Tool):
         """Execute the tool.
 
         Raises:
+            InvalidArgumentsError: when the arguments do not fit the schema.
+            ConfigurationError: when the schema itself is not valid.
             ToolError: when there is no executor, or the executor fails.
         """
         if self._execute is None:
             raise ToolError(f"Nobody executes the tool {self.name!r}")
+        self._check.check(arguments)
         call_id = context.run_id if context.checkpoint is None else context.checkpoint.path.rpartition("/")[2]
         try:
             result = self._execute(ToolCall(call_id, self.name, arguments))

@@ -27,7 +27,7 @@ from tactician.llm import (
     UserMessage,
 )
 from tactician.llm.routing import NO_RETRY, CircuitBreakerPolicy, ModelRetryPolicy, ModelRouter, RetryRule
-from tests.llm.routing.support import FakeClock, FakeModel, answer, ask, deployed, virtual
+from tests.llm.routing.support import FakeClock, FakeModel, answer, ask, deployed, together, virtual
 
 NO_RESTS = CircuitBreakerPolicy(failure_threshold=0)
 
@@ -238,3 +238,28 @@ async def test_a_bug_in_a_model_is_not_tried_again_and_frees_its_place(clock: Fa
         await router.generate(ask())
     (status,) = router.status()
     assert (status.in_flight, status.requests) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("failure", "option"),
+    [
+        (ModelServerError("down", status=500), "network_retries"),
+        (RateLimitError("slow down", status=429), "network_retries"),
+        (ModelTimeoutError("late"), "network_retries"),
+        (ModelConnectionError("away"), "network_retries"),
+        (answer("cut", finish_reason="length"), "truncation_retries"),
+        (ContentFilterError("blocked"), "content_filter_retries"),
+    ],
+)
+@pytest.mark.parametrize("retries", [0, 1, 4])
+def test_a_call_may_have_retries_of_its_own(failure: ModelResponse | ModelError, option: str, retries: int) -> None:
+    @virtual
+    async def run(clock: FakeClock) -> None:
+        models = {f"i{number}": FakeModel(clock, *[failure] * 9) for number in range(9)}
+        router = ModelRouter(deployed(**models), clock=clock, circuit_breaker=NO_RESTS, random=lambda: 0.0)
+        output = OutputSpec("o", {"type": "object"})
+        request = ModelRequest((UserMessage("hi"),), output=output, options=LlmOptions(model="m", **{option: retries}))  # type: ignore[arg-type]
+        await together([router.generate(request)])
+        assert sum(len(model.starts) for model in models.values()) == retries + 1
+
+    run()

@@ -14,7 +14,7 @@ from tactician.llm.routing.attempt import Attempt
 from tactician.llm.routing.call_settings import CallSettings
 from tactician.llm.routing.deployment_state import DeploymentState
 from tactician.llm.routing.policies import DeploymentStates
-from tactician.llm.routing.retries import Failure, classify_failure, format_attempts
+from tactician.llm.routing.retries import Failure, RetryRule, classify_failure, format_attempts
 from tactician.llm.routing.routes import Route, Stage
 
 RequestT = TypeVar("RequestT")
@@ -128,7 +128,11 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
 
     def _is_exhausted(self, error: ModelError) -> bool:
         """Return whether the router retries such an error, so that nobody else has to."""
-        return self._settings.retries.select_rule(classify_failure(error), error.status).attempts > 1
+        return self._select_rule(classify_failure(error), error.status).attempts > 1
+
+    def _select_rule(self, failure: Failure, status: int | None) -> RetryRule:
+        """Return the retry rule for a failure."""
+        return self._settings.retries.select_rule(failure, status)
 
     async def _run(self) -> AnswerT:
         while True:
@@ -211,7 +215,7 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
     async def _prepare_retry(self, failure: Failure, error: ModelError | None) -> bool:
         """Return whether to try the model again, after the pause before that attempt."""
         settings, now = self._settings, self._failed_at
-        rule = settings.retries.select_rule(failure, None if error is None else error.status)
+        rule = self._select_rule(failure, None if error is None else error.status)
         if self._attempts >= rule.attempts:
             return False
         if failure is Failure.TIMEOUT:

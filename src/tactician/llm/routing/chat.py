@@ -7,12 +7,14 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import cast
 
+from typing_extensions import override
+
 from tactician.llm.model import Delta, LanguageModel, ModelRequest, ModelResponse
 from tactician.llm.request_adapter import adapt_request
 from tactician.llm.routing.attempt import Attempt, Started
 from tactician.llm.routing.call import Restorer, RoutedCall
 from tactician.llm.routing.call_settings import CallSettings
-from tactician.llm.routing.retries import SINGLE_ATTEMPT, Failure, classify_response
+from tactician.llm.routing.retries import PASSING_FAILURES, SINGLE_ATTEMPT, Failure, RetryRule, classify_response
 from tactician.llm.routing.routes import Route, RouteTable, Stage
 from tactician.llm.usage import NO_USAGE
 
@@ -39,6 +41,17 @@ class ChatCall(RoutedCall[ModelRequest, Started]):
     def _extend_timeout(self, first: float, times: int) -> ModelRequest:
         seconds = (self._original.options.timeout or first) * times
         return replace(self._request, options=replace(self._request.options, timeout=seconds))
+
+    @override
+    def _select_rule(self, failure: Failure, status: int | None) -> RetryRule:
+        rule, options = super()._select_rule(failure, status), self._original.options
+        if failure in PASSING_FAILURES:
+            retries = options.network_retries
+        elif failure is Failure.TRUNCATED:
+            retries = options.truncation_retries
+        else:
+            retries = options.content_filter_retries if failure is Failure.CONTENT_FILTER else None
+        return rule if retries is None else replace(rule, attempts=retries + 1)
 
     def _adapt(self, request: ModelRequest, stage: Stage) -> tuple[ModelRequest, Restorer[Started] | None]:
         adapted, restore = adapt_request(request, stage.features)

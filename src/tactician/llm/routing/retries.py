@@ -130,6 +130,8 @@ SINGLE_ATTEMPT = ModelRetryPolicy(
 )
 """Policy of a single attempt."""
 _PASSING = ("rate_limit", "timeout", "server", "connection")
+PASSING_FAILURES = frozenset(map(Failure, _PASSING))
+"""Failures that often pass by themselves."""
 # The first match wins. The text of a message never decides.
 _KINDS: tuple[tuple[type[ModelError], Failure], ...] = (
     (RateLimitError, Failure.RATE_LIMIT),
