@@ -3,12 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from pydantic import BaseModel
 
-from tactician import Agent, Ensemble, Platform, RunStatus, Task, Workflow, approve, tool
+from tactician import (
+    Agent,
+    Ensemble,
+    Platform,
+    Runnable,
+    RunStatus,
+    Task,
+    UserInput,
+    Workflow,
+    achieves_goal,
+    action,
+    approve,
+    planned_agent,
+    runnable,
+    tool,
+)
 from tactician.ensemble import EnsembleResult, TaskCompleted, TaskFailedError, TaskInput, TaskStarted
 from tactician.errors import StoredStateError
 from tactician.events import Event
@@ -37,6 +54,33 @@ def payer(*answers: str) -> Agent:
         return f"paid {amount}"
 
     return Agent(role="Payer", model=ScriptedModel(ToolCall("pay", amount=7), *answers), tools=[pay])
+
+
+@dataclass
+class Poem:
+    text: str
+
+
+WRITTEN: list[str] = []
+
+
+@planned_agent(description="Writes poems")
+class Poet:
+    @achieves_goal("There is a poem")
+    @action
+    def write(self, topic: UserInput) -> Poem:
+        WRITTEN.append(f"O {topic.content.splitlines()[-1]}!")
+        return Poem(WRITTEN[-1])
+
+
+def write_poem() -> Runnable:
+    """A function that writes a poem."""
+
+    @runnable
+    async def write(text: str) -> Poem:
+        return Poet().write(UserInput(text))
+
+    return write
 
 
 class Counter:
@@ -158,6 +202,18 @@ class TestCrashes:
         output = result["Count"]
         assert (output.parsed, output.raw, output.usage.requests) == (Facts(count=3), '{"count":3}', 1)
         assert output.completed_at.tzinfo is not None
+
+    @pytest.mark.parametrize("build", [Poet, write_poem])
+    async def test_an_object_of_a_runnable_without_an_output_type_is_that_of_its_saved_run(
+        self, build: Callable[[], object]
+    ) -> None:
+        WRITTEN.clear()
+        context = durable()
+        tasks = [Task("frogs", agent=build(), context=[]), Task("Pay", context=[], agent=payer("Paid."))]
+        ensemble = Ensemble("E", tasks)
+        waiting = await ensemble.run(context=context)
+        result = await ensemble.resume(waiting.run_id, {waiting.pending[0].id: approve()}, context=context)
+        assert (result["frogs"].parsed, WRITTEN) == (Poem("O frogs!"), ["O frogs!"])
 
     async def test_an_output_that_a_store_cannot_keep_is_refused_in_its_place(self) -> None:
         with pytest.raises(TaskFailedError) as caught:

@@ -99,7 +99,8 @@ class DelegationLog:
         self._keep()
 
     def _make_live(self, key: str, output: TaskOutput) -> Live[TaskOutput]:
-        encode = partial(encode_task_output, kind=self._kinds.get(self._roles.get(key, ""), object))
+        kind = self._kinds.get(self._roles.get(key, ""), object)
+        encode = partial(encode_task_output, kind=kind, may_omit=True)  # the manager reads the text
         return Live.create(output, encode, is_saved=self._checkpoint.journal is not None)
 
     def _keep(self) -> None:

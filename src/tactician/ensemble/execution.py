@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -71,8 +72,8 @@ class TaskRunner:
         """
         place = (self._context if job.task.id == self._last_id else self._internal).at(job.key)
         assert place.checkpoint is not None
-        if "output" in (saved := place.checkpoint.data):
-            return revive(saved["output"], partial(decode_task_output, kind=job.output_kind))
+        if "output" in place.checkpoint.data:
+            return await self._restore(job, outputs, place)
         if (failure := self._failures.get(job.task.id)) is not None:
             raise RunError(failure, self._create_failed_result())
         began = self._begin(job, place)
@@ -88,6 +89,16 @@ class TaskRunner:
         output = create_task_output(task, job.role, result, began, now, is_typed=is_typed)
         await self._save(job, output, place)
         return output
+
+    async def _restore(self, job: Assignment, outputs: Mapping[str, TaskOutput], place: RunContext) -> TaskOutput:
+        """Return the saved output of a task. An object that it lacks is in the saved run of its agent."""
+        assert place.checkpoint is not None
+        saved = place.checkpoint.data
+        output = revive(saved["output"], partial(decode_task_output, kind=job.output_kind))
+        if output.parsed is not None or not saved.get("has_run"):
+            return output
+        result = await self._work(job, self._fill_in(job, outputs), place)
+        return replace(output, parsed=result.output)
 
     def _begin(self, job: Assignment, place: RunContext) -> float:
         """Return the time at which the task started, in this run of the program or in an earlier one."""
@@ -121,8 +132,10 @@ class TaskRunner:
 
     async def _save(self, job: Assignment, output: TaskOutput, place: RunContext) -> None:
         assert place.checkpoint is not None
-        encode = partial(encode_task_output, kind=job.output_kind)
-        place.checkpoint.set(output=Live.create(output, encode, is_saved=place.is_saved))
+        has_run = job.task.handler is None and output.parsed is not None
+        encode = partial(encode_task_output, kind=job.output_kind, may_omit=has_run)
+        live = Live.create(output, encode, is_saved=place.is_saved)
+        place.checkpoint.set(output=live, has_run=has_run)
         await place.save_step("task", output.task_id, output.raw)
         self._context.emit(
             TaskCompleted,

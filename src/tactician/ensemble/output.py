@@ -11,6 +11,7 @@ from typing import TypeAlias, TypeVar, cast
 from pydantic import TypeAdapter
 
 from tactician.documents import did_you_mean
+from tactician.errors import StoredStateError
 from tactician.llm import NO_USAGE, ToolResult, Usage
 from tactician.runs import RunContext, RunResult, RunStatus, decode_value, encode_value
 from tactician.tools import as_text
@@ -168,18 +169,26 @@ def count_tool_calls(result: RunResult[object]) -> int:
     return own + sum(map(count_tool_calls, result.related))
 
 
-def encode_task_output(output: TaskOutput, kind: object) -> object:
+def encode_task_output(output: TaskOutput, kind: object, *, may_omit: bool = False) -> object:
     """Return an output as JSON.
 
     Args:
         output: the output.
-        kind: declared type of its parsed form.
+        kind: declared type of its parsed form; `object` for one that is JSON.
+        may_omit: true to leave out a parsed form that is not JSON, when no type is declared.
 
     Raises:
         StoredStateError: when its parsed form would not be read back equal.
     """
     plain: dict[str, object] = _adapter().dump_python(replace(output, parsed=None), mode="json")
-    return plain | {"parsed": None if output.parsed is None else encode_value(output.parsed, kind)}
+    if output.parsed is None:
+        return plain
+    try:
+        return plain | {"parsed": encode_value(output.parsed, kind)}
+    except StoredStateError:
+        if may_omit and kind is object:
+            return plain
+        raise
 
 
 def decode_task_output(saved: object, kind: object) -> TaskOutput:

@@ -1,0 +1,115 @@
+"""Runs that are interrupted after any number of steps of the event loop, and continued by another worker."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+
+import pytest
+
+from tactician import Agent, Ensemble, HierarchicalConstraints, Platform, RunContext, RunStatus, Task, Workflow
+from tactician.ensemble import DelegationCompleted, TaskCompleted, TaskInput
+from tactician.events import Event
+from tactician.llm import ModelRequest, ModelResponse
+from tactician.platform import Worker
+from tactician.stores import DocumentStore
+from tactician.testing import ScriptedModel, ToolCall
+from tests.support.stored import JsonStore, load_record
+
+POINTS = range(0, 240, 6)
+
+
+class Diary:
+    """Runs of tasks, by id, and what was completed before and after the interruption."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self.runs: list[str] = []
+
+    def task(self, name: str, *context: Task) -> Task:
+        """A task that takes some steps of the event loop."""
+
+        async def handle(task: TaskInput) -> str:
+            self.runs.append(name)
+            for _ in range(3):
+                await asyncio.sleep(0)
+            return name + "".join(output.raw for output in task.context_outputs)
+
+        return Task(f"Do {name}", id=name, context=context, handler=handle)
+
+    @property
+    def completed(self) -> list[str]:
+        """The ids of tasks and the roles of workers that were completed."""
+        tasks = [event.task_id for event in self.events if isinstance(event, TaskCompleted)]
+        return [*tasks, *(event.role for event in self.events if isinstance(event, DelegationCompleted))]
+
+
+class ManagerModel(ScriptedModel):
+    """Model of a manager that delegates to three workers, and answers once it has their results."""
+
+    async def generate(self, request: ModelRequest) -> ModelResponse:
+        """Return the calls, or the answer."""
+        has_results = any(message.role == "tool" for message in request.messages)
+        calls = [ToolCall("delegate_task", role=letter, task="Go") for letter in "abc"]
+        self.script("done" if has_results else calls)
+        return await super().generate(request)
+
+
+def graph(diary: Diary) -> Ensemble:
+    """Twelve tasks in four layers."""
+    layers: list[list[Task]] = []
+    for depth in range(4):
+        context = layers[-1] if layers else []
+        layers.append([diary.task(f"{depth}{letter}", *context) for letter in "abc"])
+    return Ensemble("E", [task for layer in layers for task in layer], max_parallel=2)
+
+
+def sequence(diary: Diary) -> Ensemble:
+    """Six tasks one after another."""
+    return Ensemble("E", [diary.task(letter) for letter in "abcdef"], workflow=Workflow.SEQUENTIAL)
+
+
+def hierarchy(diary: Diary) -> Ensemble:
+    """A manager that delegates to each of three handlers once."""
+    constraints = HierarchicalConstraints(max_calls_per_worker=dict.fromkeys("abc", 1), required_workers=set("abc"))
+    return Ensemble(
+        "E",
+        [diary.task(letter) for letter in "abc"],
+        workflow=Workflow.HIERARCHICAL,
+        manager=Agent("Boss", model=ManagerModel()),
+        constraints=constraints,
+    )
+
+
+async def interrupt(store: DocumentStore, ensemble: Ensemble, diary: Diary, steps: int) -> str:
+    """Begin a run, interrupt its worker after some steps, and return the id of the run."""
+    platform = Platform(models=ScriptedModel(), store=store, on_event=diary.events.append).register(ensemble)
+    run_id = await platform.enqueue("E", {})
+    working = asyncio.create_task(Worker(platform).run_once())
+    for _ in range(steps):
+        await asyncio.sleep(0)
+    working.cancel()
+    with suppress(asyncio.CancelledError):
+        await working
+    return run_id
+
+
+@pytest.mark.parametrize("steps", POINTS)
+@pytest.mark.parametrize("build", [graph, sequence, hierarchy])
+async def test_no_completed_task_runs_again(build: Callable[[Diary], Ensemble], steps: int) -> None:
+    store, before, after = JsonStore(), Diary(), Diary()
+    run_id = await interrupt(store, build(before), before, steps)
+    second = Platform(models=ScriptedModel(), store=store, on_event=after.events.append).register(build(after))
+    await Worker(second).run_once()
+    record = await load_record(store, run_id)
+    assert record.status is RunStatus.COMPLETED
+    expected = await build(Diary()).run({}, context=RunContext.over(ScriptedModel()))
+    assert record.header.output == expected.raw
+    assert not set(before.completed) & set(after.runs), "a completed task has run again"
+    assert set(before.runs) | set(after.runs) == set(list_ids(build(Diary())))
+
+
+def list_ids(ensemble: Ensemble) -> list[str]:
+    """The ids of all tasks, which are the roles of the workers of the hierarchy too."""
+    return [task.id for task in ensemble.tasks]
