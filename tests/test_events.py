@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, SecretStr
 
-import tactician.cli  # noqa: F401 - loads every package that defines events
+import tactician.cli
+import tactician.ensemble  # noqa: F401 - with the command line, every package that defines events
 from tactician import Agent
 from tactician.errors import DeclarationError, StoredStateError
 from tactician.events import (
