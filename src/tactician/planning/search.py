@@ -174,9 +174,7 @@ class Search:
     def hasten(self, numerator: int, denominator: int) -> None:
         """Until `end_haste`, let the hasty queue count the way to go by this factor."""
         self._haste = numerator, denominator
-        flags = self._nodes.flags
-        nodes = dict.fromkeys([node for entry in self._queue if not flags[node := entry & _NODES] & _EXPANDED])
-        self._hasty = list(map(self._to_hasty, nodes))
+        self._hasty = [self._to_hasty(node) for node, flags in enumerate(self._nodes.flags) if not flags & _EXPANDED]
         heapq.heapify(self._hasty)
 
     def end_haste(self) -> None:
@@ -256,8 +254,7 @@ class Search:
         nodes.landmarks[node] = ()
         if bound < nodes.bounds[self._nearest] or not self._nearest:
             self._nearest = node
-        runnable = self._stubborn.successors(state, self._finder.look_up(estimate.landmarks))
-        steps = [step for step in runnable if masks.adds[step] & ~state]
+        steps = self._stubborn.successors(state, self._finder.look_up(estimate.landmarks))
         for step in steps:
             weight, after = so_far + weights[step], masks.after(state, step)
             key = after if symmetries is None else symmetries.find_representative(after)
