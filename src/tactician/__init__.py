@@ -43,7 +43,19 @@ if TYPE_CHECKING:
     )
     from tactician.ai import Ai
     from tactician.blueprint import Blueprint
-    from tactician.ensemble import Ensemble, HierarchicalConstraints, Task, Workflow
+    from tactician.ensemble import (
+        Ensemble,
+        HierarchicalConstraints,
+        InProcessMemory,
+        MemoryReflections,
+        Reflection,
+        Scope,
+        SqlMemory,
+        SqlReflections,
+        Task,
+        Workflow,
+        days,
+    )
     from tactician.llm import AssistantMessage, Image, LlmOptions, ModelRouter, UserMessage
     from tactician.loop import Autonomous, Handoff, handoff
     from tactician.platform import Autonomy, Platform, SupervisorInvocation
@@ -99,7 +111,19 @@ _HOMES = {
     ),
     "tactician.ai": ("Ai",),
     "tactician.blueprint": ("Blueprint",),
-    "tactician.ensemble": ("Ensemble", "HierarchicalConstraints", "Task", "Workflow"),
+    "tactician.ensemble": (
+        "Ensemble",
+        "HierarchicalConstraints",
+        "InProcessMemory",
+        "MemoryReflections",
+        "Reflection",
+        "Scope",
+        "SqlMemory",
+        "SqlReflections",
+        "Task",
+        "Workflow",
+        "days",
+    ),
     "tactician.llm": ("LlmOptions", "Image", "UserMessage", "AssistantMessage", "ModelRouter"),
     "tactician.loop": ("Autonomous", "Handoff", "handoff"),
     "tactician.platform": ("Autonomy", "Platform", "SupervisorInvocation"),
@@ -151,6 +175,13 @@ __all__ = [
     "Ensemble",
     "Workflow",
     "HierarchicalConstraints",
+    "Reflection",
+    "MemoryReflections",
+    "SqlReflections",
+    "Scope",
+    "InProcessMemory",
+    "SqlMemory",
+    "days",
     "tool",
     "Tool",
     "ToolGroup",
