@@ -11,6 +11,7 @@ from typing import TypeAlias, TypeVar, cast
 from pydantic import TypeAdapter
 
 from tactician.documents import did_you_mean
+from tactician.ensemble.learning import ScopeEntry, TaskReflection
 from tactician.errors import StoredStateError
 from tactician.llm import NO_USAGE, ToolResult, Usage
 from tactician.runs import RunContext, RunResult, RunStatus, decode_value, encode_value
@@ -74,6 +75,8 @@ class TaskInput:
         context_outputs: the outputs of its context tasks, in the order in which the task names them.
         values: the values for templates with which the ensemble runs.
         text: the text of the caller, for the first tasks of an ensemble whose templates do not name `{input}`.
+        memory: the entries that the task has recalled, by memory scope.
+        reflections: the reflections on earlier runs of the task, newest first.
     """
 
     task_id: str
@@ -82,6 +85,8 @@ class TaskInput:
     context_outputs: tuple[TaskOutput, ...] = ()
     values: Values = field(default_factory=dict)
     text: str = ""
+    memory: Mapping[str, tuple[ScopeEntry, ...]] = field(default_factory=dict)
+    reflections: tuple[TaskReflection, ...] = ()
 
 
 @dataclass(slots=True)

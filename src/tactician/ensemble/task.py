@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property, partial
+from hashlib import sha256
 from typing import Final, TypeAlias
 
 from pydantic.errors import PydanticUserError
 
 from tactician.agents import as_runnable
 from tactician.ensemble.errors import EnsembleDefinitionError
+from tactician.ensemble.learning import Reflection
 from tactician.ensemble.output import TaskInput
 from tactician.errors import DeclarationError, Problem
 from tactician.llm import ModelLike
@@ -49,6 +51,8 @@ class Task:
         model: the model for an agent without one.
         handler: function, also an async one, that does the task without a model.
         max_tool_calls: number of tool calls of an agent that has no such limit of its own. After them it must answer.
+        memory: scopes of the ensemble's memory, whose entries the agent reads, and to which the output is added.
+        reflect: true to improve the instructions for later runs by reflection on the output, or settings for it.
 
     Raises:
         EnsembleDefinitionError: with all mistakes.
@@ -69,11 +73,14 @@ class Task:
     model: ModelLike | None = None
     handler: Handler | None = None
     max_tool_calls: int = DEFAULT_MAX_TOOL_CALLS
+    memory: Sequence[str] = ()
+    reflect: bool | Reflection = False
 
     def __post_init__(self) -> None:
         set_field = partial(object.__setattr__, self)
         set_field("context", None if self.context is None else tuple(self.context))
         set_field("tools", tuple(self.tools))
+        set_field("memory", self.memory if isinstance(self.memory, str) else tuple(self.memory))
         set_field("id", self.id or self.description)
         if problems := [Problem(path, message) for path, message in _find_mistakes(self)]:
             raise EnsembleDefinitionError(f"Task {self.label!r}", problems)
@@ -82,6 +89,23 @@ class Task:
     def runnable(self) -> Runnable | None:
         """The given agent as a Runnable; `None` without one."""
         return as_runnable(self.agent)
+
+    @cached_property
+    def reflection(self) -> Reflection | None:
+        """The settings of the reflection; `None` without one."""
+        if isinstance(self.reflect, Reflection):
+            return self.reflect
+        return Reflection() if self.reflect else None
+
+    @cached_property
+    def identity(self) -> str:
+        """The name by which reflections are stored: the id that was given, else a hash of the description as written.
+
+        Tasks with the same description share their reflections.
+        """
+        if self.id != self.description:
+            return self.id
+        return sha256(self.description.encode("utf-8", "surrogatepass")).hexdigest()
 
     @property
     def label(self) -> str:
@@ -116,6 +140,16 @@ def _find_mistakes(task: Task) -> Iterator[tuple[str, str]]:
         yield from (("tools", problem) for problem in error.problems)
     if task.max_tool_calls < 1:
         yield "max_tool_calls", f"it must be > 0, got: {task.max_tool_calls}"
+    yield from _find_learning_mistakes(task)
+
+
+def _find_learning_mistakes(task: Task) -> Iterator[tuple[str, str]]:
+    if isinstance(task.memory, str):
+        yield "memory", f"it is a list of scopes: write memory=({task.memory!r},)"
+    elif len(set(task.memory)) < len(task.memory):
+        yield "memory", "it names a scope twice"
+    if not isinstance(task.reflect, bool | Reflection):
+        yield "reflect", f"{task.reflect!r} is neither True nor a Reflection"
 
 
 def _find_agent_mistakes(task: Task) -> Iterator[tuple[str, str]]:

@@ -8,11 +8,11 @@ from tactician.ensemble.learning.reflection import (
     ReflectionInput,
     ReflectionStrategy,
     TaskReflection,
-    reflection_adapter,
+    apply_strategy,
 )
 from tactician.ensemble.learning.reflection_stores import MemoryReflections, ReflectionStore, SqlReflections
 from tactician.ensemble.learning.scoped_memory import InProcessMemory, ScopedMemory, SqlMemory
-from tactician.ensemble.learning.scopes import Scope, ScopeEntry, days, entry_adapter
+from tactician.ensemble.learning.scopes import Scope, ScopeEntry, days
 from tactician.ensemble.learning.sections import list_memory_sections, list_note_sections
 
 __all__ = [
@@ -32,9 +32,8 @@ __all__ = [
     "SqlReflections",
     "TaskReflection",
     "analyze",
+    "apply_strategy",
     "days",
-    "entry_adapter",
     "list_memory_sections",
     "list_note_sections",
-    "reflection_adapter",
 ]

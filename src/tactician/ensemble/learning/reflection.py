@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -107,6 +108,24 @@ class Reflection:
     def __post_init__(self) -> None:
         if self.max_reflections is not None and self.max_reflections < 1:
             raise ConfigurationError(f"max_reflections must be > 0, got: {self.max_reflections}")
+
+
+async def apply_strategy(strategy: ReflectionStrategy, input: ReflectionInput) -> TaskReflection | None:
+    """Return the reflection of a strategy; `None` when there is nothing to improve.
+
+    Raises:
+        TypeError: when the strategy returns anything else.
+        Exception: what the strategy raised.
+    """
+    improvement = strategy(input)
+    if inspect.isawaitable(improvement):
+        improvement = await improvement
+    if isinstance(improvement, str):
+        improvement = TaskReflection(suggestions=(improvement,))
+    if improvement is None or isinstance(improvement, TaskReflection):
+        return improvement if improvement is not None and improvement.notes else None
+    kind = type(improvement).__name__
+    raise TypeError(f"a reflection strategy returns a TaskReflection, a text or None, and not a {kind}")
 
 
 @cache

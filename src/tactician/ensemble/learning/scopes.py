@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from functools import cache
 from typing import Annotated, Final
 
-from pydantic import AwareDatetime, Field, TypeAdapter
+from pydantic import AwareDatetime, Field
 
 from tactician.ensemble.learning.bounds import bound_text
 from tactician.errors import ConfigurationError
@@ -84,12 +83,6 @@ class ScopeEntry:
             run_id=bound_text(self.run_id, _MOST_LABEL),
             id=bound_text(self.id, _MOST_LABEL),
         )
-
-
-@cache
-def entry_adapter() -> TypeAdapter[ScopeEntry]:
-    """Return the reader and writer of entries as JSON."""
-    return TypeAdapter(ScopeEntry)
 
 
 def check_scopes(scopes: Mapping[str, Scope]) -> None:
