@@ -9,6 +9,7 @@ from tactician.ensemble.events import (
     DelegationStarted,
     TaskCompleted,
     TaskFailed,
+    TaskReflected,
     TaskStarted,
 )
 from tactician.ensemble.learning import (
@@ -28,7 +29,7 @@ from tactician.ensemble.learning import (
     TaskReflection,
     days,
 )
-from tactician.ensemble.output import EnsembleResult, TaskInput, TaskOutput
+from tactician.ensemble.output import EnsembleResult, Revision, TaskInput, TaskOutput
 from tactician.ensemble.running import TaskErrorPolicy
 from tactician.ensemble.task import Handler, Task
 from tactician.ensemble.workflows import Workflow
@@ -48,6 +49,7 @@ __all__ = [
     "Improvement",
     "ReflectionStrategy",
     "TaskReflection",
+    "TaskReflected",
     "ReflectionStore",
     "MemoryReflections",
     "SqlReflections",
@@ -58,6 +60,7 @@ __all__ = [
     "InProcessMemory",
     "SqlMemory",
     "Embedder",
+    "Revision",
     "Task",
     "TaskCompleted",
     "TaskErrorPolicy",

@@ -10,6 +10,7 @@ from typing import Final
 from tactician.agents import Agent, AgentSettings, BaseRunnable, TypedRunnable
 from tactician.ensemble.default_agent import create_default_agent
 from tactician.ensemble.handler import HandlerRunnable
+from tactician.ensemble.learning import LearningStores
 from tactician.ensemble.prompts import GUIDANCE
 from tactician.ensemble.task import Task
 from tactician.llm import ModelLike
@@ -17,6 +18,7 @@ from tactician.runs import Runnable
 from tactician.tools import Toolbox, ToolLike
 
 HANDLER_ROLE: Final = "(deterministic)"
+NO_STORES: Final = LearningStores()
 _LONGEST_KEY: Final = 80
 
 
@@ -31,6 +33,7 @@ class Assignment:
         role: the role of the agent.
         key: key of the checkpoint of the task.
         model: the model for all that the task runs and that has no model of its own.
+        stores: the stores with which the ensemble learns.
     """
 
     task: Task
@@ -39,6 +42,7 @@ class Assignment:
     role: str
     key: str
     model: ModelLike | None
+    stores: LearningStores = NO_STORES
 
     @property
     def output_kind(self) -> object:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import get_args
 
@@ -23,9 +24,11 @@ from tactician.ensemble.constraints import HierarchicalConstraints
 from tactician.ensemble.errors import EnsembleDefinitionError
 from tactician.ensemble.hierarchy import Hierarchy, create_hierarchy, run_hierarchy
 from tactician.ensemble.inputs import TEXT_NAME, EnsembleInput
+from tactician.ensemble.learning import LearningStores, ReflectionStore, ScopedMemory
 from tactician.ensemble.output import EnsembleResult
 from tactician.ensemble.running import TaskErrorPolicy, TaskOrder, run_tasks
 from tactician.ensemble.task import Task
+from tactician.ensemble.task_learning import find_learning_mistakes
 from tactician.ensemble.workflows import Workflow, find_context, find_first_tasks, infer_workflow
 from tactician.errors import ConfigurationError, DeclarationError, Problem
 from tactician.llm import ModelLike
@@ -52,6 +55,8 @@ class Ensemble(BaseRunnable[object]):
         workflow: the order of the tasks; by default parallel when a task has a context, else sequential.
         manager: agent that leads a hierarchy; one is made by default. Its answer has the output type of the last task.
         constraints: limits on the delegations of a manager.
+        reflections: store of the reflections on tasks with `reflect`.
+        memory: memory with the scopes that tasks name.
         on_error: the effect of a failed task: `"fail_fast"` starts no other task, and lets those that run finish;
             `"continue"` skips the tasks that depend on it. In the end both raise.
         max_parallel: number of tasks that may run at once; no limit by default.
@@ -73,6 +78,8 @@ class Ensemble(BaseRunnable[object]):
         workflow: Workflow | None = None,
         manager: Agent[object] | None = None,
         constraints: HierarchicalConstraints | None = None,
+        reflections: ReflectionStore | None = None,
+        memory: ScopedMemory | None = None,
         on_error: TaskErrorPolicy = "fail_fast",
         max_parallel: int | None = None,
         budget: Budget | None = None,
@@ -85,6 +92,8 @@ class Ensemble(BaseRunnable[object]):
         self.workflow = infer_workflow(self.tasks) if workflow is None else workflow
         self.manager = manager
         self.constraints = constraints
+        self.reflections = reflections
+        self.memory = memory
         self.on_error = on_error
         self.max_parallel = max_parallel
         self.budget = budget
@@ -219,7 +228,12 @@ class Ensemble(BaseRunnable[object]):
     def _jobs(self) -> tuple[Assignment, ...]:
         contexts = (find_context(self.tasks, number, self.workflow) for number in range(len(self.tasks)))
         jobs = zip(self.tasks, contexts, strict=True)
-        return tuple(assign(task, context, self.model, self.tools) for task, context in jobs)
+        assigned = (assign(task, context, self.model, self.tools) for task, context in jobs)
+        return tuple(replace(job, stores=self._stores) for job in assigned)
+
+    @property
+    def _stores(self) -> LearningStores:
+        return LearningStores(self.memory, self.reflections)
 
     @cached_property
     def _hierarchy(self) -> Hierarchy:
@@ -229,7 +243,8 @@ class Ensemble(BaseRunnable[object]):
     def _structure_problems(self) -> tuple[Problem, ...]:
         if self.agents is not None and self.workflow is not Workflow.HIERARCHICAL:
             warn_of_unused_agents(self.name, self.tasks, self.agents)
-        found = find_structure_problems(self.tasks, self.agents, self.workflow)
+        learning = (Problem(path, message) for path, message in find_learning_mistakes(self.tasks, self._stores))
+        found = *find_structure_problems(self.tasks, self.agents, self.workflow), *learning
         if self.workflow is not Workflow.HIERARCHICAL:
             return found
         return *found, *(Problem(path, message) for path, message in self._hierarchy.find_mistakes())
@@ -265,6 +280,10 @@ def _find_mistakes(ensemble: Ensemble) -> Iterator[tuple[str, str]]:
     for place, agent in enumerate(ensemble.agents or ()):
         if as_runnable(agent) is None:
             yield f"agents[{place}]", f"{agent!r} is not an agent: pass an Agent or another Runnable"
+    if ensemble.reflections is not None and not isinstance(ensemble.reflections, ReflectionStore):
+        yield "reflections", f"{ensemble.reflections!r} is not a store of reflections, such as SqlReflections(...)"
+    if ensemble.memory is not None and not isinstance(ensemble.memory, ScopedMemory):
+        yield "memory", f"{ensemble.memory!r} is not a memory, such as SqlMemory(...)"
     if ensemble.on_error not in get_args(TaskErrorPolicy):
         yield "on_error", f"{ensemble.on_error!r} is not one of {', '.join(map(repr, get_args(TaskErrorPolicy)))}"
     if ensemble.max_parallel is not None and ensemble.max_parallel < 1:

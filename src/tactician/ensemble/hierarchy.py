@@ -10,8 +10,7 @@ from tactician.agents import Agent
 from tactician.ensemble.assignment import Assignment, get_role
 from tactician.ensemble.constraints import HierarchicalConstraints
 from tactician.ensemble.delegation import TOOL_NAME, DelegationLog, DelegationTool
-from tactician.ensemble.errors import ConstraintViolationError, TaskFailedError
-from tactician.ensemble.execution import INTERRUPTIONS
+from tactician.ensemble.errors import INTERRUPTIONS, ConstraintViolationError, TaskFailedError
 from tactician.ensemble.inputs import EnsembleInput
 from tactician.ensemble.output import EnsembleResult, TaskInput, TaskOutput, create_task_output
 from tactician.ensemble.prompts import list_format_sections

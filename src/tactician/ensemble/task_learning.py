@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
@@ -17,9 +17,9 @@ from tactician.documents import did_you_mean
 from tactician.ensemble.errors import INTERRUPTIONS
 from tactician.ensemble.events import TaskReflected
 from tactician.ensemble.learning import (
+    LearningStores,
+    Recollection,
     ReflectionInput,
-    ReflectionStore,
-    ScopedMemory,
     ScopeEntry,
     TaskReflection,
     analyze,
@@ -34,32 +34,6 @@ from tactician.text import describe_error
 _MOST_QUERY: Final = 8_000
 _MOST_REFLECTIONS: Final = 1_000
 _logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class LearningStores:
-    """Stores of an ensemble for what outlives its runs.
-
-    Attributes:
-        memory: the memory with the scopes of the tasks.
-        reflections: the store of reflections.
-    """
-
-    memory: ScopedMemory | None = None
-    reflections: ReflectionStore | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Recollection:
-    """What a task has read of earlier runs.
-
-    Attributes:
-        memory: entries by scope.
-        reflections: reflections on the task, newest first.
-    """
-
-    memory: Mapping[str, tuple[ScopeEntry, ...]] = field(default_factory=dict)
-    reflections: tuple[TaskReflection, ...] = ()
 
 
 class TaskLearning:
@@ -106,9 +80,9 @@ class TaskLearning:
             assert self._stores.memory is not None, "check() refuses scopes without a memory"
             await self._stores.memory.add(scope, self._create_entry(output), context=self._place)
         if self._task.reflection is not None:
-            await self._reflect(ReflectionInput(
-                input.task_id, input.description, input.expected_output, output.raw, input.reflections
-            ))
+            await self._reflect(
+                ReflectionInput(input.task_id, input.description, input.expected_output, output.raw, input.reflections)
+            )
 
     async def _recall(self, input: TaskInput) -> dict[str, tuple[ScopeEntry, ...]]:
         recalled = {}
@@ -204,7 +178,9 @@ def find_learning_mistakes(tasks: Iterable[Task], stores: LearningStores) -> Ite
         for place, scope in enumerate(task.memory):
             if scope not in declared:
                 names = ", ".join(map(repr, declared)) or "none"
-                problem = f"the memory scope {scope!r} is not declared (declared: {names}); add it to the ensemble's memory"
+                problem = (
+                    f"the memory scope {scope!r} is not declared (declared: {names}); add it to the ensemble's memory"
+                )
                 yield f"tasks[{number}].memory[{place}]", f"{problem}.{did_you_mean(scope, declared)}"
         if task.reflection is not None and stores.reflections is None:
             yield f"tasks[{number}].reflect", "the ensemble has no store for it: add reflections=SqlReflections(...)"

@@ -2,6 +2,7 @@
 
 from tactician.ensemble.learning.analysis import ImprovementNotes, analyze
 from tactician.ensemble.learning.meaning import Embedder
+from tactician.ensemble.learning.recollection import LearningStores, Recollection
 from tactician.ensemble.learning.reflection import (
     Improvement,
     Reflection,
@@ -20,7 +21,9 @@ __all__ = [
     "Improvement",
     "ImprovementNotes",
     "InProcessMemory",
+    "LearningStores",
     "MemoryReflections",
+    "Recollection",
     "Reflection",
     "ReflectionInput",
     "ReflectionStore",
