@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
-from dataclasses import asdict
 
 import pytest
 
-from tactician import Agent, Ensemble, MemoryReflections, Reflection, SqlReflections, Task
+from tactician import Agent, Ensemble, MemoryReflections, Reflection, Task
 from tactician.ensemble import (
     EnsembleDefinitionError,
     ReflectionInput,
@@ -21,8 +19,8 @@ from tactician.ensemble import (
 from tactician.errors import ConfigurationError, ModelError
 from tactician.events import Event
 from tactician.guardrails import GuardrailResult, failed, passed, retry
-from tactician.runs import Budget, RunContext, RunStatus, approve
-from tactician.testing import FakeClock, ScriptedModel, ToolCall
+from tactician.runs import Budget, RunContext, RunStatus
+from tactician.testing import FakeClock, ScriptedModel
 from tests.ensemble.learning.support import now, over
 from tests.ensemble.support import places_of, prompt_of, says
 
@@ -162,7 +160,9 @@ class TestLifecycle:
             seen.append(input)
             return f"note {len(seen)}"
 
-        task = Task("Write about {topic}", id="write", expected_output="{n} words", reflect=Reflection(strategy=strategy))
+        task = Task(
+            "Write about {topic}", id="write", expected_output="{n} words", reflect=Reflection(strategy=strategy)
+        )
         ensemble = Ensemble("E", [task], model=ScriptedModel("a", "b"), reflections=MemoryReflections())
         await ensemble.run({"topic": "frogs", "n": 5})
         await ensemble.run({"topic": "newts", "n": 6})
@@ -336,7 +336,11 @@ class TestStrategy:
 
 class TestFailures:
     async def run(
-        self, settings: bool | Reflection, *steps: object, store: ReflectionStore | None = None, budget: Budget | None = None
+        self,
+        settings: bool | Reflection,
+        *steps: object,
+        store: ReflectionStore | None = None,
+        budget: Budget | None = None,
     ) -> tuple[list[TaskReflected], Sequence[TaskReflection]]:
         """The events and the reflections of a run that has to succeed."""
         events: list[Event] = []
@@ -435,7 +439,9 @@ class TestSelection:
 
     async def test_its_usage_counts_to_the_run_and_not_to_the_output(self) -> None:
         def run(*, reflect: bool) -> Ensemble:
-            return Ensemble("E", [Task("T", reflect=reflect)], model=ScriptedModel("done", {}), reflections=MemoryReflections())
+            return Ensemble(
+                "E", [Task("T", reflect=reflect)], model=ScriptedModel("done", {}), reflections=MemoryReflections()
+            )
 
         plain, reflecting = await run(reflect=False).run(), await run(reflect=True).run()
         assert (plain.usage.requests, reflecting.usage.requests) == (1, 2)
