@@ -105,7 +105,7 @@ class TestToolCalls:
         result = await agent.run("hi")
 
         assert counter.calls == [1, 2]
-        assert results_of(result)[2] == "Not run: all 2 tool calls are used up. Answer now with what you have."
+        assert results_of(result)[2] == "STOP: all 2 tool calls are used up. Answer now, with what you have."
         assert model.calls[1].tool_choice == "none"
 
     async def test_the_third_refusal_ends_the_run(self) -> None:

@@ -8,6 +8,7 @@ from typing import Final
 from pydantic_core import to_json
 
 from tactician.ensemble.output import TaskInput, TaskOutput
+from tactician.ensemble.revision import Revision
 from tactician.loop import output_type
 
 GUIDANCE: Final = (
@@ -31,12 +32,21 @@ def _list_sections(task: TaskInput, kind: type[object] | None) -> Iterator[str]:
     if task.context_outputs:
         outputs = "\n\n---\n\n".join(map(_format_context, task.context_outputs))
         yield f"## Context from Previous Tasks\n\n{outputs}"
+    if task.revision is not None:
+        yield from _list_revision_sections(task.revision)
     if task.text:
         yield f"## Input\n\n{task.text}"
     yield f"## Task\n\n{task.description}"
     if task.expected_output:
         yield f"## Expected Output\n\n{task.expected_output}"
     yield from list_format_sections(kind)
+
+
+def _list_revision_sections(revision: Revision) -> Iterator[str]:
+    yield f"## Revision Instructions (Attempt {revision.attempt})"
+    if revision.feedback:
+        yield f"### Feedback\n\n{revision.feedback}"
+    yield f"### Previous Output\n\n{revision.previous}"
 
 
 def list_format_sections(kind: type[object] | None) -> Iterator[str]:
