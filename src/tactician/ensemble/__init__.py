@@ -13,8 +13,7 @@ from tactician.ensemble.events import (
     TaskStarted,
 )
 from tactician.ensemble.outcomes import TaskOutputs
-from tactician.ensemble.output import EnsembleResult, ExitReason, TaskInput, TaskOutput
-from tactician.ensemble.revision import Revision
+from tactician.ensemble.output import EnsembleResult, ExitReason, Revision, TaskInput, TaskOutput
 from tactician.ensemble.running import TaskErrorPolicy
 from tactician.ensemble.task import Handler, Task
 from tactician.ensemble.workflows import Workflow

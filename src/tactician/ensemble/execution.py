@@ -11,8 +11,7 @@ from tactician.ensemble.events import TaskCompleted, TaskFailed, TaskSkipped, Ta
 from tactician.ensemble.inputs import EnsembleInput
 from tactician.ensemble.lifecycle import TaskLifecycle
 from tactician.ensemble.outcomes import SkippedTask, TaskOutcome, TaskOutputs, collect_context
-from tactician.ensemble.output import TaskInput, TaskOutput
-from tactician.ensemble.revision import Revision
+from tactician.ensemble.output import Revision, TaskInput, TaskOutput
 from tactician.ensemble.task_progress import TaskProgress
 from tactician.ensemble.template import fill_template
 from tactician.errors import LeaseLostError, StoreError

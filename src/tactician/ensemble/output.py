@@ -13,7 +13,6 @@ from typing import TypeAlias, TypeVar, cast
 from pydantic import TypeAdapter
 
 from tactician.documents import did_you_mean
-from tactician.ensemble.revision import Revision
 from tactician.errors import StoredStateError
 from tactician.llm import NO_USAGE, ToolResult, Usage
 from tactician.runs import RunContext, RunResult, RunStatus, decode_value, encode_value
@@ -64,6 +63,21 @@ class TaskOutput:
             return self.parsed
         found = "no parsed output" if self.parsed is None else f"a {type(self.parsed).__name__}"
         raise TypeError(f"task {self.task_id!r} has {found}, not a {kind.__name__}; see the task's output_type")
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """What a task is told that runs again because its output was not good enough.
+
+    Attributes:
+        attempt: number of the attempt that begins, from 2.
+        feedback: what has to change.
+        previous: the output of the attempt before.
+    """
+
+    attempt: int
+    feedback: str = ""
+    previous: str = ""
 
 
 @dataclass(frozen=True, slots=True)

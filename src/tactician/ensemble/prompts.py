@@ -7,8 +7,7 @@ from typing import Final
 
 from pydantic_core import to_json
 
-from tactician.ensemble.output import TaskInput, TaskOutput
-from tactician.ensemble.revision import Revision
+from tactician.ensemble.output import Revision, TaskInput, TaskOutput
 from tactician.loop import output_type
 
 GUIDANCE: Final = (
@@ -33,20 +32,13 @@ def _list_sections(task: TaskInput, kind: type[object] | None) -> Iterator[str]:
         outputs = "\n\n---\n\n".join(map(_format_context, task.context_outputs))
         yield f"## Context from Previous Tasks\n\n{outputs}"
     if task.revision is not None:
-        yield from _list_revision_sections(task.revision)
+        yield _format_revision(task.revision)
     if task.text:
         yield f"## Input\n\n{task.text}"
     yield f"## Task\n\n{task.description}"
     if task.expected_output:
         yield f"## Expected Output\n\n{task.expected_output}"
     yield from list_format_sections(kind)
-
-
-def _list_revision_sections(revision: Revision) -> Iterator[str]:
-    yield f"## Revision Instructions (Attempt {revision.attempt})"
-    if revision.feedback:
-        yield f"### Feedback\n\n{revision.feedback}"
-    yield f"### Previous Output\n\n{revision.previous}"
 
 
 def list_format_sections(kind: type[object] | None) -> Iterator[str]:
@@ -58,3 +50,9 @@ def list_format_sections(kind: type[object] | None) -> Iterator[str]:
 
 def _format_context(output: TaskOutput) -> str:
     return f"### {output.role}: {output.description}\n\n{output.raw}"
+
+
+def _format_revision(revision: Revision) -> str:
+    feedback = f"\n\n### Feedback\n\n{revision.feedback}" if revision.feedback else ""
+    previous = f"\n\n### Previous Output\n\n{revision.previous}" if revision.previous else ""
+    return f"## Revision Instructions (Attempt {revision.attempt}){feedback}{previous}"

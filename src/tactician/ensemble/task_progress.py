@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from tactician.ensemble.assignment import Assignment
-from tactician.ensemble.output import TaskOutput, decode_task_output, encode_task_output
-from tactician.ensemble.revision import Revision
+from tactician.ensemble.output import Revision, TaskOutput, decode_task_output, encode_task_output
 from tactician.runs import Live, RunContext, revive
 
 
