@@ -10,6 +10,7 @@ from tactician.ensemble.events import (
     TaskCompleted,
     TaskFailed,
     TaskReflected,
+    TaskSkipped,
     TaskStarted,
 )
 from tactician.ensemble.learning import (
@@ -29,7 +30,8 @@ from tactician.ensemble.learning import (
     TaskReflection,
     days,
 )
-from tactician.ensemble.output import EnsembleResult, Revision, TaskInput, TaskOutput
+from tactician.ensemble.outcomes import TaskOutputs
+from tactician.ensemble.output import EnsembleResult, ExitReason, Revision, TaskInput, TaskOutput
 from tactician.ensemble.running import TaskErrorPolicy
 from tactician.ensemble.task import Handler, Task
 from tactician.ensemble.workflows import Workflow
@@ -43,6 +45,7 @@ __all__ = [
     "Ensemble",
     "EnsembleDefinitionError",
     "EnsembleResult",
+    "ExitReason",
     "Handler",
     "Reflection",
     "ReflectionInput",
@@ -68,6 +71,8 @@ __all__ = [
     "TaskFailedError",
     "TaskInput",
     "TaskOutput",
+    "TaskOutputs",
+    "TaskSkipped",
     "TaskStarted",
     "Workflow",
 ]
