@@ -1,7 +1,7 @@
 """Research that improves its own instructions: each run leaves notes that later runs read.
 
 Run it with `tactician run examples/trends.py "frogs"`, which reflects by the model and leaves its notes in the program.
-`python -m examples.trends` runs it three times, and shows how the prompt grows; the review is a rule and no model there.
+`python -m examples.trends` runs it three times with a rule in place of the model's reflection.
 """
 
 import asyncio

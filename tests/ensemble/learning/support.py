@@ -22,7 +22,7 @@ def over(
     listener: EventListener | None = None,
 ) -> RunContext:
     """A context whose model has a script."""
-    model = ScriptedModel(*steps)  # type: ignore[arg-type]
+    model = ScriptedModel(*steps)
     return RunContext.over(model, listener, store=store, clock=clock or FakeClock())
 
 

@@ -19,14 +19,16 @@ from tactician.ensemble import (
 )
 from tactician.errors import StoreError
 from tactician.guardrails import failed
+from tactician.llm import ModelRequest, ModelResponse
 from tactician.platform import Worker
 from tactician.runs import RunContext
-from tactician.stores import MemoryStore
+from tactician.stores import Lease, MemoryStore, StoredDocument
 from tactician.testing import FakeClock, ScriptedModel
 from tests.ensemble.learning.support import TopicEmbeddings, now, over
 from tests.ensemble.support import places_of, prompt_of
 from tests.support.stored import JsonStore, load_record
 
+POINTS = range(0, 130, 2)
 SCOPES = {"project": Scope(keep_last=50), "week": Scope(keep_within=days(7))}
 
 
@@ -167,10 +169,30 @@ class Down(MemoryStore):
 
     is_down = True
 
-    async def find(self, *args: object, **settings: object) -> list:  # type: ignore[override, type-arg]
+    async def find(self, *args: object, **settings: object) -> list:  # type: ignore[type-arg]
         if self.is_down:
             raise StoreError("the database is down")
         return await super().find(*args, **settings)  # type: ignore[arg-type]
+
+
+class SlowStore(MemoryStore):
+    """A store whose writer may die once it has written."""
+
+    async def save(self, document: StoredDocument, lease: Lease | None = None) -> StoredDocument:
+        saved = await super().save(document, lease)
+        for _ in range(4):
+            await asyncio.sleep(0)
+        return saved
+
+
+class SlowModel(ScriptedModel):
+    """A model whose caller may die while it waits for the answer."""
+
+    async def generate(self, request: ModelRequest) -> ModelResponse:
+        response = await super().generate(request)
+        for _ in range(8):
+            await asyncio.sleep(0)
+        return response
 
 
 class Site:
@@ -178,7 +200,7 @@ class Site:
 
     def __init__(self) -> None:
         self.runs = JsonStore()
-        self.documents = MemoryStore()
+        self.documents = SlowStore()
         self.reflections = MemoryReflections()
         self.memory = ScopedMemory(self.documents, SCOPES)
         self.reflected: list[str] = []
@@ -186,7 +208,7 @@ class Site:
 
     def platform(self) -> Platform:
         """A platform of another worker."""
-        model = ScriptedModel()
+        model = SlowModel()
         model.when(prompt_contains="Report on frogs").reply("About frogs.")
         self.models.append(model)
 
@@ -221,7 +243,7 @@ class Site:
 
 
 class TestDurability:
-    @pytest.mark.parametrize("steps", range(0, 160, 3))
+    @pytest.mark.parametrize("steps", POINTS)
     async def test_a_run_that_is_interrupted_anywhere_writes_nothing_twice(self, steps: int) -> None:
         site = Site()
         run_id = await site.interrupt(steps)
@@ -232,7 +254,7 @@ class TestDurability:
         assert await texts(site.memory, "week") == ["About frogs."]
         assert [one.suggestions for one in await site.reflections.load("report")] == [("Be short.",)]
 
-    @pytest.mark.parametrize("steps", range(0, 160, 3))
+    @pytest.mark.parametrize("steps", POINTS)
     async def test_a_run_that_continues_reads_no_later_entries_than_it_first_saw(self, steps: int) -> None:
         site = Site()
         await site.memory.add("project", "early")

@@ -138,8 +138,8 @@ class TestLifecycle:
         task = Task(
             "T",
             handler=lambda _: next(answers),
-            output_guardrails=[lambda checked: passed() if checked.text == "good" else retry("bad")],
-            reflect=Reflection(strategy=lambda input: seen.append(input.output)),
+            output_guardrails=[lambda text: passed() if text == "good" else retry("bad")],
+            reflect=Reflection(strategy=lambda review: seen.append(review.output)),
         )
         await Ensemble("E", [task], reflections=MemoryReflections()).run()
         assert seen == ["good"]
@@ -288,7 +288,7 @@ class TestStrategy:
     async def reflect(self, settings: bool | Reflection, *steps: object) -> list[TaskReflection]:
         """The reflections after a run in which the model takes these steps after its answer."""
         store, task = MemoryReflections(), Task("T", expected_output="O", reflect=settings)
-        model = ScriptedModel("done", *steps)  # type: ignore[arg-type]
+        model = ScriptedModel("done", *steps)
         await Ensemble("E", [task], model=model, reflections=store).run(context=over())
         model.assert_exhausted()
         return await store.load(task.identity)
@@ -345,7 +345,7 @@ class TestFailures:
         """The events and the reflections of a run that has to succeed."""
         events: list[Event] = []
         task, reflections = Task("T", reflect=settings), store or MemoryReflections()
-        model = ScriptedModel("done", *steps)  # type: ignore[arg-type]
+        model = ScriptedModel("done", *steps)
         context = RunContext.over(model, events.append, clock=FakeClock())
         ensemble = Ensemble("E", [task], reflections=reflections, budget=budget)
         result = await ensemble.run(context=context)
