@@ -9,12 +9,12 @@ import tactician
 PUBLIC = {
     "tactician": """
         Agent AgentDefinition AgentNetwork AgentService Ai AssistantMessage Autonomous Autonomy Blackboard Blueprint
-        Budget Department Ensemble Export Feedback Handoff HierarchicalAgents HierarchicalConstraints Image LlmOptions
-        ModelRouter
+        Budget Department Ensemble Export Feedback Handoff HierarchicalAgents HierarchicalConstraints Image
+        InProcessMemory LlmOptions MemoryReflections ModelRouter Reflection Scope SqlMemory SqlReflections
         OperationContext ParallelAgents Planned PlannedAgent Planner Platform ProcessOptions ProcessStatus RouterAgent
         RunContext RunResult RunStatus Runnable SomeOf SupervisorAgent SupervisorInvocation Task Tool ToolGroup
         UserInput UserMessage Verbosity Workflow achieves_goal action approve ask_human by_name component condition
-        confirm consensus cost handoff log planned_agent reject repeat_until repeat_until_acceptable resolve runnable
+        confirm consensus cost days handoff log planned_agent reject repeat_until repeat_until_acceptable resolve runnable
         scatter_gather simple_agent state tool
     """,
     "tactician.agents": """
@@ -46,6 +46,8 @@ PUBLIC = {
     """,
     "tactician.ensemble": """
         ConstraintViolationError DelegationCompleted DelegationFailed DelegationStarted HierarchicalConstraints
+        Embedder Improvement InProcessMemory MemoryReflections Reflection ReflectionInput ReflectionStore
+        ReflectionStrategy Scope ScopeEntry ScopedMemory SqlMemory SqlReflections TaskReflected TaskReflection days
         Ensemble EnsembleDefinitionError EnsembleResult ExitReason Handler Revision Task TaskCompleted TaskErrorPolicy
         TaskFailed TaskFailedError TaskInput TaskOutput TaskOutputs TaskSkipped TaskStarted Workflow
     """,
