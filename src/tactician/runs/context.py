@@ -11,7 +11,7 @@ from typing import Final, ParamSpec, TypeVar
 
 from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.errors import ConfigurationError
-from tactician.events import Event, EventBus, EventEmitter, EventListener, new_id
+from tactician.events import Event, EventBus, EventEmitter, EventListener, find_span_id, new_id
 from tactician.llm import (
     NO_OPTIONS,
     LanguageModel,
@@ -176,7 +176,7 @@ class RunContext:
         services = self.services
         if (bus := services.bus).is_observed:
             build: Callable[..., Event] = kind  # P cannot say that events have these fields
-            own = {"run_id": self.run_id, "parent_id": self.parent_id, "path": self.path}
+            own = {"run_id": self.run_id, "parent_id": self.parent_id, "path": self.path, "span_id": find_span_id()}
             bus.emit(build(*args, **own, time=services.clock.time(), **fields))
 
     def enter(self) -> EnteredRun:
