@@ -144,9 +144,9 @@ class OpenSpans(Generic[S]):
 
     def find_closed_by(self, event: Event) -> S | None:
         """Return the open span that an event closes."""
-        return (
-            None if event.closes is None else self.find(event.run_id, event.closes, event.span_key, near=event.span_id)
-        )
+        if event.closes is None:
+            return None
+        return self.find(event.run_id, event.closes, event.span_key, near=event.span_id)
 
     def find_around(self, event: Event) -> S | None:
         """Return the span in which an event happens: that of the code, unless it belongs to another run."""
@@ -161,9 +161,8 @@ class OpenSpans(Generic[S]):
 
     def remove(self, span: S) -> tuple[S, ...]:
         """Remove a span that has ended, and return it behind those inside it that end with it."""
-        inside = tuple(
-            one for child in span.children if (known := self._by_id.get(child.id)) for one in self.remove(known)
-        )
+        children = [known for child in span.children if (known := self._by_id.get(child.id)) is not None]
+        inside = tuple(one for child in children for one in self.remove(child))
         span.is_ended = True
         if span.around is not None and span in span.around.children:
             span.around.children.remove(span)

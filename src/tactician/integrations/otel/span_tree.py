@@ -145,9 +145,8 @@ class SpanTree:
 
     def _continue_trace(self, event: Event, opening: Opening, context: Context) -> tuple[Context, list[Link]]:
         """Return the context of the trace that a run belongs to, and a link to the code that runs, if in another."""
-        parent = opening.trace_parent or (
-            self._resting.pop(event.run_id, None) if event.opens == SpanKind.RUN else None
-        )
+        rested = self._resting.pop(event.run_id, None) if event.opens == SpanKind.RUN else None
+        parent = opening.trace_parent or rested
         if parent is None:
             return context, []
         going_on = _PROPAGATOR.extract({_HEADER: parent}, context)
