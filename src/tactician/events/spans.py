@@ -41,6 +41,8 @@ class SpanFacts:
         name: its name.
         status: its state after the event, such as `"completed"`, `"failed"` or `"waiting"`.
         error: why it failed.
+        started: when it began, of a span whose beginning and end are in one event; the time of the event by default.
+        ended: when it ended, likewise.
         facts: names, numbers and usage.
         content: what models, tools and people said, for those who want it.
         whole_content: content that is large or repeats other content, such as the whole conversation with a model.
@@ -49,6 +51,8 @@ class SpanFacts:
     name: str = ""
     status: str = ""
     error: str | None = None
+    started: float | None = None
+    ended: float | None = None
     facts: Mapping[str, object] = field(default_factory=dict)
     content: Mapping[str, object] = field(default_factory=dict)
     whole_content: Mapping[str, object] = field(default_factory=dict)
@@ -81,6 +85,8 @@ def find_span_id() -> str | None:
 
 def follow_span(event: Event) -> None:
     """Enter the span that an event opens, or leave the one that it closes."""
+    if event.opens is not None and event.closes is not None:
+        return
     if event.opens is not None:
         if event.enters:
             _innermost.set(_Entered(event, event.opens, _find_innermost()))

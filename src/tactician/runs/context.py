@@ -29,6 +29,7 @@ from tactician.runs.services import Services
 from tactician.runs.spending import keep_spent
 from tactician.runs.suspension import PendingRequest, Response
 from tactician.stores import DocumentStore
+from tactician.trace import CaptureMode, Recorder
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -387,6 +388,17 @@ class RunContext:
         """
         services = self.services.with_bus(self.bus.create_child(*listeners))
         return self._copy(services=services, streaming=self.streaming if streaming is None else streaming)
+
+    def captured(self, capture: CaptureMode | str = CaptureMode.STANDARD) -> RunContext:
+        """Return the same context in which the results of runs, and of all runs inside them, have traces.
+
+        Args:
+            capture: how much the traces have; with `"off"` the context is as it was.
+        """
+        recorder = Recorder(capture)
+        if recorder.capture is CaptureMode.OFF:
+            return self
+        return self.with_listeners(recorder).inside({Recorder: recorder})
 
     def _child_checkpoint(self, name: str, key: str | None) -> Checkpoint:
         if self.checkpoint is None:
