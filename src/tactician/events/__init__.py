@@ -8,7 +8,8 @@ from tactician.events.bus import EventBus, EventEmitter, EventListener, subscrib
 from tactician.events.encoding import encode, event_from_json, event_to_json
 from tactician.events.event import Event, find_event_type, new_id
 from tactician.events.log import EventLog, read_event_log
-from tactician.events.spans import NO_FACTS, OpenSpan, OpenSpans, SpanFacts, SpanKind, find_span_id
+from tactician.events.span_facts import SpanFacts, SpanKind
+from tactician.events.spans import OpenSpan, OpenSpans, find_span_id
 
 __all__ = [
     "Event",
@@ -25,7 +26,6 @@ __all__ = [
     "new_id",
     "SpanKind",
     "SpanFacts",
-    "NO_FACTS",
     "OpenSpan",
     "OpenSpans",
     "find_span_id",

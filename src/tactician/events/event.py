@@ -9,7 +9,7 @@ from time import time
 from typing import ClassVar, TypeVar
 
 from tactician.errors import DeclarationError
-from tactician.events.spans import NO_FACTS, SpanFacts
+from tactician.events.span_facts import NO_FACTS, SpanFacts
 
 _types: dict[str, type[Event]] = {}
 _ids: list[str] = []  # read from the system many at a time: a call of it takes ten times as long as the rest

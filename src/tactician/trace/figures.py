@@ -11,6 +11,8 @@ _UNKNOWN = "unknown"
 
 def format_seconds(seconds: float) -> str:
     """Return a duration with the precision that its length deserves."""
+    if 0 < seconds < 0.0005:
+        return "<1 ms"
     if seconds < 1:
         return f"{seconds * 1000:.0f} ms"
     if seconds < 60:

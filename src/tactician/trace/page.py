@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
@@ -85,20 +85,39 @@ def _create_rows(roots: Sequence[TraceNode]) -> list[tuple[TraceNode, _Row]]:
     began = min((root.started for root in roots), default=0.0)
     ended = max((_find_end(node) for root in roots for node in root.walk()), default=began)
     scale = 100 / max(ended - began, 1e-9)
-    rows: list[tuple[TraceNode, _Row]] = []
+    placed = [*_walk(roots)]
+    totals = _sum_up(placed)
+    return [
+        (node, _create_row(node, depth, f"n{place}", totals[place], began, ended, scale))
+        for place, (node, depth) in enumerate(placed)
+    ]
+
+
+def _walk(roots: Sequence[TraceNode]) -> Iterator[tuple[TraceNode, int]]:
     waiting = [(root, 0) for root in reversed(roots)]
     while waiting:
         node, depth = waiting.pop()
-        rows.append((node, _create_row(node, depth, f"n{len(rows)}", began, ended, scale)))
+        yield node, depth
         waiting.extend((child, depth + 1) for child in reversed(node.children))
-    return rows
 
 
-def _create_row(node: TraceNode, depth: int, place: str, began: float, ended: float, scale: float) -> _Row:
+def _sum_up(placed: Sequence[tuple[TraceNode, int]]) -> list[ModelUse]:
+    """Return the use of each node with all inside it, which stand behind it."""
+    totals: list[ModelUse] = []
+    inside: dict[int, ModelUse] = {}
+    for node, depth in reversed(placed):
+        total = sum_uses((*node.used, inside.pop(depth + 1, ModelUse(""))))
+        inside[depth] = total + inside.get(depth, ModelUse(""))
+        totals.append(total)
+    return totals[::-1]
+
+
+def _create_row(
+    node: TraceNode, depth: int, place: str, use: ModelUse, began: float, ended: float, scale: float
+) -> _Row:
     def draw(start: float, end: float, *, is_pause: bool = False) -> _Bar:
         return _Bar(f"{(start - began) * scale:.3f}%", f"{max(0.25, (end - start) * scale):.3f}%", is_pause)
 
-    use = node.total_use
     bars = (draw(node.started, ended if node.ended is None else node.ended),)
     return _Row(
         place,
@@ -111,7 +130,7 @@ def _create_row(node: TraceNode, depth: int, place: str, began: float, ended: fl
         format_tokens(use) if use.requests else "",
         format_cost(use) if use.requests else "",
         _clean(node.error or ""),
-        {name: _clean(_write(value)) for name, value in _list_facts(node)},
+        {_clean(name): _clean(_write(value)) for name, value in _list_facts(node)},
         [*chain.from_iterable(_list_texts(name, value) for name, value in node.content.items())],
         [_describe_note(note, began) for note in node.notes],
         depth < 2,
@@ -147,7 +166,9 @@ def _list_texts(name: str, value: JsonValue) -> Iterator[_Text]:
 
 def _describe_note(note: TraceNote, began: float) -> _Text:
     content = f"\n{_write(dict(note.content))}" if note.content else ""
-    return _Text(_clean(f"{note.kind} at {format_seconds(max(0.0, note.time - began))}"), _clean(f"{note.text}{content}"))
+    return _Text(
+        _clean(f"{note.kind} at {format_seconds(max(0.0, note.time - began))}"), _clean(f"{note.text}{content}")
+    )
 
 
 def _summarize(root: TraceNode) -> Mapping[str, str]:

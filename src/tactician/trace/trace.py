@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 
-from tactician.events import Event
+from tactician.events import Event, encode
 from tactician.trace.building import TreeBuilder
 from tactician.trace.json_form import read_nodes, write_nodes
 from tactician.trace.node import ModelUse, TraceNode, merge_uses, sum_uses
@@ -75,6 +75,13 @@ class Trace:
     def __bool__(self) -> bool:
         return bool(self.roots)
 
+    @classmethod
+    def __get_pydantic_core_schema__(cls, *_: object) -> object:
+        """Return a schema for `None` only: a trace has a JSON form of its own, and is not stored with its result."""
+        from pydantic_core import core_schema
+
+        return core_schema.none_schema()
+
     def walk(self) -> Iterator[TraceNode]:
         """Yield all nodes, each before those inside it."""
         for root in self.roots:
@@ -104,6 +111,11 @@ class Trace:
         It has a timeline, the tree with all that was captured, and the use and cost of each model.
         """
         return _write(render_page(self.roots), path)
+
+
+@encode.register(Trace)
+def _(trace: Trace, depth: int = 0) -> None:
+    """Return nothing: a trace is not a part of the JSON form of its result."""
 
 
 def _write(text: str, path: str | Path | None) -> str:
