@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from pydantic import JsonValue
 
 from tactician.trace import ModelUse, Trace, TraceNode, TraceNote, TracePause
 from tests.trace.support import run_newsroom
@@ -51,7 +52,10 @@ class Page(HTMLParser):
 
 def evil_node(**changes: object) -> TraceNode:
     """A node in which every text is an attack."""
-    content = {EVIL: EVIL, "prompt": [{"role": EVIL, "text": EVIL, "calls": [{"tool": EVIL, "arguments": EVIL}]}]}
+    content: dict[str, JsonValue] = {
+        EVIL: EVIL,
+        "prompt": [{"role": EVIL, "text": EVIL, "calls": [{"tool": EVIL, "arguments": EVIL}]}],
+    }
     node = TraceNode(
         "id",
         EVIL,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from tactician import Agent, Ensemble, Platform, RouterAgent, RunContext, Task, tool
 from tactician.ensemble import TaskFailedError, TaskInput
 from tactician.events import Event, EventLog, read_event_log
-from tactician.llm import AssistantMessage, Features, ModelRequest, ModelResponse, Text, Usage
+from tactician.llm import AssistantMessage, Delta, Features, ModelRequest, ModelResponse, Text, Usage
 from tactician.platform import Worker
 from tactician.runs import RunStatus, approve
 from tactician.testing import FakeClock, ScriptedModel, ToolCall
@@ -125,9 +126,9 @@ class MeteredModel:
         known = Usage(10, 5, requests=1) if self.calls % 2 else Usage(requests=1)
         return ModelResponse(AssistantMessage((Text("ok"),)), known.attribute_to(self.name), "stop", "half")
 
-    def stream(self, request: ModelRequest) -> None:  # type: ignore[misc]
-        """Not used."""
-        raise NotImplementedError
+    async def stream(self, request: ModelRequest) -> AsyncIterator[Delta | ModelResponse]:
+        """Yield the answer as a whole."""
+        yield await self.generate(request)
 
 
 async def test_unknown_token_counts_are_unknown_and_poison_no_total() -> None:

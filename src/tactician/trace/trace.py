@@ -22,7 +22,8 @@ class Trace:
     """
 
     def __init__(self, roots: Iterable[TraceNode] = ()) -> None:
-        self.__dict__["roots"] = tuple(roots)
+        known = tuple(roots)
+        self._create: Callable[[], tuple[TraceNode, ...]] = lambda: known
 
     @classmethod
     def from_events(cls, events: Iterable[Event], run_id: str | None = None, *, is_whole: bool = False) -> Trace:
@@ -42,8 +43,8 @@ class Trace:
     @classmethod
     def lazy(cls, create: Callable[[], Trace]) -> Trace:
         """Return a trace that is made when it is first read."""
-        trace = cls.__new__(cls)
-        trace._create = create
+        trace = cls()
+        trace._create = lambda: create().roots
         return trace
 
     @classmethod
@@ -62,7 +63,7 @@ class Trace:
     @cached_property
     def roots(self) -> tuple[TraceNode, ...]:
         """The outermost nodes."""
-        return self._create().roots
+        return self._create()
 
     def __eq__(self, other: object) -> bool:
         return self.roots == other.roots if isinstance(other, Trace) else NotImplemented
