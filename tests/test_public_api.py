@@ -46,8 +46,8 @@ PUBLIC = {
     """,
     "tactician.ensemble": """
         ConstraintViolationError DelegationCompleted DelegationFailed DelegationStarted HierarchicalConstraints
-        Ensemble EnsembleDefinitionError EnsembleResult Handler Revision Task TaskCompleted TaskErrorPolicy TaskFailed
-        TaskFailedError TaskInput TaskOutput TaskStarted Workflow
+        Ensemble EnsembleDefinitionError EnsembleResult ExitReason Handler Revision Task TaskCompleted TaskErrorPolicy
+        TaskFailed TaskFailedError TaskInput TaskOutput TaskOutputs TaskSkipped TaskStarted Workflow
     """,
     "tactician.events": """
         Event EventBus EventEmitter EventListener EventLog encode event_from_json event_to_json find_event_type new_id
