@@ -14,8 +14,8 @@ PUBLIC = {
         OperationContext ParallelAgents Planned PlannedAgent Planner Platform ProcessOptions ProcessStatus RouterAgent
         RunContext RunResult RunStatus Runnable SomeOf SupervisorAgent SupervisorInvocation Task Tool ToolGroup
         UserInput UserMessage Verbosity Workflow achieves_goal action approve ask_human by_name component condition
-        confirm consensus cost days handoff log planned_agent reject repeat_until repeat_until_acceptable resolve runnable
-        scatter_gather simple_agent state tool
+        confirm consensus cost days handoff log planned_agent reject repeat_until repeat_until_acceptable resolve
+        runnable scatter_gather simple_agent state tool
     """,
     "tactician.agents": """
         Agent AgentDefinition AgentNetwork AgentSettings AgentSpec BLUEPRINTS BaseRunnable BlueprintLike
