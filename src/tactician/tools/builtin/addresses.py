@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import Final
 
 _NAT64: Final = IPv6Network("64:ff9b::/96")
 _COMPATIBLE: Final = IPv6Network("::/96")
+_CLOUDS: Final = (IPv4Network("192.0.0.0/24"), IPv4Network("168.63.129.16/32"))
+"""Services of Oracle's and Microsoft's clouds for their machines, at addresses that count as public."""
 
 
 def is_public(address: str) -> bool:
@@ -21,6 +23,8 @@ def is_public(address: str) -> bool:
 def _is_public(address: IPv4Address | IPv6Address) -> bool:
     if isinstance(address, IPv6Address) and _is_translated(address):
         return True  # the embedded address decides
+    if isinstance(address, IPv4Address) and any(address in network for network in _CLOUDS):
+        return False
     return address.is_global and not (address.is_multicast or address.is_reserved or address.is_unspecified)
 
 

@@ -23,7 +23,7 @@ _MAX_PLACES: Final = 300
 _TOKEN: Final = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[A-Za-z_]\w*)|(?P<sign>\*\*|//|[-+*/%^(),]))"
 )
-_SIGNS: Final = str.maketrans({"×": "*", "·": "*", "÷": "/", "−": "-"})
+_SIGNS: Final = str.maketrans({"\u00d7": "*", "\u00b7": "*", "\u00f7": "/", "\u2212": "-"})
 _CONSTANTS: Final[Mapping[str, float]] = {"pi": math.pi, "e": math.e, "tau": math.tau}
 
 
@@ -55,7 +55,9 @@ def _split(expression: str) -> list[_Token]:
     tokens, place, end = [], 0, len(expression.rstrip())
     while place < end:
         if (match := _TOKEN.match(expression, place)) is None:
-            raise ToolError(f"The expression has {expression[place:].lstrip()[:1]!r} at character {place + 1}.")
+            rest = expression[place:].lstrip()
+            place = len(expression) - len(rest) + 1
+            raise ToolError(f"The expression has {rest[:1]!r} at character {place}, which stands for nothing.")
         kind = str(match.lastgroup)
         tokens.append(_Token(kind, match[kind], match.start(kind) + 1))
         place = match.end()
@@ -161,7 +163,7 @@ def _read_number(text: str) -> Number:
 def _apply(function: Callable[..., object], *values: Number) -> Number:
     result = function(*values)
     if not isinstance(result, int | float):  # a root of a negative number
-        raise ValueError("it is not a real number")
+        raise ValueError("it is not a real number")  # noqa: TRY004 - a complex number is no wrong type
     return _check(result)
 
 
@@ -177,9 +179,9 @@ def _check(value: Number) -> Number:
 
 
 def _raise_to_power(base: Number, exponent: Number) -> object:
-    if isinstance(base, int) and isinstance(exponent, int) and exponent > 0:
-        if abs(base) > 1 and (base.bit_length() - 1) * exponent > MAX_BITS:
-            raise OverflowError
+    is_whole = isinstance(base, int) and isinstance(exponent, int) and exponent > 0
+    if is_whole and abs(base) > 1 and (int(base).bit_length() - 1) * exponent > MAX_BITS:
+        raise OverflowError
     return base**exponent
 
 

@@ -10,7 +10,6 @@ from typing_extensions import override
 
 from tactician.llm import ToolSpec
 from tactician.runs import RunContext
-from tactician.tools.function import FunctionTool
 from tactician.tools.tool import Tool
 from tactician.tools.traits import NO_TRAITS, NeedsApproval, ToolTraits
 
@@ -27,7 +26,7 @@ class ConfigurableTool(Tool):
 
     @property
     @abstractmethod
-    def _function(self) -> FunctionTool[..., object]:
+    def _function(self) -> Tool:
         """The method that does the work, declared with `@tool`."""
 
     def with_approval(self, needs_approval: NeedsApproval = True) -> Self:

@@ -78,7 +78,7 @@ def _read_moment(text: str, zone: ZoneInfo, context: RunContext) -> datetime:
     if text.strip().lower() == _NOW:
         return datetime.fromtimestamp(context.clock.time(), zone)
     try:
-        read = datetime.fromisoformat(text.strip())
+        read = datetime.fromisoformat(text.strip() if len(text) < _LONGEST else "")
         # By way of UTC: a time that a clock change skips becomes the one that clocks show instead.
         return (read if read.tzinfo else read.replace(tzinfo=zone)).astimezone(UTC).astimezone(zone)
     except (ValueError, OverflowError) as error:

@@ -12,7 +12,8 @@ from tactician.errors import ConfigurationError, ToolError
 from tactician.text import replace_surrogates
 from tactician.tools.builtin.configurable import ConfigurableTool
 from tactician.tools.builtin.workspace import Workspace
-from tactician.tools.function import FunctionTool, tool
+from tactician.tools.function import tool
+from tactician.tools.tool import Tool
 
 MAX_READ: Final = 200_000
 """Bytes that `read_file` returns at once, unless told otherwise."""
@@ -75,7 +76,7 @@ class FileReader(FileTool):
 
     @property
     @override
-    def _function(self) -> FunctionTool[..., object]:
+    def _function(self) -> Tool:
         return self.read
 
 
@@ -101,7 +102,7 @@ class FileWriter(FileTool):
 
     @property
     @override
-    def _function(self) -> FunctionTool[..., object]:
+    def _function(self) -> Tool:
         return self.write
 
 

@@ -26,20 +26,22 @@ class Adapter:
     """Function between two steps of a pipeline.
 
     Attributes:
-        function: gets the output of the step before, and returns the input of the next one. A mapping has several of
-            its arguments by name.
+        function: gets the output of the step before, and returns the input of the next one.
+        to: the parameter of the next step that gets the input; the first one, when `None`.
     """
 
     function: Callable[[str], object]
+    to: str | None = None
 
 
-def adapt(function: Callable[[str], object]) -> Adapter:
+def adapt(function: Callable[[str], object] = str, *, to: str | None = None) -> Adapter:
     """Return a function as an adapter between two steps of a pipeline.
 
-    It gets the output of the step before when that succeeded, and returns the input of the next step, or a mapping with
-    several arguments of it.
+    Args:
+        function: gets the output of the step before, if that succeeded, and returns the input of the next step.
+        to: the parameter of the next step that gets the input; the first one by default.
     """
-    return Adapter(function)
+    return Adapter(function, to)
 
 
 def pipeline(
@@ -50,7 +52,7 @@ def pipeline(
 ) -> Pipeline:
     """Create a tool that runs other tools one after another, without a model between them.
 
-    The first parameter of each step is the output of the step before; its other parameters are parameters of the
+    The first parameter of each step gets the output of the step before; its other parameters are parameters of the
     pipeline, as are all those of the first step.
 
     Args:
@@ -118,7 +120,7 @@ def _parse_steps(steps: Sequence[ToolLike | Adapter], name: str) -> list[Pipelin
     problems = []
     for place, step in enumerate(steps):
         if not isinstance(step, Adapter):
-            parsed.append(PipelineStep(as_tool(step), None if adapter is None else adapter.function))
+            parsed.append(PipelineStep(as_tool(step), *(() if adapter is None else (adapter.function, adapter.to))))
             adapter = None
         elif place in (0, len(steps) - 1) or adapter is not None:
             problems.append(f"step {place + 1} is an adapter, which has to be between two tools")
@@ -130,6 +132,11 @@ def _parse_steps(steps: Sequence[ToolLike | Adapter], name: str) -> list[Pipelin
         f"the tool {step.tool.name!r} is called by the caller, which a pipeline cannot wait for"
         for step in parsed
         if step.tool.traits.client_side
+    ]
+    problems += [
+        f"the tool {step.tool.name!r} has no parameter {step.to!r} for an adapter"
+        for step in parsed
+        if step.to not in (None, *step.properties)
     ]
     if problems:
         raise DeclarationError(f"pipeline {name}", problems)

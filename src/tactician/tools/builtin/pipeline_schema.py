@@ -20,11 +20,13 @@ class PipelineStep:
     Attributes:
         tool: the tool.
         adapt: function that makes its input of the output of the step before.
+        to: the parameter that gets the input; the first one, when `None`.
         names: the parameters of the pipeline that are passed on to the tool, with the names that it has for them.
     """
 
     tool: Tool
     adapt: Callable[[str], object] | None = None
+    to: str | None = None
     names: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -35,7 +37,7 @@ class PipelineStep:
     @property
     def piped(self) -> str | None:
         """The parameter that gets the output of the step before; `None` for a tool without parameters."""
-        return next(iter(self.properties), None)
+        return self.to or next(iter(self.properties), None)
 
     def collect_arguments(self, values: Mapping[str, object], before: ToolResult | None) -> dict[str, object]:
         """Return the arguments of the tool.
@@ -50,8 +52,6 @@ class PipelineStep:
         value: object = before.content
         if self.adapt is not None and not before.is_error:
             value = self.adapt(before.content)
-        if isinstance(value, Mapping) and self.adapt is not None:
-            return arguments | {str(name): item for name, item in value.items()}
         return arguments | {self.piped: self._read(value)}
 
     def _read(self, value: object) -> object:

@@ -54,12 +54,12 @@ class ProgramResult:
     errors: str = ""
 
 
-async def run_process_group(program: Program, timeout: float, max_output: int, clock: Clock) -> ProgramResult:
+async def run_process_group(program: Program, seconds: float, max_output: int, clock: Clock) -> ProgramResult:
     """Run a program to its end, and kill whatever it leaves behind.
 
     Args:
         program: the program.
-        timeout: seconds that it may run. A cancellation kills it too.
+        seconds: time that it may run. A cancellation kills it too.
         max_output: bytes of each output that are kept.
         clock: the time.
 
@@ -71,12 +71,12 @@ async def run_process_group(program: Program, timeout: float, max_output: int, c
     group = transport.get_pid()
     try:
         protocol.feed(program.input)
-        await run_with_timeout(protocol.exited.wait(), timeout, clock, name)
+        await run_with_timeout(protocol.exited.wait(), seconds, clock, name)
         _kill(group)  # what was left behind would keep the outputs open
         await _wait(protocol.closed)
         return ProgramResult(transport.get_returncode() or 0, protocol.read(_OUTPUT), protocol.read(_ERRORS))
     except StepTimeoutError as error:
-        raise ToolError(f"{name!r} was killed, as it took longer than {timeout:g} seconds.") from error
+        raise ToolError(f"{name!r} was killed, as it took longer than {seconds:g} seconds.") from error
     finally:
         _kill(group)
         transport.close()

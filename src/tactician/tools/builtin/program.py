@@ -16,7 +16,8 @@ from tactician.runs import RunContext
 from tactician.text import replace_surrogates
 from tactician.tools.builtin.configurable import ConfigurableTool
 from tactician.tools.builtin.process_group import Program, ProgramResult, run_process_group
-from tactician.tools.function import FunctionTool, tool
+from tactician.tools.function import tool
+from tactician.tools.tool import Tool
 from tactician.tools.traits import ToolTraits
 
 _INHERITED: Final = ("PATH", "HOME", "USER", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "TERM")
@@ -85,7 +86,7 @@ class ProgramRunner(ConfigurableTool):
 
     @property
     @override
-    def _function(self) -> FunctionTool[..., object]:
+    def _function(self) -> Tool:
         return self.run
 
 

@@ -133,13 +133,13 @@ class _Found(BaseModel):
         return [SearchHit(hit.title or "", hit.url, hit.content or "") for hit in self.results[:limit]]
 
 
-async def _ask(service: str, request: WebRequest, kind: type[T], timeout: float, clock: Clock) -> T:
+async def _ask(service: str, request: WebRequest, kind: type[T], seconds: float, clock: Clock) -> T:
     """Return the answer of a service that the developer chose, so that its address may be private.
 
     Raises:
         ToolError: when there is no valid answer. It quotes neither the request nor the answer.
     """
-    limits = WebLimits(allow_private=True, timeout=timeout, max_redirects=0)
+    limits = WebLimits(allow_private=True, timeout=seconds, max_redirects=0)
     try:
         answer = await send_request(request, limits, clock)
     except ToolError as error:

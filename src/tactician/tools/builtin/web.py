@@ -22,7 +22,8 @@ from tactician.tools.builtin.web_client import (
     format_place,
     send_request,
 )
-from tactician.tools.function import FunctionTool, tool
+from tactician.tools.function import tool
+from tactician.tools.tool import Tool
 
 MAX_TEXT: Final = 40_000
 """Characters of text for the model, unless told otherwise."""
@@ -119,7 +120,7 @@ class PageFetcher(WebTool):
 
     @property
     @override
-    def _function(self) -> FunctionTool[..., object]:
+    def _function(self) -> Tool:
         return self.fetch
 
     def _read_page(self, answer: WebAnswer) -> str:
@@ -183,7 +184,7 @@ class HttpRequester(WebTool):
 
     @property
     @override
-    def _function(self) -> FunctionTool[..., object]:
+    def _function(self) -> Tool:
         return self.send
 
 

@@ -12,7 +12,8 @@ from tactician.errors import ToolError
 from tactician.text import replace_surrogates
 from tactician.tools.builtin.configurable import ConfigurableTool
 from tactician.tools.builtin.search_providers import SearchHit, SearchProvider, find_provider
-from tactician.tools.function import FunctionTool, tool
+from tactician.tools.function import tool
+from tactician.tools.tool import Tool
 
 MAX_HITS: Final = 20
 _MAX_QUERY: Final = 1_000
@@ -51,7 +52,7 @@ class WebSearcher(ConfigurableTool):
 
     @property
     @override
-    def _function(self) -> FunctionTool[..., object]:
+    def _function(self) -> Tool:
         return self.search
 
 

@@ -52,12 +52,13 @@ class Workspace:
         with self._open_folder(parts[:-1], path) as folder, _explain(path, folder, parts[-1]):
             # Without O_NONBLOCK, opening a named pipe would wait for its other end.
             file = os.open(parts[-1], os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
-            with os.fdopen(file, "rb") as opened:
+            try:
                 status = os.fstat(file)
                 if not stat.S_ISREG(status.st_mode):
                     raise ToolError(_describe_other(path, file, status.st_mode))
-                opened.seek(min(offset, status.st_size))
-                return opened.read(size), status.st_size
+                return os.pread(file, size, min(offset, status.st_size)), status.st_size
+            finally:
+                os.close(file)
 
     def write(self, path: str, content: bytes) -> None:
         """Write a file as a whole, with the folders that lead to it. Nobody ever sees a part of it.
