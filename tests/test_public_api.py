@@ -46,10 +46,10 @@ PUBLIC = {
     """,
     "tactician.ensemble": """
         ConstraintViolationError DelegationCompleted DelegationFailed DelegationStarted HierarchicalConstraints
-        Ensemble EnsembleDefinitionError EnsembleResult Handler OverdueReview PersonReview Phase PhaseAttempt
+        Ensemble EnsembleDefinitionError EnsembleResult ExitReason Handler OverdueReview PersonReview Phase PhaseAttempt
         PhaseCompleted PhaseDecision PhaseFailed PhaseOutput PhaseReview PhaseReviewError PhaseReviewRecord
-        PhaseReviewed PhaseReviewer PhaseStarted Revision Task TaskCompleted TaskErrorPolicy TaskFailed
-        TaskFailedError TaskInput TaskOutput TaskStarted Workflow
+        PhaseReviewed PhaseReviewer PhaseStarted Revision Task TaskCompleted TaskErrorPolicy
+        TaskFailed TaskFailedError TaskInput TaskOutput TaskOutputs TaskSkipped TaskStarted Workflow
     """,
     "tactician.events": """
         Event EventBus EventEmitter EventListener EventLog encode event_from_json event_to_json find_event_type new_id

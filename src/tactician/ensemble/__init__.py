@@ -18,9 +18,11 @@ from tactician.ensemble.events import (
     PhaseStarted,
     TaskCompleted,
     TaskFailed,
+    TaskSkipped,
     TaskStarted,
 )
-from tactician.ensemble.output import EnsembleResult, PhaseOutput, Revision, TaskInput, TaskOutput
+from tactician.ensemble.outcomes import TaskOutputs
+from tactician.ensemble.output import EnsembleResult, ExitReason, PhaseOutput, Revision, TaskInput, TaskOutput
 from tactician.ensemble.phase_decisions import PhaseAttempt, PhaseDecision, PhaseReviewRecord
 from tactician.ensemble.phases import OverdueReview, PersonReview, Phase, PhaseReview, PhaseReviewer
 from tactician.ensemble.running import TaskErrorPolicy
@@ -36,6 +38,7 @@ __all__ = [
     "Ensemble",
     "EnsembleDefinitionError",
     "EnsembleResult",
+    "ExitReason",
     "Handler",
     "OverdueReview",
     "PersonReview",
@@ -59,6 +62,8 @@ __all__ = [
     "TaskFailedError",
     "TaskInput",
     "TaskOutput",
+    "TaskOutputs",
+    "TaskSkipped",
     "TaskStarted",
     "Workflow",
 ]

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
 from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.errors import TaskFailedError
-from tactician.ensemble.execution import INTERRUPTIONS, TaskRunner
+from tactician.ensemble.execution import INTERRUPTIONS, NO_OUTCOMES, NO_REVISIONS, TaskRunner
 from tactician.ensemble.inputs import EnsembleInput
-from tactician.ensemble.output import EnsembleResult, Revision, TaskOutput
+from tactician.ensemble.outcomes import SkippedTask, TaskOutcome
+from tactician.ensemble.output import EnsembleResult, ExitReason, Revision, TaskOutput
 from tactician.flow import ErrorPolicy, FlowStep, Scheduler, StepCompleted, StepOutcome, StepSkipped, StepSuspended
 from tactician.runs import RunContext, Suspended
 from tactician.text import describe_error
 
 TaskErrorPolicy: TypeAlias = Literal["fail_fast", "continue"]
 NO_LIMIT: Final[AbstractAsyncContextManager[object]] = nullcontext()
-_RunTask: TypeAlias = Callable[[Assignment, Mapping[str, TaskOutput]], Awaitable[TaskOutput]]
+_RunTask: TypeAlias = Callable[[Assignment, Mapping[str, TaskOutcome]], Awaitable[TaskOutcome]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +50,17 @@ class _Outcomes:
     failed: dict[str, Exception] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
 
-    def add(self, outcome: StepOutcome[TaskOutput]) -> None:
+    def add(self, outcome: StepOutcome[TaskOutcome]) -> None:
         """Add the outcome of a task.
 
         Raises:
             TacticianError: the error of a run that was interrupted.
         """
         if isinstance(outcome, StepCompleted):
-            self.completed[outcome.key] = outcome.result
+            if isinstance(outcome.result, SkippedTask):
+                self.skipped[outcome.key] = outcome.result.reason
+            else:
+                self.completed[outcome.key] = outcome.result
         elif isinstance(outcome, StepSkipped):
             self.skipped[outcome.key] = outcome.reason
         elif isinstance(outcome, StepSuspended):
@@ -67,6 +70,12 @@ class _Outcomes:
         else:
             self.failed[outcome.key] = outcome.error
 
+    def create_result(self, order: TaskOrder, context: RunContext, duration: float) -> EnsembleResult:
+        """Return the result of the run, whose output is that of the last task in the list that has one."""
+        outputs = [self.completed[job.task.id] for job in order.jobs if job.task.id in self.completed]
+        last, reason = outputs[-1] if outputs else None, ExitReason.FAILED if self.failed else ExitReason.COMPLETED
+        return EnsembleResult.create(outputs, last, context, duration, exit_reason=reason, skipped=self.skipped)
+
 
 async def run_tasks(
     name: str,
@@ -75,8 +84,8 @@ async def run_tasks(
     readers: Collection[str],
     context: RunContext,
     *,
-    known: Mapping[str, TaskOutput] = MappingProxyType({}),
-    revisions: Mapping[str, Revision] = MappingProxyType({}),
+    known: Mapping[str, TaskOutcome] = NO_OUTCOMES,
+    revisions: Mapping[str, Revision] = NO_REVISIONS,
     room: AbstractAsyncContextManager[object] = NO_LIMIT,
 ) -> EnsembleResult:
     """Run the tasks of an ensemble, or of one of its phases, and return the result.
@@ -87,7 +96,7 @@ async def run_tasks(
         input: the input of the run.
         readers: ids of the tasks that see the text of the input in their prompts.
         context: the context of the run.
-        known: outputs that tasks may have as context although they are not among these, by task id.
+        known: the outcomes of the tasks of earlier phases, by task id.
         revisions: what tasks are told that run again, by task id.
         room: entered while a task runs, to limit the tasks of several phases together.
 
@@ -96,11 +105,11 @@ async def run_tasks(
         Suspended: when tasks wait for answers, and none has failed or `on_error` is `"continue"`.
     """
     began = note_begin(context)
-    runner = TaskRunner(input, readers, order.last_id, context, revisions)
+    runner = TaskRunner(input, readers, order.last_id, context, revisions, known)
 
-    async def run_task(job: Assignment, outputs: Mapping[str, TaskOutput]) -> TaskOutput:
+    async def run_task(job: Assignment, outcomes: Mapping[str, TaskOutcome]) -> TaskOutcome:
         async with room:
-            return await runner.run(job, {**known, **outputs})
+            return await runner.run(job, outcomes)
 
     outcomes = _Outcomes()
     try:
@@ -109,19 +118,17 @@ async def run_tasks(
         if not outcomes.failed or order.on_error == "continue":
             runner.record_failures(outcomes.failed)
             raise
-    duration = max(0.0, context.clock.time() - began)
-    last = outcomes.completed.get(order.last_id)
+    result = outcomes.create_result(order, context, max(0.0, context.clock.time() - began))
     if outcomes.failed:
-        failed_result = EnsembleResult.create(outcomes.completed.values(), None, context, duration)
-        raise _create_error(name, outcomes, failed_result) from next(iter(outcomes.failed.values()))
-    return EnsembleResult.create(outcomes.completed.values(), last, context, duration)
+        raise _create_error(name, outcomes, result) from next(iter(outcomes.failed.values()))
+    return result
 
 
 async def _follow(order: TaskOrder, run_task: _RunTask, outcomes: _Outcomes, context: RunContext) -> None:
     """Run the tasks, and collect their outcomes. In a sequence, a task that waits holds up those behind it."""
     limit = 1 if order.is_sequence else order.max_parallel
     on_error: ErrorPolicy = "drain" if order.on_error == "fail_fast" else "continue"
-    scheduler: Scheduler[TaskOutput] = Scheduler(max_concurrency=limit, on_error=on_error, clock=context.clock)
+    scheduler: Scheduler[TaskOutcome] = Scheduler(max_concurrency=limit, on_error=on_error, clock=context.clock)
     async with scheduler:
         own = {job.task.id for job in order.jobs}
         scheduler.add(*(_create_step(job, own, run_task) for job in order.jobs))
@@ -131,9 +138,9 @@ async def _follow(order: TaskOrder, run_task: _RunTask, outcomes: _Outcomes, con
                 raise Suspended(*outcome.pending)
 
 
-def _create_step(job: Assignment, own: Collection[str], run_task: _RunTask) -> FlowStep[TaskOutput]:
-    async def work(outputs: Mapping[str, TaskOutput]) -> TaskOutput:
-        return await run_task(job, outputs)
+def _create_step(job: Assignment, own: Collection[str], run_task: _RunTask) -> FlowStep[TaskOutcome]:
+    async def work(outcomes: Mapping[str, TaskOutcome]) -> TaskOutcome:
+        return await run_task(job, outcomes)
 
     return FlowStep(job.task.id, work, tuple(dict.fromkeys(other.id for other in job.context if other.id in own)))
 

@@ -130,6 +130,31 @@ class TestOrder:
         assert "about frogs" not in prompt_of(model, 1)
 
 
+class TestConditions:
+    async def test_the_condition_of_a_task_sees_the_outputs_of_earlier_phases(self) -> None:
+        one = Phase("one", [Task("a", handler=join)])
+        unless = Task("b", handler=join, when=lambda known: known["a"].raw != "a()")
+        result = await Ensemble("E", phases=[one, Phase("two", [unless], after=[one])]).run(context=over())
+        assert (result.output, list(result.skipped)) == (None, ["b"])
+        assert list(result.phase_outputs["two"].skipped) == ["b"]
+
+    async def test_a_skipped_task_of_an_earlier_phase_is_no_context(self) -> None:
+        skipped = Task("a", handler=join, when=lambda known: False)
+        one, two = Phase("one", [skipped]), Phase("two", [Task("b", handler=join)])
+        three = Phase("three", [Task("c", handler=join)], after=[one, two])
+        assert (await Ensemble("E", phases=[one, two, three]).run(context=over())).raw == "c(b())"
+
+    async def test_a_phase_without_outputs_is_not_reviewed(self) -> None:
+        phase = Phase("one", [Task("a", handler=join, when=lambda known: False)], review=PhaseReview(fail))
+        result = await Ensemble("E", phases=[phase]).run(context=over())
+        assert result.phase_outputs["one"].review.attempts == 0
+
+    async def test_a_reviewer_with_a_condition_that_does_not_hold_lets_the_phase_pass(self) -> None:
+        reviewer = Task("Review", handler=fail, when=lambda known: "b" in known)
+        phase = Phase("one", [Task("a", handler=join)], review=PhaseReview(reviewer))
+        assert (await Ensemble("E", phases=[phase]).run(context=over())).raw == "a()"
+
+
 class TestFailures:
     async def test_a_failed_phase_skips_its_transitive_dependents_only(self) -> None:
         bad = Phase("bad", [Task("b1", handler=fail), Task("b2", handler=join)])

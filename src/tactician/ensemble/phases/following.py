@@ -9,7 +9,7 @@ from tactician.ensemble.errors import PhaseReviewError, TaskFailedError
 from tactician.ensemble.events import PhaseFailed
 from tactician.ensemble.execution import INTERRUPTIONS
 from tactician.ensemble.inputs import EnsembleInput
-from tactician.ensemble.output import EnsembleResult, PhaseOutput, TaskOutput
+from tactician.ensemble.output import EnsembleResult, ExitReason, PhaseOutput, TaskOutput
 from tactician.ensemble.phases.plan import PhasePlan
 from tactician.ensemble.phases.running import PhaseRuns
 from tactician.ensemble.running import note_begin
@@ -77,7 +77,9 @@ async def run_phases(
     duration = max(0.0, context.clock.time() - began)
     if outcomes.failed:
         raise _create_error(name, plan, outcomes, outputs, duration, context) from next(iter(outcomes.failed.values()))
-    return _create_result(outputs, plan, duration, context)
+    completed = {output.task_id: output for phase in outputs.values() for output in phase.task_outputs}
+    skipped = {task_id: reason for phase in outputs.values() for task_id, reason in phase.skipped.items()}
+    return _create_result(outputs, plan, completed, skipped, duration, context, ExitReason.COMPLETED)
 
 
 def _create_step(name: str, predecessors: tuple[str, ...], runs: PhaseRuns) -> FlowStep[PhaseOutput]:
@@ -88,11 +90,20 @@ def _create_step(name: str, predecessors: tuple[str, ...], runs: PhaseRuns) -> F
 
 
 def _create_result(
-    outputs: Mapping[str, PhaseOutput], plan: PhasePlan, duration: float, context: RunContext, *, failed: bool = False
+    outputs: Mapping[str, PhaseOutput],
+    plan: PhasePlan,
+    completed: Mapping[str, TaskOutput],
+    skipped: Mapping[str, str],
+    duration: float,
+    context: RunContext,
+    exit_reason: ExitReason,
 ) -> EnsembleResult:
-    completed = {output.task_id: output for phase in outputs.values() for output in phase.task_outputs}
-    last = None if failed else completed.get(plan.phases[-1].phase.tasks[-1].id)
-    result = EnsembleResult.create(completed.values(), last, context, duration)
+    """Return the result of a run, whose output is that of the last task of the last phase."""
+    ids = [task.id for task in plan.phases[-1].phase.tasks if task.id in completed]
+    last = completed[ids[-1]] if ids else None
+    result = EnsembleResult.create(
+        completed.values(), last, context, duration, exit_reason=exit_reason, skipped=skipped
+    )
     result.phase_outputs = {planned.name: outputs[planned.name] for planned in plan.phases if planned.name in outputs}
     return result
 
@@ -112,6 +123,7 @@ def _create_error(
     skipped: dict[str, str] = {}
     for phase in outputs.values():
         completed |= {output.task_id: output for output in phase.task_outputs}
+        skipped |= phase.skipped
     for error in errors:
         completed.update(error.completed)
         failed.update(error.failed)
@@ -119,8 +131,7 @@ def _create_error(
     for planned in plan.phases:
         if (reason := outcomes.skipped.get(planned.name)) is not None:
             skipped |= {task.id: reason for task in planned.phase.tasks}
-    result = _create_result(outputs, plan, duration, context, failed=True)
-    result.task_outputs = tuple(sorted(completed.values(), key=lambda output: output.completed_at))
+    result = _create_result(outputs, plan, completed, skipped, duration, context, ExitReason.FAILED)
     reasons = "; ".join(f"phase {phase!r}: {describe_error(error)}" for phase, error in outcomes.failed.items())
     counts = f"{len(outcomes.completed)} completed, {len(outcomes.skipped)} skipped"
     message = f"{name}: {len(outcomes.failed)} of {len(plan.phases)} phases failed ({counts}): {reasons}"

@@ -8,7 +8,8 @@ from tactician.agents import Agent
 from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.execution import TaskRunner
 from tactician.ensemble.inputs import EnsembleInput
-from tactician.ensemble.output import Revision, TaskOutput
+from tactician.ensemble.outcomes import SkippedTask, TaskOutcome, collect_context
+from tactician.ensemble.output import Revision
 from tactician.ensemble.phase_decisions import FORMS, PhaseDecision
 from tactician.ensemble.phases.people import ask_person
 from tactician.ensemble.phases.plan import PlannedPhase
@@ -23,13 +24,13 @@ class UndecidedError(Exception):
 
 
 async def decide(
-    planned: PlannedPhase, outputs: Mapping[str, TaskOutput], input: EnsembleInput, place: RunContext
+    planned: PlannedPhase, outcomes: Mapping[str, TaskOutcome], input: EnsembleInput, place: RunContext
 ) -> PhaseDecision:
     """Return the decision on a phase. One that runs another phase again names it.
 
     Args:
         planned: the phase.
-        outputs: the outputs of the phase, and of those before it, by task id.
+        outcomes: the outcomes of the tasks of the phase, and of those before it, by task id.
         input: the input of the run.
         place: the context of the review.
 
@@ -42,10 +43,10 @@ async def decide(
     if review is None:
         return PhaseDecision.approve()
     if isinstance(review.reviewer, PersonReview):
-        shown = [outputs[job.task.id] for job in planned.jobs if job.task.id in outputs]
+        shown = collect_context([job.task.id for job in planned.jobs], outcomes.values())
         return ask_person(review.reviewer, planned.name, shown, place)
     assert planned.reviewer is not None
-    return find_predecessor(await _run_reviewer(planned.reviewer, outputs, input, place), planned.direct_predecessors)
+    return find_predecessor(await _run_reviewer(planned.reviewer, outcomes, input, place), planned.direct_predecessors)
 
 
 def find_predecessor(decision: PhaseDecision, predecessors: tuple[str, ...]) -> PhaseDecision:
@@ -65,28 +66,29 @@ def find_predecessor(decision: PhaseDecision, predecessors: tuple[str, ...]) -> 
 
 
 async def _run_reviewer(
-    job: Assignment, outputs: Mapping[str, TaskOutput], input: EnsembleInput, place: RunContext
+    job: Assignment, outcomes: Mapping[str, TaskOutcome], input: EnsembleInput, place: RunContext
 ) -> PhaseDecision:
     """Return the decision of a task. One that gives none is asked once more; an agent does that itself."""
     try:
-        return await _run_once(job, outputs, input, place.at("review"), {})
+        return await _run_once(job, outcomes, input, place.at("review"), {})
     except OutputError as error:
         if isinstance(job.runnable, Agent):
             raise UndecidedError(str(error)) from error
         again = Revision(2, _AGAIN, error.last_reply)
     try:
-        return await _run_once(job, outputs, input, place.at("review-2"), {job.task.id: again})
+        return await _run_once(job, outcomes, input, place.at("review-2"), {job.task.id: again})
     except OutputError as error:
         raise UndecidedError(f"{error.last_reply!r} is no decision: {FORMS}") from error
 
 
 async def _run_once(
     job: Assignment,
-    outputs: Mapping[str, TaskOutput],
+    outcomes: Mapping[str, TaskOutcome],
     input: EnsembleInput,
     place: RunContext,
     revisions: Mapping[str, Revision],
 ) -> PhaseDecision:
-    runner = TaskRunner(input, (), "", place, revisions)
-    output = await runner.run(job, outputs)
+    output = await TaskRunner(input, (), "", place, revisions, outcomes).run(job, {})
+    if isinstance(output, SkippedTask):  # its `when` says that there is nothing to review
+        return PhaseDecision.approve()
     return output.get_parsed(PhaseDecision)

@@ -10,7 +10,8 @@ from tactician.ensemble.errors import PhaseReviewError, TaskFailedError
 from tactician.ensemble.events import PhaseCompleted, PhaseReviewed, PhaseStarted
 from tactician.ensemble.execution import INTERRUPTIONS, TaskRunner
 from tactician.ensemble.inputs import EnsembleInput
-from tactician.ensemble.output import EnsembleResult, PhaseOutput, Revision, TaskOutput
+from tactician.ensemble.outcomes import SkippedTask, TaskOutcome
+from tactician.ensemble.output import EnsembleResult, PhaseOutput, Revision
 from tactician.ensemble.phase_decisions import PhaseDecision
 from tactician.ensemble.phases.plan import PhasePlan, PlannedPhase
 from tactician.ensemble.phases.progress import PhaseExecution, PhaseProgress
@@ -63,7 +64,7 @@ class PhaseRuns:
         progress = self._progress[name]
         assert progress.accepted is not None
         result, execution = await self._perform(name, progress.accepted), progress[progress.accepted]
-        return PhaseOutput(name, result.task_outputs, result.raw, execution.seconds, progress.record)
+        return PhaseOutput(name, result.task_outputs, result.raw, execution.seconds, result.skipped, progress.record)
 
     def record_failures(self) -> None:
         """Record failed tasks, which do not run again when the run goes on after a suspension."""
@@ -130,11 +131,11 @@ class PhaseRuns:
         self._results[name, number] = result
         return result
 
-    async def _collect_known(self, name: str, number: int) -> dict[str, TaskOutput]:
-        """Return the outputs of the phases before, as an execution sees them, by task id."""
-        known: dict[str, TaskOutput] = {}
+    async def _collect_known(self, name: str, number: int) -> dict[str, TaskOutcome]:
+        """Return the outcomes of the phases before, as an execution sees them, by task id."""
+        known: dict[str, TaskOutcome] = {}
         for before, used in self._progress[name][number].used.items():
-            known |= {output.task_id: output for output in (await self._perform(before, used)).task_outputs}
+            known |= list_outcomes(await self._perform(before, used))
         return known
 
     async def _collect_revisions(self, name: str, number: int) -> dict[str, Revision]:
@@ -148,13 +149,12 @@ class PhaseRuns:
 
     async def _review(self, planned: PlannedPhase, number: int, result: EnsembleResult) -> PhaseDecision:
         """Return the decision on an execution, and save it."""
-        if planned.phase.review is None:
+        if planned.phase.review is None or not result.task_outputs:
             return PhaseDecision.approve()
         progress = self._progress[planned.name]
-        outputs = await self._collect_known(planned.name, number)
-        outputs |= {output.task_id: output for output in result.task_outputs}
+        outcomes = await self._collect_known(planned.name, number) | list_outcomes(result)
         try:
-            decision = await decide(planned, outputs, self._input, progress.at(number).as_internal())
+            decision = await decide(planned, outcomes, self._input, progress.at(number).as_internal())
         except UndecidedError as error:
             raise self._create_error(planned, str(error), result) from error
         except INTERRUPTIONS:
@@ -195,3 +195,9 @@ class PhaseRuns:
         failed = {} if error is None or planned.reviewer is None else {planned.reviewer.task.id: error}
         record = self._progress[planned.name].record
         return PhaseReviewError(reason, result, completed, failed, {}, phase=planned.name, review=record)
+
+
+def list_outcomes(result: EnsembleResult) -> dict[str, TaskOutcome]:
+    """Return the outcomes of the tasks of a phase, by task id."""
+    skipped = {task_id: SkippedTask(task_id, reason) for task_id, reason in result.skipped.items()}
+    return skipped | {output.task_id: output for output in result.task_outputs}
