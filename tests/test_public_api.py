@@ -11,6 +11,7 @@ PUBLIC = {
         Agent AgentDefinition AgentNetwork AgentService Ai AssistantMessage Autonomous Autonomy Blackboard Blueprint
         Budget Department Ensemble Export Feedback Handoff HierarchicalAgents HierarchicalConstraints Image
         InProcessMemory LlmOptions MemoryReflections ModelRouter Reflection Scope SqlMemory SqlReflections
+        Phase PhaseDecision PhaseReview
         OperationContext ParallelAgents Planned PlannedAgent Planner Platform ProcessOptions ProcessStatus RouterAgent
         RunContext RunResult RunStatus Runnable SomeOf SupervisorAgent SupervisorInvocation Task Tool ToolGroup
         UserInput UserMessage Verbosity Workflow achieves_goal action approve ask_human by_name component condition
@@ -48,7 +49,9 @@ PUBLIC = {
         ConstraintViolationError DelegationCompleted DelegationFailed DelegationStarted HierarchicalConstraints
         Embedder Improvement InProcessMemory MemoryReflections Reflection ReflectionInput ReflectionStore
         ReflectionStrategy Scope ScopeEntry ScopedMemory SqlMemory SqlReflections TaskReflected TaskReflection days
-        Ensemble EnsembleDefinitionError EnsembleResult ExitReason Handler Revision Task TaskCompleted TaskErrorPolicy
+        Ensemble EnsembleDefinitionError EnsembleResult ExitReason Handler OverdueReview PersonReview Phase PhaseAttempt
+        PhaseCompleted PhaseDecision PhaseFailed PhaseOutput PhaseReview PhaseReviewError PhaseReviewRecord
+        PhaseReviewed PhaseReviewer PhaseStarted Revision Task TaskCompleted TaskErrorPolicy
         TaskFailed TaskFailedError TaskInput TaskOutput TaskOutputs TaskSkipped TaskStarted Workflow
     """,
     "tactician.events": """

@@ -2,11 +2,20 @@
 
 from tactician.ensemble.constraints import HierarchicalConstraints
 from tactician.ensemble.ensemble import Ensemble
-from tactician.ensemble.errors import ConstraintViolationError, EnsembleDefinitionError, TaskFailedError
+from tactician.ensemble.errors import (
+    ConstraintViolationError,
+    EnsembleDefinitionError,
+    PhaseReviewError,
+    TaskFailedError,
+)
 from tactician.ensemble.events import (
     DelegationCompleted,
     DelegationFailed,
     DelegationStarted,
+    PhaseCompleted,
+    PhaseFailed,
+    PhaseReviewed,
+    PhaseStarted,
     TaskCompleted,
     TaskFailed,
     TaskReflected,
@@ -31,7 +40,9 @@ from tactician.ensemble.learning import (
     days,
 )
 from tactician.ensemble.outcomes import TaskOutputs
-from tactician.ensemble.output import EnsembleResult, ExitReason, Revision, TaskInput, TaskOutput
+from tactician.ensemble.output import EnsembleResult, ExitReason, PhaseOutput, Revision, TaskInput, TaskOutput
+from tactician.ensemble.phase_decisions import PhaseAttempt, PhaseDecision, PhaseReviewRecord
+from tactician.ensemble.phases import OverdueReview, PersonReview, Phase, PhaseReview, PhaseReviewer
 from tactician.ensemble.running import TaskErrorPolicy
 from tactician.ensemble.task import Handler, Task
 from tactician.ensemble.workflows import Workflow
@@ -63,6 +74,20 @@ __all__ = [
     "InProcessMemory",
     "SqlMemory",
     "Embedder",
+    "OverdueReview",
+    "PersonReview",
+    "Phase",
+    "PhaseAttempt",
+    "PhaseCompleted",
+    "PhaseDecision",
+    "PhaseFailed",
+    "PhaseOutput",
+    "PhaseReview",
+    "PhaseReviewError",
+    "PhaseReviewRecord",
+    "PhaseReviewed",
+    "PhaseReviewer",
+    "PhaseStarted",
     "Revision",
     "Task",
     "TaskCompleted",

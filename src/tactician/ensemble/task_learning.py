@@ -171,19 +171,23 @@ class TaskLearning:
         return None if saved is None else revive(saved, _adapter().validate_python)
 
 
-def find_learning_mistakes(tasks: Iterable[Task], stores: LearningStores) -> Iterator[tuple[str, str]]:
-    """Yield the place and the description of each scope without a declaration, and of reflection without a store."""
+def find_learning_mistakes(tasks: Iterable[tuple[str, Task]], stores: LearningStores) -> Iterator[tuple[str, str]]:
+    """Yield the place and the description of each scope without a declaration, and of reflection without a store.
+
+    Args:
+        tasks: the tasks with their places.
+        stores: the stores of the ensemble.
+    """
     declared = {} if stores.memory is None else stores.memory.scopes
-    for number, task in enumerate(tasks):
-        for place, scope in enumerate(task.memory):
+    names = ", ".join(map(repr, declared)) or "none"
+    for path, task in tasks:
+        for number, scope in enumerate(task.memory):
             if scope not in declared:
-                names = ", ".join(map(repr, declared)) or "none"
-                problem = (
-                    f"the memory scope {scope!r} is not declared (declared: {names}); add it to the ensemble's memory"
-                )
-                yield f"tasks[{number}].memory[{place}]", f"{problem}.{did_you_mean(scope, declared)}"
+                problem = f"the memory scope {scope!r} is not declared (declared: {names})"
+                hint = did_you_mean(scope, declared)
+                yield f"{path}.memory[{number}]", f"{problem}; add it to the ensemble's memory.{hint}"
         if task.reflection is not None and stores.reflections is None:
-            yield f"tasks[{number}].reflect", "the ensemble has no store for it: add reflections=SqlReflections(...)"
+            yield f"{path}.reflect", "the ensemble has no store for it: add reflections=SqlReflections(...)"
 
 
 @cache
