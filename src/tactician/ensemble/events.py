@@ -60,17 +60,20 @@ class TaskFailed(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DelegationStarted(Event):
-    """Event of a manager that asks for a delegation to the worker `role`, also of one that is refused then."""
+    """Event of the agent `delegator` that asks for a delegation to the worker `role`, also of one that is refused."""
 
     usual_level: ClassVar[int] = logging.INFO
 
     delegation_id: str
+    delegator: str
     role: str
     task: str
+    priority: str = "normal"
+    depth: int = 1
 
     def describe(self) -> str:
         """Return to whom a task is delegated."""
-        return f"delegates to {self.role}"
+        return f"{self.delegator} delegates to {self.role}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,8 +83,10 @@ class DelegationCompleted(Event):
     usual_level: ClassVar[int] = logging.INFO
 
     delegation_id: str
+    delegator: str
     role: str
     seconds: float
+    status: str = "success"
 
     def describe(self) -> str:
         """Return which worker is done."""
@@ -93,6 +98,7 @@ class DelegationFailed(Event):
     """Event of a delegation that was refused, or whose worker failed."""
 
     delegation_id: str
+    delegator: str
     role: str
     error: str
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Final
 
 from tactician.agents import Agent
 from tactician.ensemble.assignment import Assignment
+from tactician.ensemble.errors import INTERRUPTIONS
 from tactician.ensemble.events import TaskCompleted, TaskFailed, TaskStarted
 from tactician.ensemble.inputs import EnsembleInput
 from tactician.ensemble.output import (
@@ -20,21 +20,16 @@ from tactician.ensemble.output import (
 )
 from tactician.ensemble.prompts import build_prompt
 from tactician.ensemble.template import fill_template
-from tactician.errors import LeaseLostError, StoreError
 from tactician.runs import (
     BudgetError,
     Live,
     RunContext,
     RunError,
-    RunKilledError,
     RunResult,
     RunStatus,
     revive,
 )
 from tactician.text import describe_error
-
-INTERRUPTIONS: Final = (LeaseLostError, StoreError, RunKilledError)
-"""Errors that are not those of a task: the run continues elsewhere, or nowhere."""
 
 
 class TaskRunner:

@@ -11,6 +11,7 @@ from typing import TypeAlias, TypeVar, cast
 from pydantic import TypeAdapter
 
 from tactician.documents import did_you_mean
+from tactician.ensemble.delegation import DelegationResponse
 from tactician.errors import StoredStateError
 from tactician.llm import NO_USAGE, ToolResult, Usage
 from tactician.runs import RunContext, RunResult, RunStatus, decode_value, encode_value
@@ -92,11 +93,13 @@ class EnsembleResult(RunResult[object]):
         raw: the same output as text.
         task_outputs: the outputs of the completed tasks, in the order in which they ended.
         duration: seconds from the start of the run to its end, waiting included.
+        delegations: the responses to all delegations in the run, those that were not allowed included.
     """
 
     raw: str = ""
     task_outputs: tuple[TaskOutput, ...] = ()
     duration: float = 0.0
+    delegations: tuple[DelegationResponse, ...] = ()
 
     @classmethod
     def create(

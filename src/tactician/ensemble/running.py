@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from tactician.ensemble.assignment import Assignment
-from tactician.ensemble.errors import TaskFailedError
-from tactician.ensemble.execution import INTERRUPTIONS, TaskRunner
+from tactician.ensemble.errors import INTERRUPTIONS, TaskFailedError
+from tactician.ensemble.execution import TaskRunner
 from tactician.ensemble.inputs import EnsembleInput
 from tactician.ensemble.output import EnsembleResult, TaskOutput
 from tactician.flow import ErrorPolicy, FlowStep, Scheduler, StepCompleted, StepOutcome, StepSkipped, StepSuspended

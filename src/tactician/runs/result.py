@@ -31,6 +31,7 @@ class RunResult(Generic[T_co]):
         delegation_path: who handed the work on, outermost first, and last who answered; empty when nobody did.
         related: the results of the others, where several worked on the same input.
         pending: what the run waits for.
+        is_cut_off: true when the model broke off its last reply, as it was too long.
     """
 
     output: T_co
@@ -42,6 +43,7 @@ class RunResult(Generic[T_co]):
     delegation_path: tuple[str, ...] = ()
     related: tuple[RunResult[object], ...] = ()
     pending: tuple[PendingRequest, ...] = ()
+    is_cut_off: bool = False
 
     @property
     def usage(self) -> Usage:
