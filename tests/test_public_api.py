@@ -47,8 +47,9 @@ PUBLIC = {
     "tactician.ensemble": """
         ConstraintViolationError Delegation DelegationCompleted DelegationContext DelegationDecision DelegationFailed
         DelegationPolicy DelegationPriority DelegationRequest DelegationResponse DelegationStarted DelegationStatus
-        HierarchicalConstraints Ensemble EnsembleDefinitionError EnsembleResult Handler Task TaskCompleted
-        TaskErrorPolicy TaskFailed TaskFailedError TaskInput TaskOutput TaskStarted Workflow
+        HierarchicalConstraints Ensemble EnsembleDefinitionError EnsembleResult ExitReason Handler Revision Task
+        TaskCompleted TaskErrorPolicy TaskFailed TaskFailedError TaskInput TaskOutput TaskOutputs TaskSkipped
+        TaskStarted Workflow
     """,
     "tactician.events": """
         Event EventBus EventEmitter EventListener EventLog encode event_from_json event_to_json find_event_type new_id

@@ -19,9 +19,11 @@ from tactician.ensemble.events import (
     DelegationStarted,
     TaskCompleted,
     TaskFailed,
+    TaskSkipped,
     TaskStarted,
 )
-from tactician.ensemble.output import EnsembleResult, TaskInput, TaskOutput
+from tactician.ensemble.outcomes import TaskOutputs
+from tactician.ensemble.output import EnsembleResult, ExitReason, Revision, TaskInput, TaskOutput
 from tactician.ensemble.running import TaskErrorPolicy
 from tactician.ensemble.task import Handler, Task
 from tactician.ensemble.workflows import Workflow
@@ -43,7 +45,9 @@ __all__ = [
     "Ensemble",
     "EnsembleDefinitionError",
     "EnsembleResult",
+    "ExitReason",
     "Handler",
+    "Revision",
     "Task",
     "TaskCompleted",
     "TaskErrorPolicy",
@@ -51,6 +55,8 @@ __all__ = [
     "TaskFailedError",
     "TaskInput",
     "TaskOutput",
+    "TaskOutputs",
+    "TaskSkipped",
     "TaskStarted",
     "Workflow",
 ]

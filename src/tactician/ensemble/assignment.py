@@ -48,6 +48,11 @@ class Assignment:
         declared = self.task.output_type or getattr(self.runnable, "output_type", None)
         return object if declared in (None, str) else declared
 
+    @property
+    def is_examined(self) -> bool:
+        """True when something follows on the output, so that the output is saved before."""
+        return bool(self.task.guards.output)
+
 
 def assign(
     task: Task,
@@ -88,6 +93,7 @@ def _equip(
         "max_tool_calls": task.max_tool_calls,
         "max_turns": task.max_tool_calls,
         "max_attempts": task.max_output_retries + 1,
+        "max_tool_output_chars": task.max_tool_output_chars,
     }
     return add_guidance(agent.with_defaults(task.output_type, more_tools=merged, **settings))
 

@@ -35,7 +35,7 @@ class DelegationStatus(StrEnum):
     FAILURE = "failure"
     """The delegation was not allowed, or the worker failed. The errors of the response say why."""
     PARTIAL = "partial"
-    """The worker has given an output that is empty or was cut off."""
+    """The worker has given an output that is empty or was cut off, or is an ensemble that ended early."""
 
 
 @dataclass(frozen=True, slots=True)

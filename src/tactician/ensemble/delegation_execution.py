@@ -21,7 +21,7 @@ from tactician.ensemble.delegation import (
 from tactician.ensemble.delegation_log import DelegationEntry, DelegationLog, create_response
 from tactician.ensemble.errors import INTERRUPTIONS, TaskFailedError
 from tactician.ensemble.events import DelegationCompleted, DelegationFailed, DelegationStarted
-from tactician.ensemble.output import EnsembleResult, TaskInput, TaskOutput, create_task_output
+from tactician.ensemble.output import EnsembleResult, ExitReason, TaskInput, TaskOutput, create_task_output
 from tactician.ensemble.prompts import build_prompt, list_delegation_sections
 from tactician.ensemble.worker import TeamWorker
 from tactician.errors import ConfigurationError, ToolError
@@ -178,11 +178,12 @@ class DelegationExecutor:
         return result, create_task_output(task, worker.role, result, entry.began, now, is_typed=is_typed)
 
     def _complete(self, entry: DelegationEntry, result: RunResult[object], output: TaskOutput) -> str:
-        request, is_usable = entry.request, bool(output.raw.strip()) and not result.is_cut_off
-        status = DelegationStatus.SUCCESS if is_usable else DelegationStatus.PARTIAL
+        request, is_complete = entry.request, bool(output.raw.strip()) and not result.is_cut_off
         artifacts: dict[str, object] = {}
         if isinstance(result, EnsembleResult):
             artifacts = {one.task_id: one.raw for one in result.task_outputs}
+            is_complete = is_complete and result.exit_reason is ExitReason.COMPLETED
+        status = DelegationStatus.SUCCESS if is_complete else DelegationStatus.PARTIAL
         response = create_response(request, status, output, output.duration, artifacts=artifacts)
         self.log.end(entry, response, output)
         self._context.emit(

@@ -14,7 +14,7 @@ from tactician.ensemble.delegation_execution import DelegationExecutor, Delegato
 from tactician.ensemble.delegation_tool import TOOL_NAME, DelegationTool
 from tactician.ensemble.errors import INTERRUPTIONS, ConstraintViolationError, TaskFailedError
 from tactician.ensemble.inputs import EnsembleInput
-from tactician.ensemble.output import EnsembleResult, TaskInput, TaskOutput, create_task_output
+from tactician.ensemble.output import EnsembleResult, ExitReason, TaskInput, TaskOutput, create_task_output
 from tactician.ensemble.prompts import list_format_sections
 from tactician.ensemble.roster import get_role
 from tactician.ensemble.running import note_begin
@@ -108,7 +108,9 @@ async def run_hierarchy(
     def conclude(answer: TaskOutput | None = None) -> EnsembleResult:
         duration = max(0.0, context.clock.time() - began)
         outputs = _list_outputs(hierarchy, context)
-        return EnsembleResult.create(outputs if answer is None else [*outputs, answer], answer, context, duration)
+        reason = ExitReason.FAILED if answer is None else ExitReason.COMPLETED
+        shown = outputs if answer is None else [*outputs, answer]
+        return EnsembleResult.create(shown, answer, context, duration, exit_reason=reason)
 
     try:
         result = await hierarchy.manager.run(prompt, context=context.at("manager"))
