@@ -60,7 +60,7 @@ def analyst(*steps: Step, role: str = "Analyst") -> Agent:
     return Agent(role=role, allow_delegation=True, model=ScriptedModel(*steps))
 
 
-def peers(*members: Agent, delegation: Delegation | None = None) -> Ensemble:
+def peers(*members: Agent[object], delegation: Delegation | None = None) -> Ensemble:
     """An ensemble whose first member does the task, and may delegate to the others."""
     return Ensemble("Office", [Task("Report", agent=members[0])], agents=members, delegation=delegation)
 
@@ -258,7 +258,12 @@ class TestScopeAndPriority:
 
     async def test_a_handler_reads_the_scope_as_values(self) -> None:
         seen: list[TaskInput] = []
-        task = Task("Count", id="count", handler=lambda task: seen.append(task) or "7")  # type: ignore[func-returns-value]
+
+        def count(task: TaskInput) -> str:
+            seen.append(task)
+            return "7"
+
+        task = Task("Count", id="count", handler=count)
         model = ScriptedModel(delegate("count", "Count it", scope={"limit": 3}), "done")
         await Ensemble("E", [task, Task("Go")], workflow=Workflow.HIERARCHICAL, model=model).run(context=over())
         assert (seen[0].description, seen[0].values) == ("Count it", {"limit": "3"})
