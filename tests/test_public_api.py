@@ -10,7 +10,7 @@ PUBLIC = {
     "tactician": """
         Agent AgentDefinition AgentNetwork AgentService Ai AssistantMessage Autonomous Autonomy Blackboard Blueprint
         Budget Delegation Department Ensemble Export Feedback Handoff HierarchicalAgents HierarchicalConstraints
-        Image LlmOptions ModelRouter
+        Image LlmOptions ModelRouter Phase PhaseDecision PhaseReview
         OperationContext ParallelAgents Planned PlannedAgent Planner Platform ProcessOptions ProcessStatus RouterAgent
         RunContext RunResult RunStatus Runnable SomeOf SupervisorAgent SupervisorInvocation Task Tool ToolGroup
         UserInput UserMessage Verbosity Workflow achieves_goal action approve ask_human by_name component condition
@@ -47,9 +47,10 @@ PUBLIC = {
     "tactician.ensemble": """
         ConstraintViolationError Delegation DelegationCompleted DelegationContext DelegationDecision DelegationFailed
         DelegationPolicy DelegationPriority DelegationRequest DelegationResponse DelegationStarted DelegationStatus
-        HierarchicalConstraints Ensemble EnsembleDefinitionError EnsembleResult ExitReason Handler Revision Task
-        TaskCompleted TaskErrorPolicy TaskFailed TaskFailedError TaskInput TaskOutput TaskOutputs TaskSkipped
-        TaskStarted Workflow
+        HierarchicalConstraints Ensemble EnsembleDefinitionError EnsembleResult ExitReason Handler OverdueReview
+        PersonReview Phase PhaseAttempt PhaseCompleted PhaseDecision PhaseFailed PhaseOutput PhaseReview
+        PhaseReviewError PhaseReviewRecord PhaseReviewed PhaseReviewer PhaseStarted Revision Task TaskCompleted
+        TaskErrorPolicy TaskFailed TaskFailedError TaskInput TaskOutput TaskOutputs TaskSkipped TaskStarted Workflow
     """,
     "tactician.events": """
         Event EventBus EventEmitter EventListener EventLog encode event_from_json event_to_json find_event_type new_id

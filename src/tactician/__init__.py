@@ -43,7 +43,16 @@ if TYPE_CHECKING:
     )
     from tactician.ai import Ai
     from tactician.blueprint import Blueprint
-    from tactician.ensemble import Delegation, Ensemble, HierarchicalConstraints, Task, Workflow
+    from tactician.ensemble import (
+        Delegation,
+        Ensemble,
+        HierarchicalConstraints,
+        Phase,
+        PhaseDecision,
+        PhaseReview,
+        Task,
+        Workflow,
+    )
     from tactician.llm import AssistantMessage, Image, LlmOptions, ModelRouter, UserMessage
     from tactician.loop import Autonomous, Handoff, handoff
     from tactician.platform import Autonomy, Platform, SupervisorInvocation
@@ -99,7 +108,16 @@ _HOMES = {
     ),
     "tactician.ai": ("Ai",),
     "tactician.blueprint": ("Blueprint",),
-    "tactician.ensemble": ("Delegation", "Ensemble", "HierarchicalConstraints", "Task", "Workflow"),
+    "tactician.ensemble": (
+        "Delegation",
+        "Ensemble",
+        "HierarchicalConstraints",
+        "Phase",
+        "PhaseDecision",
+        "PhaseReview",
+        "Task",
+        "Workflow",
+    ),
     "tactician.llm": ("LlmOptions", "Image", "UserMessage", "AssistantMessage", "ModelRouter"),
     "tactician.loop": ("Autonomous", "Handoff", "handoff"),
     "tactician.platform": ("Autonomy", "Platform", "SupervisorInvocation"),
@@ -152,6 +170,9 @@ __all__ = [
     "Workflow",
     "HierarchicalConstraints",
     "Delegation",
+    "Phase",
+    "PhaseReview",
+    "PhaseDecision",
     "tool",
     "Tool",
     "ToolGroup",

@@ -12,18 +12,29 @@ from tactician.ensemble.delegation import (
     DelegationStatus,
 )
 from tactician.ensemble.ensemble import Ensemble
-from tactician.ensemble.errors import ConstraintViolationError, EnsembleDefinitionError, TaskFailedError
+from tactician.ensemble.errors import (
+    ConstraintViolationError,
+    EnsembleDefinitionError,
+    PhaseReviewError,
+    TaskFailedError,
+)
 from tactician.ensemble.events import (
     DelegationCompleted,
     DelegationFailed,
     DelegationStarted,
+    PhaseCompleted,
+    PhaseFailed,
+    PhaseReviewed,
+    PhaseStarted,
     TaskCompleted,
     TaskFailed,
     TaskSkipped,
     TaskStarted,
 )
 from tactician.ensemble.outcomes import TaskOutputs
-from tactician.ensemble.output import EnsembleResult, ExitReason, Revision, TaskInput, TaskOutput
+from tactician.ensemble.output import EnsembleResult, ExitReason, PhaseOutput, Revision, TaskInput, TaskOutput
+from tactician.ensemble.phase_decisions import PhaseAttempt, PhaseDecision, PhaseReviewRecord
+from tactician.ensemble.phases import OverdueReview, PersonReview, Phase, PhaseReview, PhaseReviewer
 from tactician.ensemble.running import TaskErrorPolicy
 from tactician.ensemble.task import Handler, Task
 from tactician.ensemble.workflows import Workflow
@@ -47,6 +58,20 @@ __all__ = [
     "EnsembleResult",
     "ExitReason",
     "Handler",
+    "OverdueReview",
+    "PersonReview",
+    "Phase",
+    "PhaseAttempt",
+    "PhaseCompleted",
+    "PhaseDecision",
+    "PhaseFailed",
+    "PhaseOutput",
+    "PhaseReview",
+    "PhaseReviewError",
+    "PhaseReviewRecord",
+    "PhaseReviewed",
+    "PhaseReviewer",
+    "PhaseStarted",
     "Revision",
     "Task",
     "TaskCompleted",

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from tactician.agents import Agent, AgentSettings, as_runnable
 from tactician.ensemble.assignment import Assignment, add_guidance
 from tactician.ensemble.roster import Roster, get_role
-from tactician.ensemble.task import DEFAULT_MAX_TOOL_CALLS
+from tactician.ensemble.task import DEFAULT_MAX_TOOL_CALLS, Task
 from tactician.ensemble.worker import TeamWorker
 from tactician.llm import ModelLike
 from tactician.runs import Runnable
@@ -15,7 +15,7 @@ from tactician.tools import Toolbox, ToolLike
 
 
 def create_team(
-    jobs: Sequence[Assignment],
+    tasks: Sequence[Task],
     agents: Sequence[object],
     model: ModelLike | None,
     tools: Sequence[ToolLike],
@@ -24,7 +24,7 @@ def create_team(
     """Yield a worker for each agent of an ensemble.
 
     Args:
-        jobs: the tasks.
+        tasks: the tasks, whose agents have their tools.
         agents: the agents.
         model: the model of the ensemble.
         tools: the tools of the ensemble.
@@ -32,7 +32,7 @@ def create_team(
     """
     for agent in agents:
         if (runnable := as_runnable(agent)) is not None:
-            merged = _merge_tools(agent, jobs, tools)
+            merged = _merge_tools(agent, tasks, tools)
             equipped = _equip(runnable, model, merged, roster)
             yield TeamWorker(get_role(runnable), equipped, runnable.description)
 
@@ -52,12 +52,12 @@ def find_duplicates(workers: Sequence[TeamWorker]) -> Iterator[tuple[str, str]]:
         yield "agents", problem
 
 
-def _merge_tools(agent: object, jobs: Sequence[Assignment], tools: Sequence[ToolLike]) -> Toolbox:
+def _merge_tools(agent: object, tasks: Sequence[Task], tools: Sequence[ToolLike]) -> Toolbox:
     """Return the tools for an agent: those of its tasks, and those of the ensemble."""
     merged = Toolbox(tools)
-    for job in jobs:
-        if job.task.agent is agent:
-            merged = merged.with_preferred(Toolbox(job.task.tools))
+    for task in tasks:
+        if task.agent is agent:
+            merged = merged.with_preferred(Toolbox(task.tools))
     return merged
 
 
