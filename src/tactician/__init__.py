@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from tactician.ai import Ai
     from tactician.blueprint import Blueprint
     from tactician.ensemble import (
+        Delegation,
         Ensemble,
         HierarchicalConstraints,
         InProcessMemory,
@@ -115,6 +116,7 @@ _HOMES = {
     "tactician.ai": ("Ai",),
     "tactician.blueprint": ("Blueprint",),
     "tactician.ensemble": (
+        "Delegation",
         "Ensemble",
         "HierarchicalConstraints",
         "InProcessMemory",
@@ -188,6 +190,7 @@ __all__ = [
     "InProcessMemory",
     "SqlMemory",
     "days",
+    "Delegation",
     "Phase",
     "PhaseReview",
     "PhaseDecision",
