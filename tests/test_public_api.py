@@ -47,7 +47,8 @@ PUBLIC = {
     "tactician.ensemble": """
         ConstraintViolationError DelegationCompleted DelegationFailed DelegationStarted HierarchicalConstraints
         Ensemble EnsembleDefinitionError EnsembleResult ExitReason Handler Revision Task TaskCompleted TaskErrorPolicy
-        TaskFailed TaskFailedError TaskInput TaskOutput TaskOutputs TaskSkipped TaskStarted Workflow
+        TaskFailed TaskFailedError TaskInput TaskOutput TaskOutputs TaskSkipped
+        TaskRestored TaskResumed TaskStarted TaskSuspended Workflow
     """,
     "tactician.events": """
         Event EventBus EventEmitter EventListener EventLog encode event_from_json event_to_json find_event_type new_id

@@ -9,8 +9,11 @@ from tactician.ensemble.events import (
     DelegationStarted,
     TaskCompleted,
     TaskFailed,
+    TaskRestored,
+    TaskResumed,
     TaskSkipped,
     TaskStarted,
+    TaskSuspended,
 )
 from tactician.ensemble.outcomes import TaskOutputs
 from tactician.ensemble.output import EnsembleResult, ExitReason, Revision, TaskInput, TaskOutput
@@ -38,7 +41,10 @@ __all__ = [
     "TaskInput",
     "TaskOutput",
     "TaskOutputs",
+    "TaskRestored",
+    "TaskResumed",
     "TaskSkipped",
     "TaskStarted",
+    "TaskSuspended",
     "Workflow",
 ]
