@@ -10,7 +10,7 @@ PUBLIC = {
     "tactician": """
         Agent AgentDefinition AgentNetwork AgentService Ai AssistantMessage Autonomous Autonomy Blackboard Blueprint
         Budget Department Ensemble Export Feedback Handoff HierarchicalAgents HierarchicalConstraints Image LlmOptions
-        ModelRouter
+        ModelRouter Phase PhaseDecision PhaseReview
         OperationContext ParallelAgents Planned PlannedAgent Planner Platform ProcessOptions ProcessStatus RouterAgent
         RunContext RunResult RunStatus Runnable SomeOf SupervisorAgent SupervisorInvocation Task Tool ToolGroup
         UserInput UserMessage Verbosity Workflow achieves_goal action approve ask_human by_name component condition
@@ -46,7 +46,9 @@ PUBLIC = {
     """,
     "tactician.ensemble": """
         ConstraintViolationError DelegationCompleted DelegationFailed DelegationStarted HierarchicalConstraints
-        Ensemble EnsembleDefinitionError EnsembleResult ExitReason Handler Revision Task TaskCompleted TaskErrorPolicy
+        Ensemble EnsembleDefinitionError EnsembleResult ExitReason Handler OverdueReview PersonReview Phase PhaseAttempt
+        PhaseCompleted PhaseDecision PhaseFailed PhaseOutput PhaseResumed PhaseReview PhaseReviewError PhaseReviewRecord
+        PhaseReviewed PhaseReviewer PhaseStarted Revision Task TaskCompleted TaskErrorPolicy
         TaskFailed TaskFailedError TaskInput TaskOutput TaskOutputs TaskSkipped
         TaskRestored TaskResumed TaskStarted TaskSuspended Workflow
     """,

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     )
     from tactician.ai import Ai
     from tactician.blueprint import Blueprint
-    from tactician.ensemble import Ensemble, HierarchicalConstraints, Task, Workflow
+    from tactician.ensemble import Ensemble, HierarchicalConstraints, Phase, PhaseDecision, PhaseReview, Task, Workflow
     from tactician.llm import AssistantMessage, Image, LlmOptions, ModelRouter, UserMessage
     from tactician.loop import Autonomous, Handoff, handoff
     from tactician.platform import Autonomy, Platform, SupervisorInvocation
@@ -99,7 +99,15 @@ _HOMES = {
     ),
     "tactician.ai": ("Ai",),
     "tactician.blueprint": ("Blueprint",),
-    "tactician.ensemble": ("Ensemble", "HierarchicalConstraints", "Task", "Workflow"),
+    "tactician.ensemble": (
+        "Ensemble",
+        "HierarchicalConstraints",
+        "Phase",
+        "PhaseDecision",
+        "PhaseReview",
+        "Task",
+        "Workflow",
+    ),
     "tactician.llm": ("LlmOptions", "Image", "UserMessage", "AssistantMessage", "ModelRouter"),
     "tactician.loop": ("Autonomous", "Handoff", "handoff"),
     "tactician.platform": ("Autonomy", "Platform", "SupervisorInvocation"),
@@ -151,6 +159,9 @@ __all__ = [
     "Ensemble",
     "Workflow",
     "HierarchicalConstraints",
+    "Phase",
+    "PhaseReview",
+    "PhaseDecision",
     "tool",
     "Tool",
     "ToolGroup",

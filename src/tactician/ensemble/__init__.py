@@ -2,11 +2,21 @@
 
 from tactician.ensemble.constraints import HierarchicalConstraints
 from tactician.ensemble.ensemble import Ensemble
-from tactician.ensemble.errors import ConstraintViolationError, EnsembleDefinitionError, TaskFailedError
+from tactician.ensemble.errors import (
+    ConstraintViolationError,
+    EnsembleDefinitionError,
+    PhaseReviewError,
+    TaskFailedError,
+)
 from tactician.ensemble.events import (
     DelegationCompleted,
     DelegationFailed,
     DelegationStarted,
+    PhaseCompleted,
+    PhaseFailed,
+    PhaseResumed,
+    PhaseReviewed,
+    PhaseStarted,
     TaskCompleted,
     TaskFailed,
     TaskRestored,
@@ -16,7 +26,9 @@ from tactician.ensemble.events import (
     TaskSuspended,
 )
 from tactician.ensemble.outcomes import TaskOutputs
-from tactician.ensemble.output import EnsembleResult, ExitReason, Revision, TaskInput, TaskOutput
+from tactician.ensemble.output import EnsembleResult, ExitReason, PhaseOutput, Revision, TaskInput, TaskOutput
+from tactician.ensemble.phase_decisions import PhaseAttempt, PhaseDecision, PhaseReviewRecord
+from tactician.ensemble.phases import OverdueReview, PersonReview, Phase, PhaseReview, PhaseReviewer
 from tactician.ensemble.running import TaskErrorPolicy
 from tactician.ensemble.task import Handler, Task
 from tactician.ensemble.workflows import Workflow
@@ -32,6 +44,21 @@ __all__ = [
     "EnsembleResult",
     "ExitReason",
     "Handler",
+    "OverdueReview",
+    "PersonReview",
+    "Phase",
+    "PhaseAttempt",
+    "PhaseCompleted",
+    "PhaseDecision",
+    "PhaseFailed",
+    "PhaseResumed",
+    "PhaseOutput",
+    "PhaseReview",
+    "PhaseReviewError",
+    "PhaseReviewRecord",
+    "PhaseReviewed",
+    "PhaseReviewer",
+    "PhaseStarted",
     "Revision",
     "Task",
     "TaskCompleted",

@@ -38,6 +38,7 @@ from tactician.text import describe_error
 INTERRUPTIONS: Final = (LeaseLostError, StoreError, RunKilledError)
 """Errors that are not those of a task: the run continues elsewhere, or nowhere."""
 NO_REVISIONS: Final[Mapping[str, Revision]] = MappingProxyType({})
+NO_OUTCOMES: Final[Mapping[str, TaskOutcome]] = MappingProxyType({})
 
 
 class TaskRunner:
@@ -49,9 +50,12 @@ class TaskRunner:
         last_id: id of the task whose output is that of the ensemble.
         context: the context of the run.
         revisions: feedback on earlier attempts of the tasks, by task id.
+        known: the outcomes of the tasks of earlier phases, by task id.
     """
 
-    __slots__ = ("_context", "_failures", "_input", "_internal", "_last_id", "_outputs", "_readers", "_revisions")
+    __slots__ = (
+        "_context", "_failures", "_input", "_internal", "_known", "_last_id", "_outputs", "_readers", "_revisions",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -60,6 +64,7 @@ class TaskRunner:
         last_id: str,
         context: RunContext,
         revisions: Mapping[str, Revision] = NO_REVISIONS,
+        known: Mapping[str, TaskOutcome] = NO_OUTCOMES,
     ) -> None:
         self._input = input
         self._readers = readers
@@ -68,7 +73,8 @@ class TaskRunner:
         self._internal = self._context.as_internal()
         self._failures = _read_failures(self._context)
         self._revisions = revisions
-        self._outputs: list[TaskOutput] = []
+        self._known = known
+        self._outputs = [outcome for outcome in known.values() if isinstance(outcome, TaskOutput)]
 
     def record_failures(self, failed: Mapping[str, Exception]) -> None:
         """Record failed tasks, which do not run again when the run goes on after a suspension."""
@@ -85,6 +91,7 @@ class TaskRunner:
         """
         place = (self._context if job.task.id == self._last_id else self._internal).at(job.key)
         progress = TaskProgress(job, place, self._revisions.get(job.task.id))
+        outcomes = {**self._known, **outcomes} if self._known else outcomes
         outputs = _find_context(job, outcomes)
         if (skipped := await self._find_skip(job, outputs, outcomes, progress)) is not None:
             return skipped
@@ -192,8 +199,8 @@ class TaskRunner:
 def _find_context(job: Assignment, outcomes: Mapping[str, TaskOutcome]) -> tuple[TaskOutput, ...]:
     """Return the outputs that a task sees. In a sequence, a skipped task passes on those that it would have seen."""
     known = [outcomes[other.id] for other in job.context]
-    if job.task.context is None and known and isinstance(known[-1], SkippedTask):
-        return known[-1].context_outputs
+    if job.task.context is None and len(known) == 1 and isinstance(known[0], SkippedTask):
+        return known[0].context_outputs
     return collect_context([other.id for other in job.context], known)
 
 

@@ -1,4 +1,4 @@
-"""Inputs and outputs of tasks, and the result of an ensemble."""
+"""Inputs and outputs of tasks and phases, and the result of an ensemble."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from pydantic import TypeAdapter
 from typing_extensions import override
 
 from tactician.documents import did_you_mean
+from tactician.ensemble.phase_decisions import PhaseReviewRecord
 from tactician.errors import StoredStateError
 from tactician.events import SpanKind
 from tactician.llm import NO_USAGE, ToolResult, Usage
@@ -106,6 +107,35 @@ class TaskInput:
     revision: Revision | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class PhaseOutput:
+    """Output of a completed phase.
+
+    Attributes:
+        name: the name of the phase.
+        task_outputs: the outputs of its tasks in the attempt that was accepted, in the order in which they ended.
+        raw: the output of its last task, as text.
+        duration: seconds that the tasks of that attempt took, waiting included.
+        skipped: the reasons why other tasks of the phase did not run, by task id.
+        review: the attempts and the decisions on them; without attempts, when the phase has no review.
+    """
+
+    name: str
+    task_outputs: tuple[TaskOutput, ...]
+    raw: str
+    duration: float = 0.0
+    skipped: Mapping[str, str] = field(default_factory=dict)
+    review: PhaseReviewRecord = field(default_factory=PhaseReviewRecord)
+
+    def __getitem__(self, task_id: str) -> TaskOutput:
+        """Return the output of a task.
+
+        Raises:
+            KeyError: when no task of the phase has the id.
+        """
+        return _find_output(self.task_outputs, task_id)
+
+
 class ExitReason(StrEnum):
     """Reason for the end of an ensemble."""
 
@@ -129,6 +159,7 @@ class EnsembleResult(RunResult[object]):
         raw: the same output as text.
         task_outputs: the outputs of the completed tasks, in the order in which they ended.
         duration: seconds from the start of the run to its end, waiting included.
+        phase_outputs: the outputs of the completed phases, by name.
         exit_reason: the reason for the end; `None` while the run waits.
         skipped: the reasons why other tasks did not run, by task id.
     """
@@ -136,6 +167,7 @@ class EnsembleResult(RunResult[object]):
     raw: str = ""
     task_outputs: tuple[TaskOutput, ...] = ()
     duration: float = 0.0
+    phase_outputs: Mapping[str, PhaseOutput] = field(default_factory=dict)
     exit_reason: ExitReason | None = None
     skipped: Mapping[str, str] = field(default_factory=dict)
 
@@ -193,10 +225,14 @@ class EnsembleResult(RunResult[object]):
         Raises:
             KeyError: when no completed task has the id.
         """
-        known = {output.task_id: output for output in self.task_outputs}
-        if task_id in known:
-            return known[task_id]
-        raise KeyError(f"no completed task has the id {task_id!r}.{did_you_mean(task_id, known)}")
+        return _find_output(self.task_outputs, task_id)
+
+
+def _find_output(outputs: Iterable[TaskOutput], task_id: str) -> TaskOutput:
+    known = {output.task_id: output for output in outputs}
+    if task_id in known:
+        return known[task_id]
+    raise KeyError(f"no completed task has the id {task_id!r}.{did_you_mean(task_id, known)}")
 
 
 def _trace_tasks(result: EnsembleResult) -> Trace:
