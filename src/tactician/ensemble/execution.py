@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Final
 
 from tactician.ensemble.assignment import Assignment
+from tactician.ensemble.errors import INTERRUPTIONS
 from tactician.ensemble.events import (
     TaskCompleted,
     TaskFailed,
@@ -22,12 +23,10 @@ from tactician.ensemble.outcomes import SkippedTask, TaskOutcome, TaskOutputs, c
 from tactician.ensemble.output import Revision, TaskInput, TaskOutput
 from tactician.ensemble.task_progress import TaskProgress
 from tactician.ensemble.template import fill_template
-from tactician.errors import LeaseLostError, StoreError
 from tactician.runs import (
     BudgetError,
     RunContext,
     RunError,
-    RunKilledError,
     RunResult,
     RunStatus,
     Suspended,
@@ -35,8 +34,6 @@ from tactician.runs import (
 )
 from tactician.text import describe_error
 
-INTERRUPTIONS: Final = (LeaseLostError, StoreError, RunKilledError)
-"""Errors that are not those of a task: the run continues elsewhere, or nowhere."""
 NO_REVISIONS: Final[Mapping[str, Revision]] = MappingProxyType({})
 NO_OUTCOMES: Final[Mapping[str, TaskOutcome]] = MappingProxyType({})
 
