@@ -167,7 +167,7 @@ def _list_texts(name: str, value: JsonValue) -> Iterator[_Text]:
 
 
 def _describe_note(note: TraceNote, began: float) -> _Text:
-    content = f"\n{_write(dict(note.content))}" if note.content else ""
+    content = "".join(f"\n{name}: {_write(value)}" for name, value in note.content.items())
     return _Text(
         _clean(f"{note.kind} at {format_seconds(max(0.0, note.time - began))}"), _clean(f"{note.text}{content}")
     )
@@ -208,7 +208,12 @@ def _find_end(node: TraceNode) -> float:
 
 
 def _write(value: JsonValue) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)
+    """Return a value as people read it: texts as they are, a list of texts on lines, and anything else as JSON."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
+        return "\n".join(map(str, value))
+    return json.dumps(value, ensure_ascii=False, indent=1)
 
 
 def _clean(text: str) -> str:
