@@ -11,7 +11,7 @@ PUBLIC = {
         Agent AgentDefinition AgentNetwork AgentService Ai AssistantMessage Autonomous Autonomy Blackboard Blueprint
         Budget Department Ensemble Export Feedback Handoff HierarchicalAgents HierarchicalConstraints Image LlmOptions
         ModelRouter
-        OperationContext ParallelAgents Planned PlannedAgent Planner Platform ProcessOptions ProcessStatus RouterAgent
+        OperationContext ParallelAgents Planned PlannedAgent Planner Platform ProcessOptions ProcessStatus Review ReviewDecision ReviewPolicy RouterAgent
         RunContext RunResult RunStatus Runnable SomeOf SupervisorAgent SupervisorInvocation Task Tool ToolGroup
         UserInput UserMessage Verbosity Workflow achieves_goal action approve ask_human by_name component condition
         confirm consensus cost handoff log planned_agent reject repeat_until repeat_until_acceptable resolve runnable
@@ -45,6 +45,7 @@ PUBLIC = {
         Window chain count_equal find_token_counter repair_history
     """,
     "tactician.ensemble": """
+        ConsoleReviewer Review ReviewDecided ReviewDecision ReviewPolicy ReviewRejectedError ReviewRequested Reviewer
         ConstraintViolationError DelegationCompleted DelegationFailed DelegationStarted HierarchicalConstraints
         Ensemble EnsembleDefinitionError EnsembleResult ExitReason Handler Revision Task TaskCompleted TaskErrorPolicy
         TaskFailed TaskFailedError TaskInput TaskOutput TaskOutputs TaskSkipped TaskStarted Workflow

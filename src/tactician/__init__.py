@@ -43,7 +43,15 @@ if TYPE_CHECKING:
     )
     from tactician.ai import Ai
     from tactician.blueprint import Blueprint
-    from tactician.ensemble import Ensemble, HierarchicalConstraints, Task, Workflow
+    from tactician.ensemble import (
+        Ensemble,
+        HierarchicalConstraints,
+        Review,
+        ReviewDecision,
+        ReviewPolicy,
+        Task,
+        Workflow,
+    )
     from tactician.llm import AssistantMessage, Image, LlmOptions, ModelRouter, UserMessage
     from tactician.loop import Autonomous, Handoff, handoff
     from tactician.platform import Autonomy, Platform, SupervisorInvocation
@@ -99,7 +107,18 @@ _HOMES = {
     ),
     "tactician.ai": ("Ai",),
     "tactician.blueprint": ("Blueprint",),
-    "tactician.ensemble": ("Ensemble", "HierarchicalConstraints", "Task", "Workflow"),
+    "tactician.ensemble": (
+        "Ensemble",
+        "Review",
+        "ReviewDecision",
+        "ReviewPolicy",
+        "HierarchicalConstraints",
+        "Review",
+        "ReviewDecision",
+        "ReviewPolicy",
+        "Task",
+        "Workflow",
+    ),
     "tactician.llm": ("LlmOptions", "Image", "UserMessage", "AssistantMessage", "ModelRouter"),
     "tactician.loop": ("Autonomous", "Handoff", "handoff"),
     "tactician.platform": ("Autonomy", "Platform", "SupervisorInvocation"),
@@ -149,6 +168,9 @@ __all__ = [
     "Department",
     "Task",
     "Ensemble",
+    "Review",
+    "ReviewDecision",
+    "ReviewPolicy",
     "Workflow",
     "HierarchicalConstraints",
     "tool",

@@ -2,7 +2,12 @@
 
 from tactician.ensemble.constraints import HierarchicalConstraints
 from tactician.ensemble.ensemble import Ensemble
-from tactician.ensemble.errors import ConstraintViolationError, EnsembleDefinitionError, TaskFailedError
+from tactician.ensemble.errors import (
+    ConstraintViolationError,
+    EnsembleDefinitionError,
+    ReviewRejectedError,
+    TaskFailedError,
+)
 from tactician.ensemble.events import (
     DelegationCompleted,
     DelegationFailed,
@@ -14,11 +19,28 @@ from tactician.ensemble.events import (
 )
 from tactician.ensemble.outcomes import TaskOutputs
 from tactician.ensemble.output import EnsembleResult, ExitReason, Revision, TaskInput, TaskOutput
+from tactician.ensemble.reviews import (
+    ConsoleReviewer,
+    Review,
+    ReviewDecided,
+    ReviewDecision,
+    Reviewer,
+    ReviewPolicy,
+    ReviewRequested,
+)
 from tactician.ensemble.running import TaskErrorPolicy
 from tactician.ensemble.task import Handler, Task
 from tactician.ensemble.workflows import Workflow
 
 __all__ = [
+    "ConsoleReviewer",
+    "Review",
+    "ReviewDecided",
+    "ReviewDecision",
+    "ReviewPolicy",
+    "ReviewRejectedError",
+    "ReviewRequested",
+    "Reviewer",
     "ConstraintViolationError",
     "DelegationCompleted",
     "DelegationFailed",

@@ -24,8 +24,10 @@ from tactician.ensemble.errors import EnsembleDefinitionError
 from tactician.ensemble.hierarchy import Hierarchy, create_hierarchy, run_hierarchy
 from tactician.ensemble.inputs import TEXT_NAME, EnsembleInput
 from tactician.ensemble.output import EnsembleResult
+from tactician.ensemble.reviews import Reviewer, ReviewPolicy
 from tactician.ensemble.running import TaskErrorPolicy, TaskOrder, run_tasks
 from tactician.ensemble.task import Task
+from tactician.ensemble.task_reviews import ReviewSettings
 from tactician.ensemble.workflows import Workflow, find_context, find_first_tasks, infer_workflow
 from tactician.errors import ConfigurationError, DeclarationError, Problem
 from tactician.llm import ModelLike
@@ -55,6 +57,9 @@ class Ensemble(BaseRunnable[object]):
         on_error: the effect of a failed task: `"fail_fast"` starts no other task, and lets those that run finish;
             `"continue"` skips the tasks that depend on it. In the end both raise.
         max_parallel: number of tasks that may run at once; no limit by default.
+        review_policy: the tasks whose outputs are reviewed when they do not say so themselves; see `Review`.
+        reviewer: function, also an async one, that answers reviews, and what the agents of tasks wait for: it gets the
+            pending request, and returns the answer, or `None` to let the run wait. By default every review waits.
         budget: the budget of each run that is given no other one.
 
     Raises:
@@ -75,6 +80,8 @@ class Ensemble(BaseRunnable[object]):
         constraints: HierarchicalConstraints | None = None,
         on_error: TaskErrorPolicy = "fail_fast",
         max_parallel: int | None = None,
+        review_policy: ReviewPolicy = ReviewPolicy.NEVER,
+        reviewer: Reviewer | None = None,
         budget: Budget | None = None,
     ) -> None:
         self.name = name
@@ -87,6 +94,8 @@ class Ensemble(BaseRunnable[object]):
         self.constraints = constraints
         self.on_error = on_error
         self.max_parallel = max_parallel
+        self.review_policy = review_policy
+        self.reviewer = reviewer
         self.budget = budget
         if problems := [Problem(path, message) for path, message in _find_mistakes(self)]:
             raise EnsembleDefinitionError(self._subject, problems)
@@ -185,7 +194,8 @@ class Ensemble(BaseRunnable[object]):
             text = "" if self._names_text else given.text
             return await run_hierarchy(self.name, self._hierarchy, given, text, context)
         readers = () if self._names_text else self._first_ids
-        order = TaskOrder(self._jobs, self.workflow is Workflow.SEQUENTIAL, self.max_parallel, self.on_error)
+        reviews = ReviewSettings(self.review_policy, self.reviewer)
+        order = TaskOrder(self._jobs, self.workflow is Workflow.SEQUENTIAL, self.max_parallel, self.on_error, reviews)
         return await run_tasks(self.name, order, given, readers, context)
 
     def _check(self, input: EnsembleInput, context: RunContext) -> None:
@@ -269,6 +279,10 @@ def _find_mistakes(ensemble: Ensemble) -> Iterator[tuple[str, str]]:
         yield "on_error", f"{ensemble.on_error!r} is not one of {', '.join(map(repr, get_args(TaskErrorPolicy)))}"
     if ensemble.max_parallel is not None and ensemble.max_parallel < 1:
         yield "max_parallel", f"it must be > 0, got: {ensemble.max_parallel}"
+    if not isinstance(ensemble.review_policy, ReviewPolicy):
+        yield "review_policy", f"{ensemble.review_policy!r} is not a ReviewPolicy"
+    if ensemble.reviewer is not None and not callable(ensemble.reviewer):
+        yield "reviewer", f"{ensemble.reviewer!r} is not a function of a pending request"
     try:
         Toolbox(ensemble.tools)
     except DeclarationError as error:

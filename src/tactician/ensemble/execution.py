@@ -11,8 +11,9 @@ from tactician.ensemble.events import TaskCompleted, TaskFailed, TaskSkipped, Ta
 from tactician.ensemble.inputs import EnsembleInput
 from tactician.ensemble.lifecycle import TaskLifecycle
 from tactician.ensemble.outcomes import SkippedTask, TaskOutcome, TaskOutputs, collect_context
-from tactician.ensemble.output import Revision, TaskInput, TaskOutput
+from tactician.ensemble.output import ExitReason, Revision, TaskInput, TaskOutput
 from tactician.ensemble.task_progress import TaskProgress
+from tactician.ensemble.task_reviews import EnsembleExit, ReviewSettings, TaskReviews
 from tactician.ensemble.template import fill_template
 from tactician.errors import LeaseLostError, StoreError
 from tactician.runs import BudgetError, RunContext, RunError, RunKilledError, RunResult, RunStatus
@@ -20,6 +21,8 @@ from tactician.text import describe_error
 
 INTERRUPTIONS: Final = (LeaseLostError, StoreError, RunKilledError)
 """Errors that are not those of a task: the run continues elsewhere, or nowhere."""
+NO_REVIEWS: Final = ReviewSettings()
+_ENDED: Final = "a review has ended the ensemble"
 NO_REVISIONS: Final[Mapping[str, Revision]] = MappingProxyType({})
 
 
@@ -31,10 +34,14 @@ class TaskRunner:
         readers: ids of the tasks that see the text of the input in their prompts.
         last_id: id of the task whose output is that of the ensemble.
         context: the context of the run.
+        reviews: the settings of the ensemble for reviews.
         revisions: feedback on earlier attempts of the tasks, by task id.
     """
 
-    __slots__ = ("_context", "_failures", "_input", "_internal", "_last_id", "_outputs", "_readers", "_revisions")
+    __slots__ = (
+        "_context", "_exit", "_failures", "_input", "_internal", "_last_id", "_outputs", "_readers", "_reviews",
+        "_revisions",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -42,6 +49,7 @@ class TaskRunner:
         readers: Collection[str],
         last_id: str,
         context: RunContext,
+        reviews: ReviewSettings = NO_REVIEWS,
         revisions: Mapping[str, Revision] = NO_REVISIONS,
     ) -> None:
         self._input = input
@@ -50,8 +58,15 @@ class TaskRunner:
         self._context = context.at("tasks")
         self._internal = self._context.as_internal()
         self._failures = _read_failures(self._context)
+        self._reviews = reviews
         self._revisions = revisions
         self._outputs: list[TaskOutput] = []
+        self._exit = _read_exit(self._context)
+
+    @property
+    def exit_reason(self) -> ExitReason | None:
+        """The reason for the end, when a review has ended the ensemble."""
+        return self._exit
 
     def record_failures(self, failed: Mapping[str, Exception]) -> None:
         """Record failed tasks, which do not run again when the run goes on after a suspension."""
@@ -71,21 +86,30 @@ class TaskRunner:
         outputs = _find_context(job, outcomes)
         if (skipped := await self._find_skip(job, outputs, outcomes, progress)) is not None:
             return skipped
-        lifecycle = TaskLifecycle(job, self._fill_in(job, outputs), place, progress)
+        reviews = TaskReviews(job, self._reviews, place, is_last=job.task.id == self._last_id)
+        lifecycle = TaskLifecycle(job, self._fill_in(job, outputs), place, progress, reviews)
         if (saved := progress.output) is not None:
             output = await lifecycle.restore(saved)
+        elif (performed := await self._perform(job, lifecycle, progress)) is not None:
+            output = performed
         else:
-            output = await self._perform(job, lifecycle, progress)
+            return SkippedTask(job.task.id, _ENDED, outputs)
         self._outputs.append(output)
         return output
 
-    async def _perform(self, job: Assignment, lifecycle: TaskLifecycle, progress: TaskProgress) -> TaskOutput:
-        """Do a task, and save its output."""
+    async def _perform(self, job: Assignment, lifecycle: TaskLifecycle, progress: TaskProgress) -> TaskOutput | None:
+        """Do a task, and save and return its output; `None` when a review has ended the ensemble before it."""
         if (failure := self._failures.get(job.task.id)) is not None:
             raise RunError(failure, self._create_failed_result())
         self._begin(job, progress)
         try:
             output = await lifecycle.run()
+        except EnsembleExit as signal:
+            self._note_exit(signal.reason)
+            if signal.output is None:
+                await progress.save_skip(_ENDED)
+                return None
+            output = signal.output
         except INTERRUPTIONS:
             raise
         except Exception as error:
@@ -103,6 +127,8 @@ class TaskRunner:
         progress: TaskProgress,
     ) -> SkippedTask | None:
         """Return a task as skipped if it is not to run. That is decided once, before the task starts."""
+        if self._exit is not None and progress.began is None:
+            return SkippedTask(job.task.id, _ENDED, outputs)
         if (reason := progress.skipped) is None:
             if progress.began is not None or job.task.id in self._failures:
                 return None
@@ -120,6 +146,11 @@ class TaskRunner:
         if job.task.when is None or job.task.when(TaskOutputs(self._outputs)):
             return None
         return "its condition `when` does not hold"
+
+    def _note_exit(self, reason: ExitReason) -> None:
+        assert self._context.checkpoint is not None
+        self._exit = reason
+        self._context.checkpoint.set(exit=reason.value)  # saved with the next step, which is that of the task
 
     def _begin(self, job: Assignment, progress: TaskProgress) -> None:
         if progress.began is not None:
@@ -165,3 +196,8 @@ def _find_context(job: Assignment, outcomes: Mapping[str, TaskOutcome]) -> tuple
 def _read_failures(context: RunContext) -> dict[str, str]:
     known = {} if context.checkpoint is None else context.checkpoint.data.get("failures")
     return {str(key): str(reason) for key, reason in known.items()} if isinstance(known, dict) else {}
+
+
+def _read_exit(context: RunContext) -> ExitReason | None:
+    reason = None if context.checkpoint is None else context.checkpoint.data.get("exit")
+    return ExitReason(reason) if isinstance(reason, str) else None

@@ -8,10 +8,11 @@ from typing import Literal, TypeAlias
 
 from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.errors import TaskFailedError
-from tactician.ensemble.execution import INTERRUPTIONS, TaskRunner
+from tactician.ensemble.execution import INTERRUPTIONS, NO_REVIEWS, TaskRunner
 from tactician.ensemble.inputs import EnsembleInput
 from tactician.ensemble.outcomes import SkippedTask, TaskOutcome
 from tactician.ensemble.output import EnsembleResult, ExitReason, TaskOutput
+from tactician.ensemble.task_reviews import ReviewSettings
 from tactician.flow import ErrorPolicy, FlowStep, Scheduler, StepCompleted, StepOutcome, StepSkipped, StepSuspended
 from tactician.runs import RunContext, Suspended
 from tactician.text import describe_error
@@ -28,12 +29,14 @@ class TaskOrder:
         is_sequence: true when they run one after another; else each starts once its context tasks are completed.
         max_parallel: number of tasks that may run at once; no limit, when `None`.
         on_error: the effect of a failed task.
+        reviews: the settings of the ensemble for reviews.
     """
 
     jobs: Sequence[Assignment]
     is_sequence: bool
     max_parallel: int | None
     on_error: TaskErrorPolicy
+    reviews: ReviewSettings = NO_REVIEWS
 
     @property
     def last_id(self) -> str:
@@ -67,10 +70,12 @@ class _Outcomes:
         else:
             self.failed[outcome.key] = outcome.error
 
-    def create_result(self, order: TaskOrder, context: RunContext, duration: float) -> EnsembleResult:
+    def create_result(
+        self, order: TaskOrder, context: RunContext, duration: float, reason: ExitReason
+    ) -> EnsembleResult:
         """Return the result of the run, whose output is that of the last task in the list that has one."""
         outputs = [self.completed[job.task.id] for job in order.jobs if job.task.id in self.completed]
-        last, reason = outputs[-1] if outputs else None, ExitReason.FAILED if self.failed else ExitReason.COMPLETED
+        last = outputs[-1] if outputs else None
         return EnsembleResult.create(outputs, last, context, duration, exit_reason=reason, skipped=self.skipped)
 
 
@@ -91,15 +96,16 @@ async def run_tasks(
         Suspended: when tasks wait for answers, and none has failed or `on_error` is `"continue"`.
     """
     began = note_begin(context)
-    runner = TaskRunner(input, readers, order.last_id, context)
+    runner = TaskRunner(input, readers, order.last_id, context, order.reviews)
     outcomes = _Outcomes()
     try:
         await _follow(order, runner, outcomes, context)
     except Suspended:
-        if not outcomes.failed or order.on_error == "continue":
+        if runner.exit_reason is None and (not outcomes.failed or order.on_error == "continue"):
             runner.record_failures(outcomes.failed)
             raise
-    result = outcomes.create_result(order, context, max(0.0, context.clock.time() - began))
+    reason = ExitReason.FAILED if outcomes.failed else runner.exit_reason or ExitReason.COMPLETED
+    result = outcomes.create_result(order, context, max(0.0, context.clock.time() - began), reason)
     if outcomes.failed:
         raise _create_error(name, outcomes, result) from next(iter(outcomes.failed.values()))
     return result

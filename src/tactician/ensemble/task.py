@@ -13,6 +13,7 @@ from tactician.agents import as_runnable
 from tactician.ensemble.errors import EnsembleDefinitionError
 from tactician.ensemble.outcomes import Predicate
 from tactician.ensemble.output import TaskInput
+from tactician.ensemble.reviews import Review
 from tactician.errors import DeclarationError, Problem
 from tactician.guardrails import GuardrailLike, as_input_guardrail, as_output_guardrail
 from tactician.llm import ModelLike
@@ -59,6 +60,8 @@ class Task:
         when: function of the outputs so far; the task is skipped when it returns `False`. A task whose context tasks
             were all skipped is skipped too. One that names no context and follows in a sequence runs, and sees what
             the skipped task would have seen.
+        review: the gate at which somebody decides before or after the task, or several; see `Review`. The policy of
+            the ensemble counts for a task that names none after it.
 
     Raises:
         EnsembleDefinitionError: with all mistakes.
@@ -83,6 +86,7 @@ class Task:
     input_guardrails: Sequence[GuardrailLike] = ()
     output_guardrails: Sequence[GuardrailLike] = ()
     when: Predicate | None = None
+    review: Review | Sequence[Review] | None = None
 
     def __post_init__(self) -> None:
         set_field = partial(object.__setattr__, self)
@@ -97,6 +101,13 @@ class Task:
     def runnable(self) -> Runnable | None:
         """The given agent as a Runnable; `None` without one."""
         return as_runnable(self.agent)
+
+    @cached_property
+    def reviews(self) -> tuple[Review, ...]:
+        """The gates that the task names."""
+        if self.review is None:
+            return ()
+        return (self.review,) if isinstance(self.review, Review) else tuple(self.review)
 
     @cached_property
     def guards(self) -> Guards:
@@ -144,12 +155,25 @@ def _find_mistakes(task: Task) -> Iterator[tuple[str, str]]:
 def _find_function_mistakes(task: Task) -> Iterator[tuple[str, str]]:
     if task.when is not None and not callable(task.when):
         yield "when", f"{task.when!r} is not a function of the outputs so far"
+    yield from _find_review_mistakes(task)
     for place in ("input_guardrails", "output_guardrails"):
         for number, guardrail in enumerate(getattr(task, place)):
             try:
                 as_input_guardrail(guardrail) if place == "input_guardrails" else as_output_guardrail(guardrail)
             except DeclarationError as error:
                 yield from ((f"{place}[{number}]", problem) for problem in error.problems)
+
+
+def _find_review_mistakes(task: Task) -> Iterator[tuple[str, str]]:
+    named: object = task.review
+    reviews = list(named) if isinstance(named, Sequence) else [] if named is None else [named]
+    timings = [review.timing for review in reviews if isinstance(review, Review)]
+    if len(timings) < len(reviews):
+        yield "review", f"{task.review!r} is not a Review: use Review.before(), Review.after() or Review.skip()"
+    for timing in sorted({timing for timing in timings if timings.count(timing) > 1}):
+        yield "review", f"it has {timings.count(timing)} reviews of the kind {timing!r}: leave one"
+    if {"after", "skip"} <= set(timings):
+        yield "review", "it has a review after the task, and skips it: leave out one of them"
 
 
 def _find_agent_mistakes(task: Task) -> Iterator[tuple[str, str]]:
