@@ -10,7 +10,7 @@ PUBLIC = {
     "tactician": """
         Agent AgentDefinition AgentNetwork AgentService Ai AssistantMessage Autonomous Autonomy Blackboard Blueprint
         Budget Department Ensemble Export Feedback Handoff HierarchicalAgents HierarchicalConstraints Image LlmOptions
-        ModelRouter
+        ModelRouter Phase PhaseDecision PhaseReview
         OperationContext ParallelAgents Planned PlannedAgent Planner Platform ProcessOptions ProcessStatus
         Review ReviewDecision ReviewPolicy RouterAgent
         RunContext RunResult RunStatus Runnable SomeOf SupervisorAgent SupervisorInvocation Task Tool ToolGroup
@@ -48,12 +48,14 @@ PUBLIC = {
     "tactician.ensemble": """
         ConsoleReviewer Review ReviewDecided ReviewDecision ReviewPolicy ReviewRejectedError ReviewRequested Reviewer
         ConstraintViolationError DelegationCompleted DelegationFailed DelegationStarted HierarchicalConstraints
-        Ensemble EnsembleDefinitionError EnsembleResult ExitReason Handler Revision Task TaskCompleted TaskErrorPolicy
+        Ensemble EnsembleDefinitionError EnsembleResult ExitReason Handler OverdueReview PersonReview Phase PhaseAttempt
+        PhaseCompleted PhaseDecision PhaseFailed PhaseOutput PhaseReview PhaseReviewError PhaseReviewRecord
+        PhaseReviewed PhaseReviewer PhaseStarted Revision Task TaskCompleted TaskErrorPolicy
         TaskFailed TaskFailedError TaskInput TaskOutput TaskOutputs TaskSkipped TaskStarted Workflow
     """,
     "tactician.events": """
         Event EventBus EventEmitter EventListener EventLog encode event_from_json event_to_json find_event_type new_id
-        read_event_log subscribe_everywhere
+        read_event_log subscribe_everywhere OpenSpan OpenSpans SpanFacts SpanKind find_span_id
     """,
     "tactician.flow": """
         ErrorPolicy FlowStep RetryPolicy Scheduler StepCompleted StepFailed StepOutcome StepSkipped StepSuspended
@@ -83,6 +85,7 @@ PUBLIC = {
         AT_ONCE Body DocumentStore HeldLease LEASE_HEARTBEAT Lease MemoryStore PostgresStore SqliteStore StoredDocument
         StoredStep SupportsJson list_documents open_store store_path escape_invalid translate_json_errors
     """,
+    "tactician.trace": "CaptureMode ModelUse Recorder Trace TraceNode TraceNote TracePause",
     "tactician.testing": "FakeClock FakeContext ScriptError ScriptedModel Step ToolCall When",
 }
 
@@ -108,6 +111,7 @@ PACKAGES = [
         "runs",
         "service",
         "testing",
+        "trace",
     ),
     "tools",
 ]

@@ -5,6 +5,7 @@ from tactician.ensemble.ensemble import Ensemble
 from tactician.ensemble.errors import (
     ConstraintViolationError,
     EnsembleDefinitionError,
+    PhaseReviewError,
     ReviewRejectedError,
     TaskFailedError,
 )
@@ -12,13 +13,19 @@ from tactician.ensemble.events import (
     DelegationCompleted,
     DelegationFailed,
     DelegationStarted,
+    PhaseCompleted,
+    PhaseFailed,
+    PhaseReviewed,
+    PhaseStarted,
     TaskCompleted,
     TaskFailed,
     TaskSkipped,
     TaskStarted,
 )
 from tactician.ensemble.outcomes import TaskOutputs
-from tactician.ensemble.output import EnsembleResult, ExitReason, Revision, TaskInput, TaskOutput
+from tactician.ensemble.output import EnsembleResult, ExitReason, PhaseOutput, Revision, TaskInput, TaskOutput
+from tactician.ensemble.phase_decisions import PhaseAttempt, PhaseDecision, PhaseReviewRecord
+from tactician.ensemble.phases import OverdueReview, PersonReview, Phase, PhaseReview, PhaseReviewer
 from tactician.ensemble.reviews import (
     ConsoleReviewer,
     Review,
@@ -51,6 +58,20 @@ __all__ = [
     "EnsembleResult",
     "ExitReason",
     "Handler",
+    "OverdueReview",
+    "PersonReview",
+    "Phase",
+    "PhaseAttempt",
+    "PhaseCompleted",
+    "PhaseDecision",
+    "PhaseFailed",
+    "PhaseOutput",
+    "PhaseReview",
+    "PhaseReviewError",
+    "PhaseReviewRecord",
+    "PhaseReviewed",
+    "PhaseReviewer",
+    "PhaseStarted",
     "Revision",
     "Task",
     "TaskCompleted",

@@ -7,11 +7,12 @@ from types import MappingProxyType
 from typing import Final
 
 from tactician.ensemble.assignment import Assignment
+from tactician.ensemble.early_exit import ENDED, EarlyExit
 from tactician.ensemble.events import TaskCompleted, TaskFailed, TaskSkipped, TaskStarted
 from tactician.ensemble.inputs import EnsembleInput
 from tactician.ensemble.lifecycle import TaskLifecycle
 from tactician.ensemble.outcomes import SkippedTask, TaskOutcome, TaskOutputs, collect_context
-from tactician.ensemble.output import ExitReason, Revision, TaskInput, TaskOutput
+from tactician.ensemble.output import Revision, TaskInput, TaskOutput
 from tactician.ensemble.task_progress import TaskProgress
 from tactician.ensemble.task_reviews import EnsembleExit, ReviewSettings, TaskReviews
 from tactician.ensemble.template import fill_template
@@ -22,8 +23,8 @@ from tactician.text import describe_error
 INTERRUPTIONS: Final = (LeaseLostError, StoreError, RunKilledError)
 """Errors that are not those of a task: the run continues elsewhere, or nowhere."""
 NO_REVIEWS: Final = ReviewSettings()
-_ENDED: Final = "a review has ended the ensemble"
 NO_REVISIONS: Final[Mapping[str, Revision]] = MappingProxyType({})
+NO_OUTCOMES: Final[Mapping[str, TaskOutcome]] = MappingProxyType({})
 
 
 class TaskRunner:
@@ -35,12 +36,14 @@ class TaskRunner:
         last_id: id of the task whose output is that of the ensemble.
         context: the context of the run.
         reviews: the settings of the ensemble for reviews.
+        exit: the early end of the run; of this context alone by default.
         revisions: feedback on earlier attempts of the tasks, by task id.
+        known: the outcomes of the tasks of earlier phases, by task id.
     """
 
     __slots__ = (
-        "_context", "_exit", "_failures", "_input", "_internal", "_last_id", "_outputs", "_readers", "_reviews",
-        "_revisions",
+        "_context", "_exit", "_failures", "_input", "_internal", "_known", "_last_id", "_outputs", "_readers",
+        "_reviews", "_revisions",
     )  # fmt: skip
 
     def __init__(
@@ -49,8 +52,11 @@ class TaskRunner:
         readers: Collection[str],
         last_id: str,
         context: RunContext,
+        *,
         reviews: ReviewSettings = NO_REVIEWS,
+        exit: EarlyExit | None = None,
         revisions: Mapping[str, Revision] = NO_REVISIONS,
+        known: Mapping[str, TaskOutcome] = NO_OUTCOMES,
     ) -> None:
         self._input = input
         self._readers = readers
@@ -60,13 +66,9 @@ class TaskRunner:
         self._failures = _read_failures(self._context)
         self._reviews = reviews
         self._revisions = revisions
-        self._outputs: list[TaskOutput] = []
-        self._exit = _read_exit(self._context)
-
-    @property
-    def exit_reason(self) -> ExitReason | None:
-        """The reason for the end, when a review has ended the ensemble."""
-        return self._exit
+        self._known = known
+        self._outputs = [outcome for outcome in known.values() if isinstance(outcome, TaskOutput)]
+        self._exit = EarlyExit(context) if exit is None else exit
 
     def record_failures(self, failed: Mapping[str, Exception]) -> None:
         """Record failed tasks, which do not run again when the run goes on after a suspension."""
@@ -83,6 +85,7 @@ class TaskRunner:
         """
         place = (self._context if job.task.id == self._last_id else self._internal).at(job.key)
         progress = TaskProgress(job, place, self._revisions.get(job.task.id))
+        outcomes = {**self._known, **outcomes} if self._known else outcomes
         outputs = _find_context(job, outcomes)
         if (skipped := await self._find_skip(job, outputs, outcomes, progress)) is not None:
             return skipped
@@ -93,7 +96,7 @@ class TaskRunner:
         elif (performed := await self._perform(job, lifecycle, progress)) is not None:
             output = performed
         else:
-            return SkippedTask(job.task.id, _ENDED, outputs)
+            return SkippedTask(job.task.id, ENDED, outputs)
         self._outputs.append(output)
         return output
 
@@ -105,9 +108,9 @@ class TaskRunner:
         try:
             output = await lifecycle.run()
         except EnsembleExit as signal:
-            self._note_exit(signal.reason)
+            self._exit.request(signal.reason)
             if signal.output is None:
-                await progress.save_skip(_ENDED)
+                await progress.save_skip(ENDED)
                 return None
             output = signal.output
         except INTERRUPTIONS:
@@ -127,8 +130,8 @@ class TaskRunner:
         progress: TaskProgress,
     ) -> SkippedTask | None:
         """Return a task as skipped if it is not to run. That is decided once, before the task starts."""
-        if self._exit is not None and progress.began is None:
-            return SkippedTask(job.task.id, _ENDED, outputs)
+        if self._exit.reason is not None and progress.began is None:
+            return SkippedTask(job.task.id, ENDED, outputs)
         if (reason := progress.skipped) is None:
             if progress.began is not None or job.task.id in self._failures:
                 return None
@@ -146,11 +149,6 @@ class TaskRunner:
         if job.task.when is None or job.task.when(TaskOutputs(self._outputs)):
             return None
         return "its condition `when` does not hold"
-
-    def _note_exit(self, reason: ExitReason) -> None:
-        assert self._context.checkpoint is not None
-        self._exit = reason
-        self._context.checkpoint.set(exit=reason.value)  # saved with the next step, which is that of the task
 
     def _begin(self, job: Assignment, progress: TaskProgress) -> None:
         if progress.began is not None:
@@ -188,16 +186,11 @@ class TaskRunner:
 def _find_context(job: Assignment, outcomes: Mapping[str, TaskOutcome]) -> tuple[TaskOutput, ...]:
     """Return the outputs that a task sees. In a sequence, a skipped task passes on those that it would have seen."""
     known = [outcomes[other.id] for other in job.context]
-    if job.task.context is None and known and isinstance(known[-1], SkippedTask):
-        return known[-1].context_outputs
+    if job.task.context is None and len(known) == 1 and isinstance(known[0], SkippedTask):
+        return known[0].context_outputs
     return collect_context([other.id for other in job.context], known)
 
 
 def _read_failures(context: RunContext) -> dict[str, str]:
     known = {} if context.checkpoint is None else context.checkpoint.data.get("failures")
     return {str(key): str(reason) for key, reason in known.items()} if isinstance(known, dict) else {}
-
-
-def _read_exit(context: RunContext) -> ExitReason | None:
-    reason = None if context.checkpoint is None else context.checkpoint.data.get("exit")
-    return ExitReason(reason) if isinstance(reason, str) else None

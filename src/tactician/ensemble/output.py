@@ -1,4 +1,4 @@
-"""Inputs and outputs of tasks, and the result of an ensemble."""
+"""Inputs and outputs of tasks and phases, and the result of an ensemble."""
 
 from __future__ import annotations
 
@@ -11,12 +11,16 @@ from types import MappingProxyType
 from typing import TypeAlias, TypeVar, cast
 
 from pydantic import TypeAdapter
+from typing_extensions import override
 
 from tactician.documents import did_you_mean
+from tactician.ensemble.phase_decisions import PhaseReviewRecord
 from tactician.errors import StoredStateError
+from tactician.events import SpanKind
 from tactician.llm import NO_USAGE, ToolResult, Usage
 from tactician.runs import RunContext, RunResult, RunStatus, decode_value, encode_value
 from tactician.tools import as_text
+from tactician.trace import ModelUse, Trace, TraceNode
 
 T = TypeVar("T")
 Values: TypeAlias = Mapping[str, str]
@@ -103,6 +107,35 @@ class TaskInput:
     revision: Revision | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class PhaseOutput:
+    """Output of a completed phase.
+
+    Attributes:
+        name: the name of the phase.
+        task_outputs: the outputs of its tasks in the attempt that was accepted, in the order in which they ended.
+        raw: the output of its last task, as text.
+        duration: seconds that the tasks of that attempt took, waiting included.
+        skipped: the reasons why other tasks of the phase did not run, by task id.
+        review: the attempts and the decisions on them; without attempts, when the phase has no review.
+    """
+
+    name: str
+    task_outputs: tuple[TaskOutput, ...]
+    raw: str
+    duration: float = 0.0
+    skipped: Mapping[str, str] = field(default_factory=dict)
+    review: PhaseReviewRecord = field(default_factory=PhaseReviewRecord)
+
+    def __getitem__(self, task_id: str) -> TaskOutput:
+        """Return the output of a task.
+
+        Raises:
+            KeyError: when no task of the phase has the id.
+        """
+        return _find_output(self.task_outputs, task_id)
+
+
 class ExitReason(StrEnum):
     """Reason for the end of an ensemble."""
 
@@ -126,6 +159,7 @@ class EnsembleResult(RunResult[object]):
         raw: the same output as text.
         task_outputs: the outputs of the completed tasks, in the order in which they ended.
         duration: seconds from the start of the run to its end, waiting included.
+        phase_outputs: the outputs of the completed phases, by name.
         exit_reason: the reason for the end; `None` while the run waits.
         skipped: the reasons why other tasks did not run, by task id.
     """
@@ -133,6 +167,7 @@ class EnsembleResult(RunResult[object]):
     raw: str = ""
     task_outputs: tuple[TaskOutput, ...] = ()
     duration: float = 0.0
+    phase_outputs: Mapping[str, PhaseOutput] = field(default_factory=dict)
     exit_reason: ExitReason | None = None
     skipped: Mapping[str, str] = field(default_factory=dict)
 
@@ -174,6 +209,12 @@ class EnsembleResult(RunResult[object]):
         return cls(**{one.name: getattr(result, one.name) for one in fields(RunResult)})
 
     @property
+    @override
+    def trace(self) -> Trace:
+        """Tree of all that the run did; with the tasks alone, when it was not captured."""
+        return self.recorded or _trace_tasks(self)
+
+    @property
     def total_tool_calls(self) -> int:
         """Number of tool calls of all tasks."""
         return sum(output.tool_calls for output in self.task_outputs)
@@ -184,10 +225,48 @@ class EnsembleResult(RunResult[object]):
         Raises:
             KeyError: when no completed task has the id.
         """
-        known = {output.task_id: output for output in self.task_outputs}
-        if task_id in known:
-            return known[task_id]
-        raise KeyError(f"no completed task has the id {task_id!r}.{did_you_mean(task_id, known)}")
+        return _find_output(self.task_outputs, task_id)
+
+
+def _find_output(outputs: Iterable[TaskOutput], task_id: str) -> TaskOutput:
+    known = {output.task_id: output for output in outputs}
+    if task_id in known:
+        return known[task_id]
+    raise KeyError(f"no completed task has the id {task_id!r}.{did_you_mean(task_id, known)}")
+
+
+def _trace_tasks(result: EnsembleResult) -> Trace:
+    """Return a trace of the completed tasks alone, as their outputs tell of them."""
+    nodes = tuple(_trace_task(output, result.run_id) for output in result.task_outputs)
+    ended = max((node.ended for node in nodes if node.ended is not None), default=0.0)
+    root = TraceNode(
+        result.run_id,
+        SpanKind.RUN,
+        "ensemble",
+        ended - result.duration,
+        ended,
+        result.status.value,
+        result.run_id,
+        children=nodes,
+    )
+    return Trace([root])
+
+
+def _trace_task(output: TaskOutput, run_id: str) -> TraceNode:
+    ended = output.completed_at.timestamp()
+    return TraceNode(
+        f"{run_id}/{output.task_id}",
+        SpanKind.TASK,
+        output.task_id,
+        ended - output.duration,
+        ended,
+        "completed",
+        run_id,
+        output.task_id,
+        used=ModelUse.of(output.usage, "") if output.usage != NO_USAGE else (),
+        facts={"role": output.role, "tool_calls": output.tool_calls},
+        content={"output": output.raw},
+    )
 
 
 def create_task_output(

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from tactician.ensemble.assignment import Assignment
+from tactician.ensemble.early_exit import EarlyExit
 from tactician.ensemble.errors import TaskFailedError
-from tactician.ensemble.execution import INTERRUPTIONS, NO_REVIEWS, TaskRunner
+from tactician.ensemble.execution import INTERRUPTIONS, NO_OUTCOMES, NO_REVIEWS, NO_REVISIONS, TaskRunner
 from tactician.ensemble.inputs import EnsembleInput
 from tactician.ensemble.outcomes import SkippedTask, TaskOutcome
-from tactician.ensemble.output import EnsembleResult, ExitReason, TaskOutput
+from tactician.ensemble.output import EnsembleResult, ExitReason, Revision, TaskOutput
 from tactician.ensemble.task_reviews import ReviewSettings
 from tactician.flow import ErrorPolicy, FlowStep, Scheduler, StepCompleted, StepOutcome, StepSkipped, StepSuspended
 from tactician.runs import RunContext, Suspended
 from tactician.text import describe_error
 
 TaskErrorPolicy: TypeAlias = Literal["fail_fast", "continue"]
+NO_LIMIT: Final[AbstractAsyncContextManager[object]] = nullcontext()
+_RunTask: TypeAlias = Callable[[Assignment, Mapping[str, TaskOutcome]], Awaitable[TaskOutcome]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +84,18 @@ class _Outcomes:
 
 
 async def run_tasks(
-    name: str, order: TaskOrder, input: EnsembleInput, readers: Collection[str], context: RunContext
+    name: str,
+    order: TaskOrder,
+    input: EnsembleInput,
+    readers: Collection[str],
+    context: RunContext,
+    *,
+    known: Mapping[str, TaskOutcome] = NO_OUTCOMES,
+    revisions: Mapping[str, Revision] = NO_REVISIONS,
+    room: AbstractAsyncContextManager[object] = NO_LIMIT,
+    exit: EarlyExit | None = None,
 ) -> EnsembleResult:
-    """Run the tasks of an ensemble, and return its result.
+    """Run the tasks of an ensemble, or of one of its phases, and return the result.
 
     Args:
         name: the name of the ensemble.
@@ -90,45 +103,65 @@ async def run_tasks(
         input: the input of the run.
         readers: ids of the tasks that see the text of the input in their prompts.
         context: the context of the run.
+        known: the outcomes of the tasks of earlier phases, by task id.
+        revisions: what tasks are told that run again, by task id.
+        room: entered while a task runs, to limit the tasks of several phases together.
+        exit: the early end of the run of the ensemble; of this context alone by default.
 
     Raises:
         TaskFailedError: when a task fails.
         Suspended: when tasks wait for answers, and none has failed or `on_error` is `"continue"`.
     """
     began = note_begin(context)
-    runner = TaskRunner(input, readers, order.last_id, context, order.reviews)
+    ending = EarlyExit(context) if exit is None else exit
+    runner = TaskRunner(
+        input,
+        readers,
+        order.last_id,
+        context,
+        reviews=order.reviews,
+        exit=ending,
+        revisions=revisions,
+        known=known,
+    )
+
+    async def run_task(job: Assignment, outcomes: Mapping[str, TaskOutcome]) -> TaskOutcome:
+        async with room:
+            return await runner.run(job, outcomes)
+
     outcomes = _Outcomes()
     try:
-        await _follow(order, runner, outcomes, context)
+        await _follow(order, run_task, outcomes, context)
     except Suspended:
-        if runner.exit_reason is None and (not outcomes.failed or order.on_error == "continue"):
+        if ending.reason is None and (not outcomes.failed or order.on_error == "continue"):
             runner.record_failures(outcomes.failed)
             raise
-    reason = ExitReason.FAILED if outcomes.failed else runner.exit_reason or ExitReason.COMPLETED
+    reason = ExitReason.FAILED if outcomes.failed else ending.reason or ExitReason.COMPLETED
     result = outcomes.create_result(order, context, max(0.0, context.clock.time() - began), reason)
     if outcomes.failed:
         raise _create_error(name, outcomes, result) from next(iter(outcomes.failed.values()))
     return result
 
 
-async def _follow(order: TaskOrder, runner: TaskRunner, outcomes: _Outcomes, context: RunContext) -> None:
+async def _follow(order: TaskOrder, run_task: _RunTask, outcomes: _Outcomes, context: RunContext) -> None:
     """Run the tasks, and collect their outcomes. In a sequence, a task that waits holds up those behind it."""
     limit = 1 if order.is_sequence else order.max_parallel
     on_error: ErrorPolicy = "drain" if order.on_error == "fail_fast" else "continue"
     scheduler: Scheduler[TaskOutcome] = Scheduler(max_concurrency=limit, on_error=on_error, clock=context.clock)
     async with scheduler:
-        scheduler.add(*(_create_step(job, runner) for job in order.jobs))
+        own = {job.task.id for job in order.jobs}
+        scheduler.add(*(_create_step(job, own, run_task) for job in order.jobs))
         async for outcome in scheduler:
             outcomes.add(outcome)
             if order.is_sequence and isinstance(outcome, StepSuspended):
                 raise Suspended(*outcome.pending)
 
 
-def _create_step(job: Assignment, runner: TaskRunner) -> FlowStep[TaskOutcome]:
+def _create_step(job: Assignment, own: Collection[str], run_task: _RunTask) -> FlowStep[TaskOutcome]:
     async def work(outcomes: Mapping[str, TaskOutcome]) -> TaskOutcome:
-        return await runner.run(job, outcomes)
+        return await run_task(job, outcomes)
 
-    return FlowStep(job.task.id, work, tuple(dict.fromkeys(other.id for other in job.context)))
+    return FlowStep(job.task.id, work, tuple(dict.fromkeys(other.id for other in job.context if other.id in own)))
 
 
 def note_begin(context: RunContext) -> float:
