@@ -46,7 +46,8 @@ PUBLIC = {
         Window chain count_equal find_token_counter repair_history
     """,
     "tactician.ensemble": """
-        ConsoleReviewer Review ReviewDecided ReviewDecision ReviewPolicy ReviewRejectedError ReviewRequested Reviewer
+        AskPerson ConsoleReviewer Review ReviewDecided ReviewDecision ReviewPolicy ReviewRejectedError
+        ReviewRequested Reviewer
         ConstraintViolationError DelegationCompleted DelegationFailed DelegationStarted HierarchicalConstraints
         Ensemble EnsembleDefinitionError EnsembleResult ExitReason Handler OverdueReview PersonReview Phase PhaseAttempt
         PhaseCompleted PhaseDecision PhaseFailed PhaseOutput PhaseReview PhaseReviewError PhaseReviewRecord

@@ -27,6 +27,7 @@ from tactician.ensemble.output import EnsembleResult, ExitReason, PhaseOutput, R
 from tactician.ensemble.phase_decisions import PhaseAttempt, PhaseDecision, PhaseReviewRecord
 from tactician.ensemble.phases import OverdueReview, PersonReview, Phase, PhaseReview, PhaseReviewer
 from tactician.ensemble.reviews import (
+    AskPerson,
     ConsoleReviewer,
     Review,
     ReviewDecided,
@@ -40,6 +41,7 @@ from tactician.ensemble.task import Handler, Task
 from tactician.ensemble.workflows import Workflow
 
 __all__ = [
+    "AskPerson",
     "ConsoleReviewer",
     "Review",
     "ReviewDecided",

@@ -21,10 +21,13 @@ from tactician import (
     Task,
     Workflow,
     approve,
+    ask_human,
+    confirm,
     reject,
     tool,
 )
 from tactician.ensemble import (
+    AskPerson,
     EnsembleResult,
     ExitReason,
     ReviewDecided,
@@ -353,6 +356,68 @@ class TestReviewers:
         result = await Ensemble("E", [task], reviewer=decide).run(context=over())
         assert (result.raw, seen, len(model.calls)) == ("Paid.", ["approval", "form"], 2)
         assert "paid 7" in model.calls[1].prompt
+
+
+class TestQuestions:
+    async def test_an_agent_asks_a_person_during_its_task_and_goes_on_with_the_answer(self) -> None:
+        model = ScriptedModel(
+            [ToolCall("ask_person", question="Which frog?"), ToolCall("ask_person", question="Where?")], "Written."
+        )
+        task = Task("Write", agent=Agent("A", model=model, tools=[AskPerson()]))
+        context = RunContext.over(ScriptedModel(), store=JsonStore())
+        ensemble = Ensemble("E", [task])
+        waiting = await ensemble.run(context=context)
+        assert [request.prompt for request in waiting.pending] == ["Which frog?", "Where?"]
+        for answer in ("The green one", "In the pond"):
+            waiting = await ensemble.resume(waiting.run_id, {waiting.pending[0].id: answer}, context=context)
+        assert waiting.raw == "Written."
+        assert "The green one" in model.calls[1].prompt
+        assert "In the pond" in model.calls[1].prompt
+
+    async def test_the_reviewer_answers_questions_first(self) -> None:
+        model = ScriptedModel(ToolCall("ask_person", question="Which frog?"), "Written.")
+        task = Task("Write", agent=Agent("A", model=model, tools=[AskPerson()]))
+        result = await Ensemble("E", [task], reviewer=lambda request: f"{request.prompt} Green.").run(context=over())
+        assert result.raw == "Written."
+        assert "Which frog? Green." in model.calls[1].prompt
+
+    @pytest.mark.parametrize("role", [None, "expert"])
+    async def test_a_question_may_need_a_role_and_has_a_default(self, role: str | None) -> None:
+        clock = FakeClock()
+        model = ScriptedModel(ToolCall("ask_person", question="Why?"), "Written.")
+        asker = AskPerson(timeout=60, default="Skip it", required_role=role)
+        context = RunContext.over(ScriptedModel(), clock=clock)
+        ensemble = Ensemble("E", [Task("Write", agent=Agent("A", model=model, tools=[asker]))])
+        waiting = await ensemble.run(context=context)
+        assert waiting.pending[0].required_role == role
+        clock.advance(60)
+        assert (await ensemble.resume(waiting.run_id, {}, context=context)).raw == "Written."
+        assert "Skip it" in model.calls[1].prompt
+
+    async def test_a_blank_question_is_an_error_for_the_model(self) -> None:
+        model = ScriptedModel(ToolCall("ask_person", question=" "), ToolCall("ask_person"), "Written.")
+        task = Task("Write", agent=Agent("A", model=model, tools=[AskPerson()]))
+        assert (await Ensemble("E", [task]).run(context=over())).raw == "Written."
+        assert "question is blank" in model.calls[1].prompt
+
+    async def test_a_handler_asks_as_an_action_does(self) -> None:
+        async def handle(task: TaskInput) -> str:
+            colour = await ask_human(str, "Which colour?")
+            return f"{colour}: {await confirm(None, 'Sure?')}"
+
+        ensemble, context = Ensemble("E", [Task("Paint", handler=handle)]), over()
+        waiting = await ensemble.run(context=context)
+        for answer in ("green", True):
+            waiting = await ensemble.resume(waiting.run_id, {waiting.pending[0].id: answer}, context=context)
+        assert waiting.raw == "green: True"
+
+    async def test_the_reviewer_answers_a_handler_too(self) -> None:
+        async def handle(task: TaskInput) -> str:
+            return await ask_human(str, "Which colour?") + await ask_human(str, "Which shade?")
+
+        answers = {"Which colour?": "green", "Which shade?": "dark"}
+        ensemble = Ensemble("E", [Task("Paint", handler=handle)], reviewer=lambda request: answers[request.prompt])
+        assert (await ensemble.run(context=over())).raw == "greendark"
 
 
 class TestParallel:

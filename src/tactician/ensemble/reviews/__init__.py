@@ -5,6 +5,7 @@ from tactician.ensemble.reviews.consultation import Consultation, Question, Revi
 from tactician.ensemble.reviews.decision import ReviewDecision
 from tactician.ensemble.reviews.events import ReviewDecided, ReviewRequested
 from tactician.ensemble.reviews.gate import Gate, GateOutcome, TimedOut, find_gate
+from tactician.ensemble.reviews.questions import AskPerson
 from tactician.ensemble.reviews.review import Review, ReviewPolicy
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "ReviewDecision",
     "Reviewer",
     "ConsoleReviewer",
+    "AskPerson",
     "Question",
     "Consultation",
     "call_reviewer",
