@@ -8,7 +8,16 @@ from typing import Final
 
 from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.early_exit import ENDED, EarlyExit
-from tactician.ensemble.events import TaskCompleted, TaskFailed, TaskSkipped, TaskStarted
+from tactician.ensemble.errors import INTERRUPTIONS
+from tactician.ensemble.events import (
+    TaskCompleted,
+    TaskFailed,
+    TaskRestored,
+    TaskResumed,
+    TaskSkipped,
+    TaskStarted,
+    TaskSuspended,
+)
 from tactician.ensemble.inputs import EnsembleInput
 from tactician.ensemble.lifecycle import TaskLifecycle
 from tactician.ensemble.outcomes import SkippedTask, TaskOutcome, TaskOutputs, collect_context
@@ -16,12 +25,17 @@ from tactician.ensemble.output import Revision, TaskInput, TaskOutput
 from tactician.ensemble.task_progress import TaskProgress
 from tactician.ensemble.task_reviews import EnsembleExit, ReviewSettings, TaskReviews
 from tactician.ensemble.template import fill_template
-from tactician.errors import LeaseLostError, StoreError
-from tactician.runs import BudgetError, RunContext, RunError, RunKilledError, RunResult, RunStatus
+from tactician.runs import (
+    BudgetError,
+    RunContext,
+    RunError,
+    RunResult,
+    RunStatus,
+    Suspended,
+    list_prompts,
+)
 from tactician.text import describe_error
 
-INTERRUPTIONS: Final = (LeaseLostError, StoreError, RunKilledError)
-"""Errors that are not those of a task: the run continues elsewhere, or nowhere."""
 NO_REVIEWS: Final = ReviewSettings()
 NO_REVISIONS: Final[Mapping[str, Revision]] = MappingProxyType({})
 NO_OUTCOMES: Final[Mapping[str, TaskOutcome]] = MappingProxyType({})
@@ -93,6 +107,7 @@ class TaskRunner:
         lifecycle = TaskLifecycle(job, self._fill_in(job, outputs), place, progress, reviews)
         if (saved := progress.output) is not None:
             output = await lifecycle.restore(saved)
+            self._report_restored(output)
         elif (performed := await self._perform(job, lifecycle, progress)) is not None:
             output = performed
         else:
@@ -111,12 +126,17 @@ class TaskRunner:
             self._exit.request(signal.reason)
             if signal.output is None:
                 await progress.save_skip(ENDED)
+                self._context.emit(TaskSkipped, task_id=job.task.id, reason=ENDED)
                 return None
             output = signal.output
         except INTERRUPTIONS:
             raise
         except Exception as error:
             self._context.emit(TaskFailed, task_id=job.task.id, role=job.role, error=describe_error(error))
+            raise
+        except Suspended as suspended:
+            prompts = list_prompts(suspended.pending)
+            self._context.emit(TaskSuspended, task_id=job.task.id, role=job.role, prompts=prompts)
             raise
         await progress.save_output(output)
         self._report(output)
@@ -152,6 +172,7 @@ class TaskRunner:
 
     def _begin(self, job: Assignment, progress: TaskProgress) -> None:
         if progress.began is not None:
+            self._context.emit(TaskResumed, task_id=job.task.id, role=job.role)
             return
         if (limit := self._context.find_limit()) is not None:
             raise BudgetError(f"task {job.task.id!r}: {limit}", self._create_failed_result())
@@ -177,6 +198,18 @@ class TaskRunner:
             raw=output.raw,
             seconds=output.duration,
             tool_calls=output.tool_calls,
+        )
+
+    def _report_restored(self, output: TaskOutput) -> None:
+        self._context.emit(
+            TaskRestored,
+            task_id=output.task_id,
+            role=output.role,
+            raw=output.raw,
+            seconds=output.duration,
+            ended=output.completed_at.timestamp(),
+            tool_calls=output.tool_calls,
+            usage=output.usage,
         )
 
     def _create_failed_result(self) -> RunResult[None]:

@@ -12,6 +12,7 @@ from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.output import TaskInput, TaskOutput, create_task_output
 from tactician.ensemble.output_retries import run_with_output_retries
 from tactician.ensemble.prompts import build_prompt
+from tactician.ensemble.task_learning import TaskLearning
 from tactician.ensemble.task_progress import TaskProgress
 from tactician.ensemble.task_reviews import EnsembleExit, RetryRequested, TaskReviews
 from tactician.guardrails import (
@@ -33,12 +34,14 @@ _MOST_ATTEMPTS: Final = 100
 class TaskLifecycle:
     """Steps of one task in one run, in their order; each is done once, also when the run continues elsewhere.
 
-    1. The review before.
-    2. Input guardrails.
-    3. The attempt: the prompt, and the agent or the handler, whose output is validated as the output type. Its
+    1. What earlier runs have left: entries of the memory, and reflections.
+    2. The review before.
+    3. Input guardrails.
+    4. The attempt: the prompt, and the agent or the handler, whose output is validated as the output type. Its
        questions and approvals go to the reviewer first.
-    4. Output guardrails. One that asks for a retry leads to another attempt.
-    5. The review after. It may edit the output, ask for another attempt, or end the ensemble.
+    5. Output guardrails. One that asks for a retry leads to another attempt.
+    6. The review after. It may edit the output, ask for another attempt, or end the ensemble.
+    7. What later runs read: the output in the memory, and a reflection on it.
 
     Args:
         job: the task.
@@ -48,7 +51,7 @@ class TaskLifecycle:
         reviews: the reviews of the task.
     """
 
-    __slots__ = ("_job", "_place", "_progress", "_reviews", "_task")
+    __slots__ = ("_job", "_learning", "_place", "_progress", "_reviews", "_task")
 
     def __init__(
         self, job: Assignment, task: TaskInput, place: RunContext, progress: TaskProgress, reviews: TaskReviews
@@ -58,6 +61,8 @@ class TaskLifecycle:
         self._task = task
         self._place = place
         self._progress = progress
+        model = job.runnable.model if isinstance(job.runnable, Agent) else job.model
+        self._learning = TaskLearning(job.task, job.stores, model, place)
 
     async def run(self) -> TaskOutput:
         """Do all steps, and return the output.
@@ -68,6 +73,7 @@ class TaskLifecycle:
             GuardrailError: when a guardrail stops the task.
             Exception: what the agent or the handler raised.
         """
+        self._task = await self._learning.load(self._task)
         await self._reviews.review_task(self._task.description)
         await self._check_input()
         try:
@@ -75,6 +81,7 @@ class TaskLifecycle:
                 pass
         except EnsembleExit as signal:
             raise EnsembleExit(signal.reason, self._finish(signal.output)) from signal
+        await self._learning.keep(self._task, output)
         return self._finish(output)
 
     def _finish(self, output: T) -> T:

@@ -14,6 +14,8 @@ from pydantic import TypeAdapter
 from typing_extensions import override
 
 from tactician.documents import did_you_mean
+from tactician.ensemble.delegation import DelegationResponse
+from tactician.ensemble.learning import ScopeEntry, TaskReflection
 from tactician.ensemble.phase_decisions import PhaseReviewRecord
 from tactician.errors import StoredStateError
 from tactician.events import SpanKind
@@ -96,6 +98,8 @@ class TaskInput:
         values: the values for templates with which the ensemble runs.
         text: the text of the caller, for the first tasks of an ensemble whose templates do not name `{input}`.
         revision: the feedback on the attempt before, and its output; `None` in the first attempt.
+        memory: the entries that the task has recalled, by memory scope.
+        reflections: the reflections on earlier runs of the task, newest first.
     """
 
     task_id: str
@@ -105,6 +109,8 @@ class TaskInput:
     values: Values = field(default_factory=dict)
     text: str = ""
     revision: Revision | None = None
+    memory: Mapping[str, tuple[ScopeEntry, ...]] = field(default_factory=dict)
+    reflections: tuple[TaskReflection, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +168,7 @@ class EnsembleResult(RunResult[object]):
         phase_outputs: the outputs of the completed phases, by name.
         exit_reason: the reason for the end; `None` while the run waits.
         skipped: the reasons why other tasks did not run, by task id.
+        delegations: the responses to all delegations in the run, those that were not allowed included.
     """
 
     raw: str = ""
@@ -170,6 +177,7 @@ class EnsembleResult(RunResult[object]):
     phase_outputs: Mapping[str, PhaseOutput] = field(default_factory=dict)
     exit_reason: ExitReason | None = None
     skipped: Mapping[str, str] = field(default_factory=dict)
+    delegations: tuple[DelegationResponse, ...] = ()
 
     @classmethod
     def create(

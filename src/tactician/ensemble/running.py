@@ -9,8 +9,8 @@ from typing import Final, Literal, TypeAlias
 
 from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.early_exit import EarlyExit
-from tactician.ensemble.errors import TaskFailedError
-from tactician.ensemble.execution import INTERRUPTIONS, NO_OUTCOMES, NO_REVIEWS, NO_REVISIONS, TaskRunner
+from tactician.ensemble.errors import INTERRUPTIONS, TaskFailedError
+from tactician.ensemble.execution import NO_OUTCOMES, NO_REVIEWS, NO_REVISIONS, TaskRunner
 from tactician.ensemble.inputs import EnsembleInput
 from tactician.ensemble.outcomes import SkippedTask, TaskOutcome
 from tactician.ensemble.output import EnsembleResult, ExitReason, Revision, TaskOutput
