@@ -99,8 +99,12 @@ def _create_result(
     context: RunContext,
     exit_reason: ExitReason,
 ) -> EnsembleResult:
-    """Return the result of a run, whose output is that of the last task that is completed."""
-    ids = [task.id for planned in plan.phases for task in planned.phase.tasks if task.id in completed]
+    """Return the result of a run, whose output is that of the last task of the last phase.
+
+    When a review has ended the ensemble, the output is that of the last task that is completed.
+    """
+    phases = plan.phases[-1:] if exit_reason is ExitReason.COMPLETED else plan.phases
+    ids = [task.id for planned in phases for task in planned.phase.tasks if task.id in completed]
     last = completed[ids[-1]] if ids else None
     result = EnsembleResult.create(
         completed.values(), last, context, duration, exit_reason=exit_reason, skipped=skipped

@@ -1,7 +1,7 @@
 """Reviews: gates at which people decide, and the reviewers of the program."""
 
 from tactician.ensemble.reviews.console import ConsoleReviewer
-from tactician.ensemble.reviews.consultation import Consultation, Question, Reviewer, call_reviewer, is_admitted
+from tactician.ensemble.reviews.consultation import Question, Reviewer, ReviewerConsultation, call_reviewer, is_admitted
 from tactician.ensemble.reviews.decision import ReviewDecision
 from tactician.ensemble.reviews.events import ReviewDecided, ReviewRequested
 from tactician.ensemble.reviews.gate import Gate, GateOutcome, TimedOut, find_gate
@@ -16,7 +16,7 @@ __all__ = [
     "ConsoleReviewer",
     "AskPerson",
     "Question",
-    "Consultation",
+    "ReviewerConsultation",
     "call_reviewer",
     "is_admitted",
     "Gate",

@@ -55,7 +55,7 @@ _TIMED_OUT: Final = {"timed_out": True}
 """Default answer of requests. Before their deadline, it is not a valid answer."""
 
 
-class Consultation(Generic[T]):
+class ReviewerConsultation(Generic[T]):
     """One question in a run, with its checkpoint.
 
     The answer is saved before it counts. Without a reviewer that answers, the run waits, and any process that has its

@@ -8,7 +8,7 @@ from typing import Final, Literal, TypeAlias, cast
 
 from pydantic import JsonValue
 
-from tactician.ensemble.reviews.consultation import Consultation, Question, Reviewer
+from tactician.ensemble.reviews.consultation import Question, Reviewer, ReviewerConsultation
 from tactician.ensemble.reviews.decision import ReviewDecision, decision_adapter, get_decision_schema, read_decision
 from tactician.ensemble.reviews.events import ReviewDecided, ReviewRequested
 from tactician.ensemble.reviews.review import OnTimeout, Review, ReviewPolicy
@@ -76,7 +76,7 @@ class Gate:
         Raises:
             Suspended: when nobody has decided yet.
         """
-        consultation = Consultation(self._create_question(key), place, self.reviewer)
+        consultation = ReviewerConsultation(self._create_question(key), place, self.reviewer)
         if not consultation.was_asked:
             role, timing = self.review.required_role, self._timing
             place.emit(ReviewRequested, task_id=self.task_id, timing=timing, required_role=role)

@@ -7,7 +7,7 @@ from typing import Final
 from pydantic import BaseModel, ConfigDict, ValidationError
 from typing_extensions import override
 
-from tactician.ensemble.reviews.consultation import Consultation, Question
+from tactician.ensemble.reviews.consultation import Question, ReviewerConsultation
 from tactician.errors import ToolError
 from tactician.llm import JsonSchema, ToolSpec
 from tactician.loop import InvalidOutput
@@ -81,7 +81,7 @@ class AskPerson(Tool):
             lambda: self._default,
             self._required_role,
         )
-        return await Consultation(question, context, None).ask()
+        return await ReviewerConsultation(question, context, None).ask()
 
 
 class _Arguments(BaseModel):
