@@ -305,7 +305,7 @@ class Ensemble(BaseRunnable[object]):
 
     @cached_property
     def _structure_problems(self) -> tuple[Problem, ...]:
-        if self.agents is not None and self.workflow is not Workflow.HIERARCHICAL:
+        if self.agents is not None and not self._delegates:
             warn_of_unused_agents(self.name, self.tasks, self.agents)
         if self.phases:
             found = list(self._plan.find_problems(self.agents))

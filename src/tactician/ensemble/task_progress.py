@@ -19,10 +19,11 @@ class TaskProgress:
         revision: the feedback with which the first attempt in this run begins, if there is one.
     """
 
-    __slots__ = ("_job", "_place", "_revision")
+    __slots__ = ("_checkpoint", "_job", "_place", "_revision")
 
     def __init__(self, job: Assignment, place: RunContext, revision: Revision | None = None) -> None:
         assert place.checkpoint is not None
+        self._checkpoint = place.checkpoint
         self._job = job
         self._place = place
         self._revision = revision
@@ -118,12 +119,10 @@ class TaskProgress:
 
     @property
     def _data(self) -> Mapping[str, object]:
-        assert self._place.checkpoint is not None
-        return self._place.checkpoint.data
+        return self._checkpoint.data
 
     def _set(self, **values: object) -> None:
-        assert self._place.checkpoint is not None
-        self._place.checkpoint.set(**values)
+        self._checkpoint.set(**values)
 
     def _read(self, key: str) -> TaskOutput | None:
         saved = self._data.get(key)
