@@ -59,6 +59,8 @@ class TaskLifecycle:
         await self._check_input()
         while (output := await self._attempt()) is None:
             pass
+        if not self._job.is_examined:
+            return output
         now = self._place.clock.time()
         return replace(
             output,
@@ -101,7 +103,9 @@ class TaskLifecycle:
         return output
 
     async def _work(self) -> RunResult[object]:
-        job, task = self._job, replace(self._task, revision=self._progress.revision)
+        job, task = self._job, self._task
+        if (revision := self._progress.revision) is not None:
+            task = replace(task, revision=revision)
         number = self._progress.attempt
         place = self._place if number == 1 else self._place.at(f"attempt-{number}")
         if job.model is not None and not isinstance(job.runnable, Agent):  # an Agent has it among its settings

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 
 from tactician.ensemble.assignment import Assignment
@@ -19,11 +18,12 @@ class TaskProgress:
         revision: the feedback with which the first attempt in this run begins, if there is one.
     """
 
-    __slots__ = ("_checkpoint", "_job", "_place", "_revision")
+    __slots__ = ("_checkpoint", "_data", "_job", "_place", "_revision")
 
     def __init__(self, job: Assignment, place: RunContext, revision: Revision | None = None) -> None:
         assert place.checkpoint is not None
         self._checkpoint = place.checkpoint
+        self._data = dict(place.checkpoint.data)  # only this object changes them, and they are read often
         self._job = job
         self._place = place
         self._revision = revision
@@ -117,11 +117,8 @@ class TaskProgress:
         self._set(done=[*(done if isinstance(done, list) else ()), step])
         await self._place.save_step(step, self._job.task.id)
 
-    @property
-    def _data(self) -> Mapping[str, object]:
-        return self._checkpoint.data
-
     def _set(self, **values: object) -> None:
+        self._data |= values
         self._checkpoint.set(**values)
 
     def _read(self, key: str) -> TaskOutput | None:
