@@ -218,8 +218,7 @@ class Ensemble(BaseRunnable[object]):
         readers = () if self._names_text else self._first_ids
         if self.phases:
             return await run_phases(self.name, self._plan, given, readers, context)
-        order = TaskOrder(self._jobs, self.workflow is Workflow.SEQUENTIAL, self.max_parallel, self.on_error)
-        return await run_tasks(self.name, order, given, readers, context)
+        return await run_tasks(self.name, self._order, given, readers, context)
 
     @override
     def _with_trace(self, context: RunContext | None) -> RunContext | None:
@@ -274,6 +273,10 @@ class Ensemble(BaseRunnable[object]):
     def _jobs(self) -> tuple[Assignment, ...]:
         contexts = (find_context(self.tasks, number, self.workflow) for number in range(len(self.tasks)))
         return tuple(self._assign(task, context) for task, context in zip(self.tasks, contexts, strict=True))
+
+    @cached_property
+    def _order(self) -> TaskOrder:
+        return TaskOrder(self._jobs, self.workflow is Workflow.SEQUENTIAL, self.max_parallel, self.on_error)
 
     @cached_property
     def _members(self) -> tuple[object, ...]:

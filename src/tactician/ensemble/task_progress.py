@@ -74,7 +74,8 @@ class TaskProgress:
 
     def note_run(self, *, has_run: bool) -> None:
         """Note whether the output is that of a saved run, which has the object that the saved output may lack."""
-        self._set(has_run=has_run)
+        if has_run is not self.has_run:
+            self._set(has_run=has_run)
 
     async def save_draft(self, output: TaskOutput) -> None:
         """Save the output of the attempt."""
