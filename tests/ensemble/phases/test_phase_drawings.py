@@ -22,8 +22,8 @@ def test_reviews_stand_behind_the_last_tasks_and_lead_back_to_the_first_ones() -
         "    task_2 --> task_3",
         "    task_0 --> review_0",
         "    task_1 --> review_0",
-        "    review_0 -.->|"retry"| task_0",
-        "    review_0 -.->|"retry"| task_1",
+        '    review_0 -.->|"retry"| task_0',
+        '    review_0 -.->|"retry"| task_1',
         "    task_3 --> review_1",
-        "    review_1 -.->|"retry"| task_2",
+        '    review_1 -.->|"retry"| task_2',
     ]
