@@ -12,7 +12,8 @@ PUBLIC = {
         InProcessMemory MemoryReflections Reflection Scope SqlMemory SqlReflections
         Budget Delegation Department Ensemble Export Feedback Handoff HierarchicalAgents HierarchicalConstraints
         Image LlmOptions ModelRouter Phase PhaseDecision PhaseReview
-        OperationContext ParallelAgents Planned PlannedAgent Planner Platform ProcessOptions ProcessStatus RouterAgent
+        OperationContext ParallelAgents Planned PlannedAgent Planner Platform ProcessOptions ProcessStatus
+        Review ReviewDecision ReviewPolicy RouterAgent
         RunContext RunResult RunStatus Runnable SomeOf SupervisorAgent SupervisorInvocation Task Tool ToolGroup
         UserInput UserMessage Verbosity Workflow achieves_goal action approve ask_human by_name component condition
         confirm consensus cost days handoff log planned_agent reject repeat_until repeat_until_acceptable resolve
@@ -46,6 +47,8 @@ PUBLIC = {
         Window chain count_equal find_token_counter repair_history
     """,
     "tactician.ensemble": """
+        AskPerson ConsoleReviewer Review ReviewDecided ReviewDecision ReviewPolicy ReviewRejectedError
+        ReviewRequested Reviewer
         Embedder Improvement InProcessMemory MemoryReflections Reflection ReflectionInput ReflectionStore
         ReflectionStrategy Scope ScopeEntry ScopedMemory SqlMemory SqlReflections TaskReflected TaskReflection days
         ConstraintViolationError Delegation DelegationCompleted DelegationContext DelegationDecision DelegationFailed
