@@ -37,6 +37,7 @@ from tactician.runs.execution import (
     resume_run,
     start_run,
 )
+from tactician.runs.formatting import find_formatter, format_data, with_formatter
 from tactician.runs.forking import Fork, ForkOptions, prepare_fork
 from tactician.runs.inputs import READS_MESSAGES, InputTypes, restore_input
 from tactician.runs.output import format_output, read_output
