@@ -42,11 +42,11 @@ def load_formatter(format: ContextFormat | ContextFormatter) -> ContextFormatter
         MissingExtraError: when the extra of the format is not installed.
         ConfigurationError: when the object is neither a format nor a formatter.
     """
-    if format == ContextFormat.JSON:
-        return JsonFormatter()
-    if format == ContextFormat.TOON:
-        return ToonFormatter()
-    if isinstance(format, ContextFormatter) and not isinstance(format, str):  # text has a method `format` too
+    if isinstance(format, str):
+        if format not in tuple(ContextFormat):
+            raise ConfigurationError(f"{format!r} is not one of {', '.join(map(repr, map(str, ContextFormat)))}")
+        return ToonFormatter() if format == ContextFormat.TOON else JsonFormatter()
+    if isinstance(format, ContextFormatter):
         return format
     raise ConfigurationError(f"{format!r} is not a ContextFormat, and has no methods `format` and `format_json`")
 

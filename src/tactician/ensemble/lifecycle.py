@@ -84,7 +84,7 @@ class TaskLifecycle:
         guardrails, step = self._job.task.guards.input.all, "input guardrails"
         if not guardrails or self._progress.is_done(step):
             return
-        message = UserMessage(build_prompt(self._task, self._job.task.output_type))
+        message = UserMessage(build_prompt(self._task, self._job.task.output_type, self._place))
         checked = CheckedInput((message,), (message,))
         if (objection := await self._find_objection(guardrails, checked)) is not None:
             raise self._create_error(objection)
@@ -108,7 +108,8 @@ class TaskLifecycle:
             place = place.with_model(*place.find_model(job.model))
         if job.task.handler is not None:
             return await job.runnable.run(task, context=place)
-        return await run_with_output_retries(job, build_prompt(task, job.task.output_type), place)
+        prompt = build_prompt(task, job.task.output_type, place)
+        return await run_with_output_retries(job, prompt, place)
 
     def _create_output(self, result: RunResult[object]) -> TaskOutput:
         is_typed, now = self._job.task.output_type is not None, self._place.clock.time()

@@ -10,7 +10,7 @@ from pydantic_core import to_json
 from tactician.ensemble.delegation import DelegationPriority, DelegationRequest
 from tactician.ensemble.output import Revision, TaskInput, TaskOutput
 from tactician.loop import output_type
-from tactician.tools import as_text
+from tactician.runs import RunContext, format_data
 
 GUIDANCE: Final = (
     "Work on the task that you are given, and answer with its result alone. "
@@ -19,19 +19,20 @@ GUIDANCE: Final = (
 """Instructions of every agent with a role, behind its goal."""
 
 
-def build_prompt(task: TaskInput, kind: type[object] | None) -> str:
-    """Return the prompt of a task.
+def build_prompt(task: TaskInput, kind: type[object] | None, context: RunContext) -> str:
+    """Return the prompt of a task. Data in it has the format of the run; schemas and earlier answers are JSON.
 
     Args:
         task: the task, with its templates filled in.
         kind: the output type; text, when `None`.
+        context: the context of the task.
     """
-    return "\n\n".join(_list_sections(task, kind))
+    return "\n\n".join(_list_sections(task, kind, context))
 
 
-def _list_sections(task: TaskInput, kind: type[object] | None) -> Iterator[str]:
+def _list_sections(task: TaskInput, kind: type[object] | None, context: RunContext) -> Iterator[str]:
     if task.context_outputs:
-        outputs = "\n\n---\n\n".join(map(_format_context, task.context_outputs))
+        outputs = "\n\n---\n\n".join(_format_output(output, context) for output in task.context_outputs)
         yield f"## Context from Previous Tasks\n\n{outputs}"
     if task.revision is not None:
         yield _format_revision(task.revision)
@@ -43,12 +44,12 @@ def _list_sections(task: TaskInput, kind: type[object] | None) -> Iterator[str]:
     yield from list_format_sections(kind)
 
 
-def list_delegation_sections(request: DelegationRequest) -> Iterator[str]:
+def list_delegation_sections(request: DelegationRequest, context: RunContext) -> Iterator[str]:
     """Yield the sections of a delegation before those of its task."""
     if request.priority is not DelegationPriority.NORMAL:
         yield f"## Priority\n\n{request.priority}"
     if request.scope:
-        values = "\n".join(f"- {name}: {as_text(value)}" for name, value in request.scope.items())
+        values = "\n".join(f"- {name}: {format_data(value, context)}" for name, value in request.scope.items())
         yield f"## Scope\n\n{values}"
 
 
@@ -59,8 +60,8 @@ def list_format_sections(kind: type[object] | None) -> Iterator[str]:
         yield f"## Output Format\n\nAnswer with JSON that matches this schema, and nothing else:\n\n{schema}"
 
 
-def _format_context(output: TaskOutput) -> str:
-    return f"### {output.role}: {output.description}\n\n{output.raw}"
+def _format_output(output: TaskOutput, context: RunContext) -> str:
+    return f"### {output.role}: {output.description}\n\n{format_data(output.raw, context)}"
 
 
 def _format_revision(revision: Revision) -> str:

@@ -92,6 +92,8 @@ class ToolRunner:
         result = self._apply_decision(call, tool)
         if isinstance(result, ToolCall):
             result = await self._call_tool(result, tool, tools)
+        else:
+            result = await self._format(result, tool)
         self._state.answers[call.id] = result
         if (checkpoint := self._context.checkpoint) is not None:
             checkpoint.drop(call.id)
