@@ -50,7 +50,8 @@ PUBLIC = {
         HierarchicalConstraints Ensemble EnsembleDefinitionError EnsembleResult ExitReason Handler OverdueReview
         PersonReview Phase PhaseAttempt PhaseCompleted PhaseDecision PhaseFailed PhaseOutput PhaseReview
         PhaseReviewError PhaseReviewRecord PhaseReviewed PhaseReviewer PhaseStarted Revision Task TaskCompleted
-        TaskErrorPolicy TaskFailed TaskFailedError TaskInput TaskOutput TaskOutputs TaskSkipped TaskStarted Workflow
+        TaskErrorPolicy TaskFailed TaskFailedError TaskInput TaskOutput TaskOutputs TaskSkipped TaskStarted
+        PhaseResumed TaskRestored TaskResumed TaskSuspended Workflow
     """,
     "tactician.events": """
         Event EventBus EventEmitter EventListener EventLog encode event_from_json event_to_json find_event_type new_id

@@ -24,12 +24,16 @@ from tactician.ensemble.events import (
     DelegationStarted,
     PhaseCompleted,
     PhaseFailed,
+    PhaseResumed,
     PhaseReviewed,
     PhaseStarted,
     TaskCompleted,
     TaskFailed,
+    TaskRestored,
+    TaskResumed,
     TaskSkipped,
     TaskStarted,
+    TaskSuspended,
 )
 from tactician.ensemble.outcomes import TaskOutputs
 from tactician.ensemble.output import EnsembleResult, ExitReason, PhaseOutput, Revision, TaskInput, TaskOutput
@@ -65,6 +69,7 @@ __all__ = [
     "PhaseCompleted",
     "PhaseDecision",
     "PhaseFailed",
+    "PhaseResumed",
     "PhaseOutput",
     "PhaseReview",
     "PhaseReviewError",
@@ -81,7 +86,10 @@ __all__ = [
     "TaskInput",
     "TaskOutput",
     "TaskOutputs",
+    "TaskRestored",
+    "TaskResumed",
     "TaskSkipped",
     "TaskStarted",
+    "TaskSuspended",
     "Workflow",
 ]

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection
 
 from tactician.ensemble.errors import INTERRUPTIONS, PhaseReviewError, TaskFailedError
-from tactician.ensemble.events import PhaseCompleted, PhaseReviewed, PhaseStarted
+from tactician.ensemble.events import PhaseCompleted, PhaseResumed, PhaseReviewed, PhaseStarted
 from tactician.ensemble.execution import TaskRunner
 from tactician.ensemble.inputs import EnsembleInput
 from tactician.ensemble.outcomes import SkippedTask, TaskOutcome
@@ -56,6 +56,8 @@ class PhaseRuns:
         if progress.accepted is None:
             if not progress.count:
                 self._begin(name)
+            else:
+                self._context.emit(PhaseResumed, phase=name)
             await self._complete(name, 1)
         return await self.collect(name)
 
