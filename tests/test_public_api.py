@@ -9,7 +9,8 @@ import tactician
 PUBLIC = {
     "tactician": """
         Agent AgentDefinition AgentNetwork AgentService Ai AssistantMessage Autonomous Autonomy Blackboard Blueprint
-        Budget ContextFormat ContextFormatter Delegation Department Ensemble Export Feedback Handoff HierarchicalAgents HierarchicalConstraints
+        Budget ContextFormat ContextFormatter
+        Delegation Department Ensemble Export Feedback Handoff HierarchicalAgents HierarchicalConstraints
         Image LlmOptions ModelRouter Phase PhaseDecision PhaseReview
         OperationContext ParallelAgents Planned PlannedAgent Planner Platform ProcessOptions ProcessStatus RouterAgent
         RunContext RunResult RunStatus Runnable SomeOf SupervisorAgent SupervisorInvocation Task Tool ToolGroup
