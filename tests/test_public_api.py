@@ -9,14 +9,15 @@ import tactician
 PUBLIC = {
     "tactician": """
         Agent AgentDefinition AgentNetwork AgentService Ai AssistantMessage Autonomous Autonomy Blackboard Blueprint
-        Budget ContextFormat ContextFormatter
-        Delegation Department Ensemble Export Feedback Handoff HierarchicalAgents HierarchicalConstraints
+        ContextFormat ContextFormatter InProcessMemory MemoryReflections Reflection Scope SqlMemory SqlReflections
+        Budget Delegation Department Ensemble Export Feedback Handoff HierarchicalAgents HierarchicalConstraints
         Image LlmOptions ModelRouter Phase PhaseDecision PhaseReview
-        OperationContext ParallelAgents Planned PlannedAgent Planner Platform ProcessOptions ProcessStatus RouterAgent
+        OperationContext ParallelAgents Planned PlannedAgent Planner Platform ProcessOptions ProcessStatus
+        Review ReviewDecision ReviewPolicy RouterAgent
         RunContext RunResult RunStatus Runnable SomeOf SupervisorAgent SupervisorInvocation Task Tool ToolGroup
         UserInput UserMessage Verbosity Workflow achieves_goal action approve ask_human by_name component condition
-        confirm consensus cost handoff log planned_agent reject repeat_until repeat_until_acceptable resolve runnable
-        scatter_gather simple_agent state tool
+        confirm consensus cost days handoff log planned_agent reject repeat_until repeat_until_acceptable resolve
+        runnable scatter_gather simple_agent state tool
     """,
     "tactician.agents": """
         Agent AgentDefinition AgentNetwork AgentSettings AgentSpec BLUEPRINTS BaseRunnable BlueprintLike
@@ -46,6 +47,10 @@ PUBLIC = {
         Window chain count_equal find_token_counter repair_history
     """,
     "tactician.ensemble": """
+        AskPerson ConsoleReviewer Review ReviewDecided ReviewDecision ReviewPolicy ReviewRejectedError
+        ReviewRequested Reviewer
+        Embedder Improvement InProcessMemory MemoryReflections Reflection ReflectionInput ReflectionStore
+        ReflectionStrategy Scope ScopeEntry ScopedMemory SqlMemory SqlReflections TaskReflected TaskReflection days
         ConstraintViolationError Delegation DelegationCompleted DelegationContext DelegationDecision DelegationFailed
         DelegationPolicy DelegationPriority DelegationRequest DelegationResponse DelegationStarted DelegationStatus
         HierarchicalConstraints Ensemble EnsembleDefinitionError EnsembleResult ExitReason Handler OverdueReview

@@ -11,7 +11,7 @@ import pytest
 import toon_format
 from pydantic import BaseModel
 
-from tactician import Agent, ContextFormat, Ensemble, RunContext, Task, tool
+from tactician import Agent, ContextFormat, Ensemble, InProcessMemory, RunContext, Scope, Task, tool
 from tactician.ensemble import EnsembleDefinitionError, TaskInput
 from tactician.errors import MissingExtraError
 from tactician.llm import ToolResult
@@ -208,6 +208,18 @@ async def test_an_agent_outside_of_the_ensemble_is_not_changed() -> None:
     await Ensemble("Shop", [Task("Report", agent=agent)], context_format=ContextFormat.TOON).run()
     await agent.run("Report")
     assert results_of(model) == [AS_TOON, AS_JSON]
+
+
+async def test_entries_of_a_memory_are_injected_in_the_format() -> None:
+    memory = InProcessMemory({"stock": Scope()})
+    load_rows = Task("Load", handler=load, memory=["stock"])
+    await Ensemble("Night", [load_rows], memory=memory).run()
+    for format, shown in ((ContextFormat.JSON, AS_JSON), (ContextFormat.TOON, AS_TOON)):
+        model = ScriptedModel("done")
+        report = Task("Report", memory=["stock"])
+        await Ensemble("Day", [report], model=model, memory=memory, context_format=format).run()
+        assert shown in prompts_of(model)[0].partition("## Memory: stock")[2]
+    assert AS_JSON in [entry.content for entry in await memory.entries("stock")]
 
 
 async def test_a_run_that_continues_has_the_format(tmp_path: Path) -> None:

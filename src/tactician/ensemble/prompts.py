@@ -8,6 +8,7 @@ from typing import Final
 from pydantic_core import to_json
 
 from tactician.ensemble.delegation import DelegationPriority, DelegationRequest
+from tactician.ensemble.learning import list_memory_sections, list_note_sections
 from tactician.ensemble.output import Revision, TaskInput, TaskOutput
 from tactician.loop import output_type
 from tactician.runs import RunContext, format_data
@@ -31,9 +32,11 @@ def build_prompt(task: TaskInput, kind: type[object] | None, context: RunContext
 
 
 def _list_sections(task: TaskInput, kind: type[object] | None, context: RunContext) -> Iterator[str]:
+    yield from list_memory_sections(task.memory, context)
     if task.context_outputs:
         outputs = "\n\n---\n\n".join(_format_output(output, context) for output in task.context_outputs)
         yield f"## Context from Previous Tasks\n\n{outputs}"
+    yield from list_note_sections(task.reflections)
     if task.revision is not None:
         yield _format_revision(task.revision)
     if task.text:
