@@ -214,10 +214,10 @@ async def test_entries_of_a_memory_are_injected_in_the_format() -> None:
     memory = InProcessMemory({"stock": Scope()})
     load_rows = Task("Load", handler=load, memory=["stock"])
     await Ensemble("Night", [load_rows], memory=memory).run()
-    for format, shown in ((ContextFormat.JSON, AS_JSON), (ContextFormat.TOON, AS_TOON)):
+    for chosen, shown in ((ContextFormat.JSON, AS_JSON), (ContextFormat.TOON, AS_TOON)):
         model = ScriptedModel("done")
         report = Task("Report", memory=["stock"])
-        await Ensemble("Day", [report], model=model, memory=memory, context_format=format).run()
+        await Ensemble("Day", [report], model=model, memory=memory, context_format=chosen).run()
         assert shown in prompts_of(model)[0].partition("## Memory: stock")[2]
     assert AS_JSON in [entry.content for entry in await memory.entries("stock")]
 
