@@ -139,8 +139,8 @@ async def test_an_enum_is_text_with_an_enum_constraint() -> None:
         ('{"url": "http://x", "method": "GET", "boddy": "x"}', "boddy"),
         ("{}", "url"),
         ("", "url"),
-        ("nonsense", ""),
-        ('["http://x", "GET"]', ""),
+        ("nonsense", "JSON"),
+        ('["http://x", "GET"]', "valid dictionary"),
     ],
 )
 async def test_a_missing_null_or_wrong_field_is_a_failure_before_the_body_runs(arguments: str, field: str) -> None:
