@@ -29,7 +29,7 @@ from tactician.ensemble.hierarchy import Hierarchy, create_hierarchy, run_hierar
 from tactician.ensemble.inputs import TEXT_NAME, EnsembleInput
 from tactician.ensemble.learning import LearningStores, ReflectionStore, ScopedMemory
 from tactician.ensemble.output import EnsembleResult
-from tactician.ensemble.phases import Phase, PhasePlan, run_phases
+from tactician.ensemble.phases import Phase, PhasePlan, draw_reviews, run_phases
 from tactician.ensemble.reviews import Reviewer, ReviewPolicy
 from tactician.ensemble.roster import Roster, find_agents
 from tactician.ensemble.running import TaskErrorPolicy, TaskOrder, run_tasks
@@ -215,14 +215,16 @@ class Ensemble(BaseRunnable[object]):
     def diagram(self) -> Diagram:
         """Return a drawing of the tasks: an arrow leads from each context task to the task that reads its output.
 
-        That of a hierarchy shows the manager and the workers.
+        The review of a phase stands behind its last tasks. A hierarchy is drawn as the manager and the workers.
         """
         if self.workflow is Workflow.HIERARCHICAL:
             return super().diagram()
         numbers = {task.id: f"task_{number}" for number, task in enumerate(self.tasks)}
         jobs = [job for _, job in self._list_jobs() if job.task.id in numbers]
         nodes = tuple(DiagramNode(numbers[job.task.id], (job.task.label, job.role)) for job in jobs)
-        return Diagram(nodes, tuple(DiagramEdge(numbers[one], numbers[other]) for one, other in self._find_arrows()))
+        arrows = tuple(DiagramEdge(numbers[one], numbers[other]) for one, other in self._find_arrows())
+        reviews, ways = draw_reviews(self._plan, numbers, numbers) if self.phases else ((), ())
+        return Diagram((*nodes, *reviews), (*arrows, *ways))
 
     @override
     async def _work(self, input: Input, context: RunContext) -> EnsembleResult:
@@ -243,9 +245,7 @@ class Ensemble(BaseRunnable[object]):
         readers = () if self._names_text else self._first_ids
         if self.phases:
             return await run_phases(self.name, self._plan, given, readers, context)
-        is_sequence = self.workflow is Workflow.SEQUENTIAL
-        order = TaskOrder(self._jobs, is_sequence, self.max_parallel, self.on_error, self._reviews)
-        return await run_tasks(self.name, order, given, readers, context)
+        return await run_tasks(self.name, self._order, given, readers, context)
 
     @override
     def _with_trace(self, context: RunContext | None) -> RunContext | None:
@@ -310,6 +310,11 @@ class Ensemble(BaseRunnable[object]):
         return tuple(self._assign(task, context) for task, context in zip(self.tasks, contexts, strict=True))
 
     @cached_property
+    def _order(self) -> TaskOrder:
+        is_sequence = self.workflow is Workflow.SEQUENTIAL
+        return TaskOrder(self._jobs, is_sequence, self.max_parallel, self.on_error, self._reviews)
+
+    @cached_property
     def _members(self) -> tuple[object, ...]:
         return tuple(agent for agent in find_agents(self.tasks, self.agents) if agent is not self.manager)
 
@@ -341,7 +346,7 @@ class Ensemble(BaseRunnable[object]):
 
     @cached_property
     def _structure_problems(self) -> tuple[Problem, ...]:
-        if self.agents is not None and self.workflow is not Workflow.HIERARCHICAL:
+        if self.agents is not None and not self._delegates:
             warn_of_unused_agents(self.name, self.tasks, self.agents)
         places = ((path, job.task) for path, job in self._list_jobs())
         learning = (Problem(path, message) for path, message in find_learning_mistakes(places, self._stores))
