@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,7 +15,7 @@ from tactician.ensemble.delegation_tool import TOOL_NAME, DelegationTool
 from tactician.ensemble.errors import INTERRUPTIONS, ConstraintViolationError, TaskFailedError
 from tactician.ensemble.hierarchy_learning import HierarchyLearning, find_reflection_mistakes
 from tactician.ensemble.inputs import EnsembleInput
-from tactician.ensemble.learning import Recollection, list_memory_sections, list_note_sections
+from tactician.ensemble.learning import list_memory_sections, list_note_sections
 from tactician.ensemble.output import EnsembleResult, ExitReason, TaskInput, TaskOutput, create_task_output
 from tactician.ensemble.prompts import list_format_sections
 from tactician.ensemble.roster import get_role
@@ -107,7 +107,9 @@ async def run_hierarchy(
     began = note_begin(context)
     last = hierarchy.jobs[-1].task
     learning = HierarchyLearning(hierarchy.jobs, input, hierarchy.manager.model, context)
-    prompt = _build_prompt(hierarchy, input, text, await learning.load())
+    recalled = await learning.load()
+    earlier = tuple(list_memory_sections(recalled.memory, context)), tuple(list_note_sections(recalled.reflections))
+    prompt = _build_prompt(hierarchy, input, text, *earlier)
 
     def conclude(answer: TaskOutput | None = None) -> EnsembleResult:
         duration = max(0.0, context.clock.time() - began)
@@ -138,12 +140,13 @@ def _create_manager(workers: Sequence[TeamWorker]) -> Agent:
     return Agent(role=MANAGER_ROLE, goal=_GOAL, background=listed)
 
 
-def _build_prompt(hierarchy: Hierarchy, input: EnsembleInput, text: str, recalled: Recollection) -> str:
+def _build_prompt(
+    hierarchy: Hierarchy, input: EnsembleInput, text: str, memory: Iterable[str], notes: Iterable[str]
+) -> str:
     numbers = {job.task.id: number for number, job in enumerate(hierarchy.jobs, start=1)}
     tasks = "\n".join(_describe_task(job, numbers, input) for job in hierarchy.jobs)
     workers = f"## Workers\n\n{describe_workers(hierarchy.workers)}" if hierarchy.is_given else ""
     shown = f"## Input\n\n{text}" if text else ""
-    memory, notes = list_memory_sections(recalled.memory), list_note_sections(recalled.reflections)
     sections = (*memory, workers, *notes, shown, f"## Tasks\n\n{tasks}")
     kind = hierarchy.jobs[-1].task.output_type
     return "\n\n".join((*filter(None, sections), *list_format_sections(kind)))
