@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property, partial
-from typing import Final, TypeAlias
+from typing import Final, Protocol, TypeAlias, runtime_checkable
 
 from pydantic.errors import PydanticUserError
 
@@ -27,6 +27,20 @@ Handler: TypeAlias = Callable[[TaskInput], object | Awaitable[object]]
 """Function that does a task without a model. Its result is the output of the task."""
 
 
+@runtime_checkable
+class TaskLike(Protocol):
+    """Part of an ensemble: a task, or what stands for one, such as a loop of tasks or another ensemble."""
+
+    @property
+    def id(self) -> str:
+        """The id of the task."""
+        ...
+
+    def as_task(self) -> Task:
+        """Return it as a task."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
 class Task:
     """Work of an ensemble, done by an agent or by a function.
@@ -41,7 +55,7 @@ class Task:
         agent: any Runnable that does the task; by default an agent is made for the task, with a role that follows from
             the first verb of the description.
         role, goal, background: instructions of the agent that is made.
-        context: tasks whose outputs the agent sees; they run before. By default, in a sequence the task before, and
+        context: tasks, loops and the like whose outputs the agent sees; they run before. By default, in a sequence the task before, and
             else none; with `[]` none.
         output_type: the type of the output, as any that pydantic can describe; text by default.
         max_output_retries: number of further attempts of an agent at a valid output.
@@ -62,7 +76,7 @@ class Task:
     role: str | None = None
     goal: str | None = None
     background: str | None = None
-    context: Sequence[Task] | None = None
+    context: Sequence[TaskLike] | None = None
     output_type: type[object] | None = None
     max_output_retries: int = 3
     tools: Sequence[ToolLike] = ()
@@ -72,7 +86,7 @@ class Task:
 
     def __post_init__(self) -> None:
         set_field = partial(object.__setattr__, self)
-        set_field("context", None if self.context is None else tuple(self.context))
+        set_field("context", None if self.context is None else as_tasks(self.context))
         set_field("tools", tuple(self.tools))
         set_field("id", self.id or self.description)
         if problems := [Problem(path, message) for path, message in _find_mistakes(self)]:
@@ -87,6 +101,15 @@ class Task:
     def label(self) -> str:
         """The id, shortened for messages."""
         return shorten(self.id)
+
+    def as_task(self) -> Task:
+        """Return the task itself."""
+        return self
+
+
+def as_tasks(parts: Iterable[TaskLike]) -> tuple[Task, ...]:
+    """Return parts of an ensemble as tasks. What is none stays, for a message about it."""
+    return tuple(part.as_task() if isinstance(part, TaskLike) else part for part in parts)
 
 
 def shorten(text: str) -> str:
