@@ -46,7 +46,7 @@ PUBLIC = {
     """,
     "tactician.ensemble": """
         ConstraintViolationError DelegationCompleted DelegationFailed DelegationStarted HierarchicalConstraints
-        Ensemble EnsembleDefinitionError EnsembleResult Handler Task TaskCompleted TaskErrorPolicy TaskFailed
+        Ensemble EnsembleDefinitionError EnsembleResult Handler Revision Task TaskCompleted TaskErrorPolicy TaskFailed
         TaskFailedError TaskInput TaskOutput TaskStarted Workflow
     """,
     "tactician.events": """

@@ -11,7 +11,7 @@ from tactician.ensemble.events import (
     TaskFailed,
     TaskStarted,
 )
-from tactician.ensemble.output import EnsembleResult, TaskInput, TaskOutput
+from tactician.ensemble.output import EnsembleResult, Revision, TaskInput, TaskOutput
 from tactician.ensemble.running import TaskErrorPolicy
 from tactician.ensemble.task import Handler, Task
 from tactician.ensemble.workflows import Workflow
@@ -26,6 +26,7 @@ __all__ = [
     "EnsembleDefinitionError",
     "EnsembleResult",
     "Handler",
+    "Revision",
     "Task",
     "TaskCompleted",
     "TaskErrorPolicy",

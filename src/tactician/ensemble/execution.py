@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import partial
+from types import MappingProxyType
 from typing import Final
 
 from tactician.agents import Agent
@@ -12,6 +13,7 @@ from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.events import TaskCompleted, TaskFailed, TaskStarted
 from tactician.ensemble.inputs import EnsembleInput
 from tactician.ensemble.output import (
+    Revision,
     TaskInput,
     TaskOutput,
     create_task_output,
@@ -45,11 +47,20 @@ class TaskRunner:
         readers: ids of the tasks that see the text of the input in their prompts.
         last_id: id of the task whose output is that of the ensemble.
         context: the context of the run.
+        revisions: what tasks are told that run again, by task id.
     """
 
-    __slots__ = ("_context", "_failures", "_input", "_internal", "_last_id", "_readers")
+    __slots__ = ("_context", "_failures", "_input", "_internal", "_last_id", "_readers", "_revisions")
 
-    def __init__(self, input: EnsembleInput, readers: Collection[str], last_id: str, context: RunContext) -> None:
+    def __init__(
+        self,
+        input: EnsembleInput,
+        readers: Collection[str],
+        last_id: str,
+        context: RunContext,
+        revisions: Mapping[str, Revision] = MappingProxyType({}),
+    ) -> None:
+        self._revisions = revisions
         self._input = input
         self._readers = readers
         self._last_id = last_id
@@ -122,6 +133,7 @@ class TaskRunner:
             tuple(outputs[other.id] for other in job.context),
             values,
             self._input.text if task.id in self._readers else "",
+            self._revisions.get(task.id),
         )
 
     async def _work(self, job: Assignment, task: TaskInput, place: RunContext) -> RunResult[object]:

@@ -64,6 +64,21 @@ class TaskOutput:
 
 
 @dataclass(frozen=True, slots=True)
+class Revision:
+    """What a task is told that runs again because its output was not good enough.
+
+    Attributes:
+        attempt: number of the attempt that begins, from 2.
+        feedback: what has to change.
+        previous: the output of the attempt before.
+    """
+
+    attempt: int
+    feedback: str = ""
+    previous: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class TaskInput:
     """Input of a task, as its handler gets it.
 
@@ -74,6 +89,7 @@ class TaskInput:
         context_outputs: the outputs of its context tasks, in the order in which the task names them.
         values: the values for templates with which the ensemble runs.
         text: the text of the caller, for the first tasks of an ensemble whose templates do not name `{input}`.
+        revision: feedback on the output of the attempt before; `None` for the first attempt.
     """
 
     task_id: str
@@ -82,6 +98,7 @@ class TaskInput:
     context_outputs: tuple[TaskOutput, ...] = ()
     values: Values = field(default_factory=dict)
     text: str = ""
+    revision: Revision | None = None
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ from typing import Final
 
 from pydantic_core import to_json
 
-from tactician.ensemble.output import TaskInput, TaskOutput
+from tactician.ensemble.output import Revision, TaskInput, TaskOutput
 from tactician.loop import output_type
 
 GUIDANCE: Final = (
@@ -31,6 +31,8 @@ def _list_sections(task: TaskInput, kind: type[object] | None) -> Iterator[str]:
     if task.context_outputs:
         outputs = "\n\n---\n\n".join(map(_format_context, task.context_outputs))
         yield f"## Context from Previous Tasks\n\n{outputs}"
+    if task.revision is not None:
+        yield _format_revision(task.revision)
     if task.text:
         yield f"## Input\n\n{task.text}"
     yield f"## Task\n\n{task.description}"
@@ -48,3 +50,9 @@ def list_format_sections(kind: type[object] | None) -> Iterator[str]:
 
 def _format_context(output: TaskOutput) -> str:
     return f"### {output.role}: {output.description}\n\n{output.raw}"
+
+
+def _format_revision(revision: Revision) -> str:
+    feedback = f"\n\n### Feedback\n\n{revision.feedback}" if revision.feedback else ""
+    previous = f"\n\n### Previous Output\n\n{revision.previous}" if revision.previous else ""
+    return f"## Revision Instructions (Attempt {revision.attempt}){feedback}{previous}"
