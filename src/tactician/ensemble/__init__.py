@@ -2,7 +2,16 @@
 
 from tactician.ensemble.constraints import HierarchicalConstraints
 from tactician.ensemble.ensemble import Ensemble
-from tactician.ensemble.errors import ConstraintViolationError, EnsembleDefinitionError, TaskFailedError
+from tactician.ensemble.errors import (
+    CompositeError,
+    ConstraintViolationError,
+    EnsembleDefinitionError,
+    GraphError,
+    LoopLimitError,
+    MapReduceError,
+    PredicateError,
+    TaskFailedError,
+)
 from tactician.ensemble.events import (
     DelegationCompleted,
     DelegationFailed,
@@ -11,21 +20,35 @@ from tactician.ensemble.events import (
     TaskFailed,
     TaskStarted,
 )
+from tactician.ensemble.graphs import END, Edge, Graph
+from tactician.ensemble.loops import Loop, Window
+from tactician.ensemble.map_reduce import MapReduce
+from tactician.ensemble.outcomes import TaskOutputs
 from tactician.ensemble.output import EnsembleResult, Revision, TaskInput, TaskOutput
 from tactician.ensemble.running import TaskErrorPolicy
-from tactician.ensemble.task import Handler, Task
+from tactician.ensemble.task import Handler, Task, TaskLike
 from tactician.ensemble.workflows import Workflow
 
 __all__ = [
+    "CompositeError",
     "ConstraintViolationError",
     "DelegationCompleted",
     "DelegationFailed",
     "DelegationStarted",
-    "HierarchicalConstraints",
+    "END",
+    "Edge",
     "Ensemble",
     "EnsembleDefinitionError",
     "EnsembleResult",
+    "Graph",
+    "GraphError",
     "Handler",
+    "HierarchicalConstraints",
+    "Loop",
+    "LoopLimitError",
+    "MapReduce",
+    "MapReduceError",
+    "PredicateError",
     "Revision",
     "Task",
     "TaskCompleted",
@@ -33,7 +56,10 @@ __all__ = [
     "TaskFailed",
     "TaskFailedError",
     "TaskInput",
+    "TaskLike",
     "TaskOutput",
+    "TaskOutputs",
     "TaskStarted",
+    "Window",
     "Workflow",
 ]

@@ -8,7 +8,9 @@ from hashlib import sha256
 from typing import Final
 
 from tactician.agents import Agent, AgentSettings, BaseRunnable, TypedRunnable
+from tactician.ensemble.composite import Equipment, find_composite
 from tactician.ensemble.default_agent import create_default_agent
+from tactician.ensemble.drawing import Drawable, Drawing
 from tactician.ensemble.handler import HandlerRunnable
 from tactician.ensemble.prompts import GUIDANCE
 from tactician.ensemble.task import Task
@@ -40,6 +42,12 @@ class Assignment:
     key: str
     model: ModelLike | None
 
+    def draw(self, prefix: str) -> Drawing:
+        """Return a drawing of the task, whose nodes have ids that begin with the prefix."""
+        if isinstance(self.runnable, Drawable):
+            return self.runnable.draw(prefix)
+        return Drawing.of_node(prefix, (self.task.label, self.role))
+
     @property
     def output_kind(self) -> object:
         """The declared type of the parsed output."""
@@ -58,6 +66,9 @@ def assign(task: Task, context: tuple[Task, ...], model: ModelLike | None, tools
     """
     chosen = model if task.model is None else task.model
     key = _create_key(task.id)
+    if (composite := find_composite(task)) is not None:
+        inside = Equipment(chosen, tuple(Toolbox(tools).with_preferred(Toolbox(task.tools))))
+        return Assignment(task, context, composite.bind(inside), composite.role, key, chosen)
     if task.handler is not None:
         handler = _expect_type(HandlerRunnable(task.handler, task.description), task)
         return Assignment(task, context, handler, HANDLER_ROLE, key, chosen)

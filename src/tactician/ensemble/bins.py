@@ -8,9 +8,8 @@ from collections.abc import Sequence
 def pack_bins(sizes: Sequence[float], capacity: float) -> list[list[int]]:
     """Return the numbers of the items in each bin, by first-fit decreasing.
 
-    No bin holds more than its capacity, but for one with a single item that does by itself. The items of a bin, and the
-    bins by their first items, are in the order of the items. A tree of what is left in the bins finds the first one with
-    room in logarithmic time.
+    No bin holds more than its capacity, but for one with a single item that does by itself. The items of a bin, and
+    the bins by their first items, are in the order of the items.
 
     Args:
         sizes: the sizes of the items.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -54,6 +54,15 @@ class Composite(ABC):
     def context(self) -> Sequence[Task] | None:
         """The tasks outside whose outputs it needs; `None` when it names none."""
         return None
+
+    @property
+    def tasks(self) -> Sequence[Task]:
+        """The tasks inside, as far as they are known before a run."""
+        return ()
+
+    def has_part(self, task_id: str) -> bool:
+        """Return whether a task with this id is inside."""
+        return any(task.id == task_id for task in self.tasks)
 
     @abstractmethod
     def bind(self, equipment: Equipment) -> Runnable:
@@ -114,8 +123,3 @@ def select_entry(composite: Composite, names: Iterable[str] | None, task: TaskIn
 def index_outputs(outputs: Iterable[TaskOutput]) -> Mapping[str, TaskOutput]:
     """Return outputs by task id; the latest of each task."""
     return {output.task_id: output for output in outputs}
-
-
-def prefix_problems(path: str, problems: Iterable[Problem]) -> Iterator[tuple[str, str]]:
-    """Yield the places, inside of a part, and the descriptions of problems."""
-    yield from ((f"{path}.{problem.path}", problem.message) for problem in problems)

@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 from tactician.diagrams import DiagramEdge, DiagramNode, NodeShape
+
+
+@runtime_checkable
+class Drawable(Protocol):
+    """Runnable that is drawn by several nodes."""
+
+    def draw(self, prefix: str) -> Drawing:
+        """Return a drawing, whose nodes have ids that begin with the prefix."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import get_args
 
@@ -10,24 +11,29 @@ from typing_extensions import override
 
 from tactician.agents import Agent, BaseRunnable, Member, as_runnable
 from tactician.conversation import Conversation
-from tactician.diagrams import Diagram, DiagramEdge, DiagramNode
+from tactician.diagrams import Diagram, DiagramEdge
 from tactician.ensemble.assignment import Assignment, assign
 from tactician.ensemble.checks import (
-    TaskTemplate,
     find_structure_problems,
     find_template_problems,
-    list_templates,
+    list_part_templates,
+    number_tasks,
     warn_of_unused_agents,
 )
+from tactician.ensemble.composite import TaskTemplate
 from tactician.ensemble.constraints import HierarchicalConstraints
+from tactician.ensemble.drawing import Drawing
+from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import EnsembleDefinitionError
 from tactician.ensemble.hierarchy import Hierarchy, create_hierarchy, run_hierarchy
 from tactician.ensemble.inputs import TEXT_NAME, EnsembleInput
+from tactician.ensemble.model_checks import find_model_problems
+from tactician.ensemble.nested import NestedEnsemble
 from tactician.ensemble.output import EnsembleResult
 from tactician.ensemble.running import TaskErrorPolicy, TaskOrder, run_tasks
-from tactician.ensemble.task import Task
+from tactician.ensemble.task import Task, TaskLike, as_tasks
 from tactician.ensemble.workflows import Workflow, find_context, find_first_tasks, infer_workflow
-from tactician.errors import ConfigurationError, DeclarationError, Problem
+from tactician.errors import DeclarationError, Problem
 from tactician.llm import ModelLike
 from tactician.runs import Budget, Input, Response, RunContext, run_blocking
 from tactician.tools import Toolbox, ToolLike
@@ -44,7 +50,8 @@ class Ensemble(BaseRunnable[object]):
 
     Args:
         name: the name.
-        tasks: the tasks. The output of the last one in the list is that of the ensemble.
+        tasks: the tasks; loops, graphs, map-reduces and other ensembles stand in the place of a task. The output of the
+            last one in the list is that of the ensemble.
         description: the purpose, for the choice between agents; a list of the tasks by default.
         agents: the agents that may do tasks; those of the tasks by default.
         model: the model of agents and tasks without one.
@@ -64,7 +71,7 @@ class Ensemble(BaseRunnable[object]):
     def __init__(
         self,
         name: str,
-        tasks: Sequence[Task],
+        tasks: Sequence[TaskLike],
         *,
         description: str | None = None,
         agents: Sequence[object] | None = None,
@@ -78,7 +85,7 @@ class Ensemble(BaseRunnable[object]):
         budget: Budget | None = None,
     ) -> None:
         self.name = name
-        self.tasks = tuple(tasks)
+        self.tasks = as_tasks(tasks)
         self.agents = None if agents is None else tuple(agents)
         self.model = model
         self.tools = tuple(tools)
@@ -91,6 +98,15 @@ class Ensemble(BaseRunnable[object]):
         if problems := [Problem(path, message) for path, message in _find_mistakes(self)]:
             raise EnsembleDefinitionError(self._subject, problems)
         self.description = description or f"Does these tasks: {'; '.join(task.label for task in self.tasks)}"
+
+    @property
+    def id(self) -> str:
+        """The id of the ensemble in the place of a task: its name."""
+        return self.name
+
+    def as_task(self) -> Task:
+        """Return the task for which the ensemble stands in another one."""
+        return self._task
 
     def __repr__(self) -> str:
         return f"Ensemble({self.name!r})"
@@ -173,36 +189,42 @@ class Ensemble(BaseRunnable[object]):
         """
         if self.workflow is Workflow.HIERARCHICAL:
             return super().diagram()
-        numbers = {task.id: f"task_{number}" for number, task in enumerate(self.tasks)}
-        nodes = tuple(DiagramNode(numbers[job.task.id], (job.task.label, job.role)) for job in self._jobs)
-        return Diagram(nodes, tuple(DiagramEdge(numbers[one], numbers[other]) for one, other in self._find_arrows()))
+        drawings = {job.task.id: job.draw(f"task_{number}") for number, job in enumerate(self._jobs)}
+        arrows = (DiagramEdge(drawings[one].exit, drawings[other].entry) for one, other in self._find_arrows())
+        whole = Drawing.combine(drawings.values(), arrows, "", "")
+        return Diagram(whole.nodes, whole.edges)
 
     @override
     async def _work(self, input: Input, context: RunContext) -> EnsembleResult:
         given = EnsembleInput.create(input)
         self._check(given, context)
+        return await self.run_tasks(TaskEnvironment(given), context)
+
+    async def run_tasks(self, environment: TaskEnvironment, context: RunContext) -> EnsembleResult:
+        """Run the tasks in a run that has checked them.
+
+        Args:
+            environment: what they begin with.
+            context: the context of the run.
+
+        Raises:
+            TaskFailedError: when a task fails.
+        """
+        if self._names_text:
+            environment = replace(environment, input=EnsembleInput(environment.input.values))
         if self.workflow is Workflow.HIERARCHICAL:
-            text = "" if self._names_text else given.text
-            return await run_hierarchy(self.name, self._hierarchy, given, text, context)
-        readers = () if self._names_text else self._first_ids
+            return await run_hierarchy(self.name, self._hierarchy, environment, context)
         order = TaskOrder(self._jobs, self.workflow is Workflow.SEQUENTIAL, self.max_parallel, self.on_error)
-        return await run_tasks(self.name, order, given, readers, context)
+        return await run_tasks(self.name, order, replace(environment, first_ids=self._first_ids), context)
 
     def _check(self, input: EnsembleInput, context: RunContext) -> None:
-        templates, models = find_template_problems(self._templates, input.values), self._find_model_problems(context)
-        if problems := (*self._structure_problems, *templates, *models):
+        templates, models = find_template_problems(self.templates, input.values), self.find_model_problems(context)
+        if problems := (*self.structure_problems, *templates, *models):
             raise EnsembleDefinitionError(self._subject, problems)
 
-    def _find_model_problems(self, context: RunContext) -> Iterator[Problem]:
+    def find_model_problems(self, context: RunContext) -> Iterator[Problem]:
         """Yield a problem for each task whose model cannot be used."""
-        for number, job in enumerate(self._jobs):
-            model = job.runnable.model if isinstance(job.runnable, Agent) else job.model
-            if model is None and not isinstance(job.runnable, Agent):
-                continue
-            try:
-                context.find_model(model)
-            except ConfigurationError as error:
-                yield Problem(f"tasks[{number}].model", str(error))
+        return find_model_problems(((f"tasks[{number}]", job) for number, job in enumerate(self._jobs)), context)
 
     def _find_arrows(self) -> Iterator[tuple[str, str]]:
         known = {task.id for task in self.tasks}
@@ -226,7 +248,12 @@ class Ensemble(BaseRunnable[object]):
         return create_hierarchy(self._jobs, self.agents, self.manager, self.constraints, self.model, self.tools)
 
     @cached_property
-    def _structure_problems(self) -> tuple[Problem, ...]:
+    def _task(self) -> Task:
+        return NestedEnsemble(self).as_task()
+
+    @cached_property
+    def structure_problems(self) -> tuple[Problem, ...]:
+        """The mistakes in how the tasks and agents fit together."""
         if self.agents is not None and self.workflow is not Workflow.HIERARCHICAL:
             warn_of_unused_agents(self.name, self.tasks, self.agents)
         found = find_structure_problems(self.tasks, self.agents, self.workflow)
@@ -235,12 +262,13 @@ class Ensemble(BaseRunnable[object]):
         return *found, *(Problem(path, message) for path, message in self._hierarchy.find_mistakes())
 
     @cached_property
-    def _templates(self) -> tuple[TaskTemplate, ...]:
-        return list_templates(self.tasks)
+    def templates(self) -> tuple[TaskTemplate, ...]:
+        """The templates that need values, those of tasks inside of others included."""
+        return tuple(list_part_templates(number_tasks(self.tasks)))
 
     @cached_property
     def _names_text(self) -> bool:
-        return any(TEXT_NAME in template.names for template in self._templates)
+        return any(TEXT_NAME in template.names for template in self.templates)
 
     @cached_property
     def _first_ids(self) -> frozenset[str]:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Final
+from dataclasses import dataclass, field
 
 from tactician.ensemble.inputs import EnsembleInput
-from tactician.ensemble.output import TaskOutput
+from tactician.ensemble.output import Revision, TaskOutput
 
-_NOTHING: Final[Mapping[str, TaskOutput]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +20,12 @@ class TaskEnvironment:
         entry: outputs from outside for these.
         given: outputs of tasks outside, by task id, for tasks that name them as their context.
         earlier: outputs of earlier iterations, which all tasks see.
+        revisions: what tasks are told that run again, by task id.
     """
 
     input: EnsembleInput
     first_ids: Collection[str] = ()
     entry: tuple[TaskOutput, ...] = ()
-    given: Mapping[str, TaskOutput] = _NOTHING
+    given: Mapping[str, TaskOutput] = field(default_factory=dict)
     earlier: tuple[TaskOutput, ...] = ()
+    revisions: Mapping[str, Revision] = field(default_factory=dict)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from functools import partial
-from types import MappingProxyType
 from typing import Final
 
 from tactician.agents import Agent
 from tactician.ensemble.assignment import Assignment
+from tactician.ensemble.composite import find_composite
+from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.events import TaskCompleted, TaskFailed, TaskStarted
-from tactician.ensemble.inputs import EnsembleInput
 from tactician.ensemble.output import (
-    Revision,
     TaskInput,
     TaskOutput,
     create_task_output,
@@ -43,26 +41,15 @@ class TaskRunner:
     """Runner of the tasks in one run of an ensemble. A completed task is saved, and does not run again.
 
     Args:
-        input: the input of the run.
-        readers: ids of the tasks that see the text of the input in their prompts.
+        environment: what the tasks begin with.
         last_id: id of the task whose output is that of the ensemble.
         context: the context of the run.
-        revisions: what tasks are told that run again, by task id.
     """
 
-    __slots__ = ("_context", "_failures", "_input", "_internal", "_last_id", "_readers", "_revisions")
+    __slots__ = ("_context", "_environment", "_failures", "_internal", "_last_id")
 
-    def __init__(
-        self,
-        input: EnsembleInput,
-        readers: Collection[str],
-        last_id: str,
-        context: RunContext,
-        revisions: Mapping[str, Revision] = MappingProxyType({}),
-    ) -> None:
-        self._revisions = revisions
-        self._input = input
-        self._readers = readers
+    def __init__(self, environment: TaskEnvironment, last_id: str, context: RunContext) -> None:
+        self._environment = environment
         self._last_id = last_id
         self._context = context.at("tasks")
         self._internal = self._context.as_internal()
@@ -109,7 +96,7 @@ class TaskRunner:
         if output.parsed is not None or not saved.get("has_run"):
             return output
         result = await self._work(job, self._fill_in(job, outputs), place)
-        return replace(output, parsed=result.output)
+        return output.with_result(result, is_typed=job.task.output_type is not None)
 
     def _begin(self, job: Assignment, place: RunContext) -> float:
         """Return the time at which the task started, in this run of the program or in an earlier one."""
@@ -125,16 +112,27 @@ class TaskRunner:
         return now
 
     def _fill_in(self, job: Assignment, outputs: Mapping[str, TaskOutput]) -> TaskInput:
-        task, values = job.task, self._input.values
+        task, environment = job.task, self._environment
+        values, is_first = environment.input.values, task.id in environment.first_ids
         return TaskInput(
             task.id,
             fill_template(task.description, values),
             fill_template(task.expected_output, values),
-            tuple(outputs[other.id] for other in job.context),
+            self._collect_context(job, outputs),
             values,
-            self._input.text if task.id in self._readers else "",
-            self._revisions.get(task.id),
+            environment.input.text if is_first else "",
+            environment.revisions.get(task.id),
+            environment.earlier,
         )
+
+    def _collect_context(self, job: Assignment, outputs: Mapping[str, TaskOutput]) -> tuple[TaskOutput, ...]:
+        """Return the outputs that a task sees. A task that other tasks do chooses itself what these see."""
+        environment = self._environment
+        named = [outputs.get(other.id) or environment.given[other.id] for other in job.context]
+        entry = environment.entry if job.task.context is None and job.task.id in environment.first_ids else ()
+        if find_composite(job.task) is not None:
+            return *entry, *named
+        return *entry, *(readable for output in named for readable in output.readable)
 
     async def _work(self, job: Assignment, task: TaskInput, place: RunContext) -> RunResult[object]:
         if job.model is not None and not isinstance(job.runnable, Agent):  # an Agent has it among its settings
@@ -144,7 +142,7 @@ class TaskRunner:
 
     async def _save(self, job: Assignment, output: TaskOutput, place: RunContext) -> None:
         assert place.checkpoint is not None
-        has_run = job.task.handler is None and output.parsed is not None
+        has_run = bool(output.parts) or (job.task.handler is None and output.parsed is not None)
         encode = partial(encode_task_output, kind=job.output_kind, may_omit=has_run)
         live = Live.create(output, encode, is_saved=place.is_saved)
         place.checkpoint.set(output=live, has_run=has_run)

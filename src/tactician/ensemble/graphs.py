@@ -17,11 +17,10 @@ from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import GraphError
 from tactician.ensemble.inputs import EnsembleInput
 from tactician.ensemble.outcomes import TaskOutputs
-from tactician.ensemble.output import CompositeResult, TaskInput, TaskOutput
+from tactician.ensemble.output import CompositeResult, Revision, TaskInput, TaskOutput
 from tactician.ensemble.predicates import OutputPredicate, describe_predicate, evaluate_predicate
-from tactician.ensemble.revision import Revision
 from tactician.ensemble.running import TaskOrder, run_tasks
-from tactician.ensemble.task import Task, TaskLike
+from tactician.ensemble.task import Task, TaskLike, as_tasks
 from tactician.ensemble.task_group import GroupRunnable, TaskGroup
 from tactician.ensemble.template import escape_template
 from tactician.runs import RunContext, Runnable
@@ -98,8 +97,9 @@ class Graph(TaskGroup):
 
     @override
     def bind(self, equipment: Equipment) -> Runnable:
-        named = {place: tuple(other.as_task() for other in task.context or ()) for place, task in self.parts.items()}
-        return _GraphRunnable(self, {place: assign(task, named[place], *equipment) for place, task in self.parts.items()})
+        named = {place: as_tasks(task.context or ()) for place, task in self.parts.items()}
+        jobs = {place: assign(task, named[place], *equipment) for place, task in self.parts.items()}
+        return _GraphRunnable(self, jobs)
 
     @override
     def _find_mistakes(self) -> Iterator[tuple[str, str]]:

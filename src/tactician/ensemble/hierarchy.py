@@ -10,11 +10,12 @@ from tactician.agents import Agent
 from tactician.ensemble.assignment import Assignment, get_role
 from tactician.ensemble.constraints import HierarchicalConstraints
 from tactician.ensemble.delegation import TOOL_NAME, DelegationLog, DelegationTool
+from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import ConstraintViolationError, TaskFailedError
 from tactician.ensemble.execution import INTERRUPTIONS
 from tactician.ensemble.inputs import EnsembleInput
 from tactician.ensemble.output import EnsembleResult, TaskInput, TaskOutput, create_task_output
-from tactician.ensemble.prompts import list_format_sections
+from tactician.ensemble.prompts import list_context_sections, list_format_sections
 from tactician.ensemble.running import note_begin
 from tactician.ensemble.task import DEFAULT_MAX_TOOL_CALLS
 from tactician.ensemble.team import TeamWorker, create_team, describe_team
@@ -87,15 +88,14 @@ def create_hierarchy(
 
 
 async def run_hierarchy(
-    name: str, hierarchy: Hierarchy, input: EnsembleInput, text: str, context: RunContext
+    name: str, hierarchy: Hierarchy, environment: TaskEnvironment, context: RunContext
 ) -> EnsembleResult:
     """Let the manager get the tasks done, and return its answer with the outputs of the workers before it.
 
     Args:
         name: the name of the ensemble.
         hierarchy: the manager and its workers.
-        input: the input of the run.
-        text: the text of the caller for the prompt; empty, when a template names it.
+        environment: what the tasks begin with. Its text is that of the caller for the prompt.
         context: the context of the run.
 
     Raises:
@@ -108,7 +108,7 @@ async def run_hierarchy(
     tool = DelegationTool(workers, hierarchy.role, hierarchy.constraints, log, hierarchy.model, context)
     manager = hierarchy.manager.with_defaults(more_tools=[tool])
     last = hierarchy.jobs[-1].task
-    prompt = _build_prompt(hierarchy, input, text)
+    prompt = _build_prompt(hierarchy, environment)
 
     def conclude(answer: TaskOutput | None = None) -> EnsembleResult:
         duration = max(0.0, context.clock.time() - began)
@@ -124,7 +124,7 @@ async def run_hierarchy(
         completed = {output.task_id: output for output in log.outputs}
         raise TaskFailedError(message, conclude(), completed, {last.id: error}, {}) from error
     _require_workers(name, hierarchy.constraints, log, conclude())
-    task = TaskInput(last.id, fill_template(last.description, input.values))
+    task = TaskInput(last.id, fill_template(last.description, environment.input.values))
     is_typed, now = last.output_type is not None, context.clock.time()
     return conclude(create_task_output(task, hierarchy.role, result, began, now, is_typed=is_typed))
 
@@ -134,13 +134,14 @@ def _create_manager(workers: Sequence[TeamWorker]) -> Agent:
     return Agent(role=MANAGER_ROLE, goal=_GOAL, background=listed)
 
 
-def _build_prompt(hierarchy: Hierarchy, input: EnsembleInput, text: str) -> str:
+def _build_prompt(hierarchy: Hierarchy, environment: TaskEnvironment) -> str:
     numbers = {job.task.id: number for number, job in enumerate(hierarchy.jobs, start=1)}
-    tasks = "\n".join(_describe_task(job, numbers, input) for job in hierarchy.jobs)
+    tasks = "\n".join(_describe_task(job, numbers, environment.input) for job in hierarchy.jobs)
     workers = f"## Workers\n\n{describe_team(hierarchy.workers)}" if hierarchy.is_given else ""
+    text = environment.input.text
     sections = (workers, f"## Input\n\n{text}" if text else "", f"## Tasks\n\n{tasks}")
-    kind = hierarchy.jobs[-1].task.output_type
-    return "\n\n".join((*filter(None, sections), *list_format_sections(kind)))
+    before, kind = list_context_sections(environment.entry), hierarchy.jobs[-1].task.output_type
+    return "\n\n".join((*before, *filter(None, sections), *list_format_sections(kind)))
 
 
 def _describe_task(job: Assignment, numbers: dict[str, int], input: EnsembleInput) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Final, Literal, TypeAlias, get_args
 
 from typing_extensions import override
 
 from tactician.diagrams import DiagramEdge
-from tactician.ensemble.assignment import Assignment, assign
+from tactician.ensemble.assignment import assign
 from tactician.ensemble.composite import Equipment
 from tactician.ensemble.drawing import Drawing
 from tactician.ensemble.environment import TaskEnvironment
@@ -188,7 +189,7 @@ class _LoopRunnable(GroupRunnable[Loop]):
     @override
     def draw(self, prefix: str) -> Drawing:
         drawings = [job.draw(f"{prefix}_{number}") for number, job in enumerate(self.jobs.values())]
-        edges = [DiagramEdge(a.exit, b.entry) for a, b in zip(drawings, drawings[1:], strict=False)]
+        edges = [DiagramEdge(a.exit, b.entry) for a, b in pairwise(drawings)]
         until = "" if self.group.until is None else f"until {describe_predicate(self.group.until)}, "
         back = f"{until}at most {self.group.max_iterations} times"
         edges.append(DiagramEdge(drawings[-1].exit, drawings[0].entry, back, "dashed"))

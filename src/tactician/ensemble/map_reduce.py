@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final, Generic, TypeVar
 
 from typing_extensions import override
@@ -21,7 +23,6 @@ from tactician.ensemble.running import TaskOrder, run_tasks
 from tactician.ensemble.task import Task, TaskLike
 from tactician.ensemble.task_group import GroupRunnable, TaskGroup
 from tactician.ensemble.template import escape_template
-from tactician.errors import Problem
 from tactician.runs import RunContext, Runnable
 from tactician.text import describe_error
 from tactician.tools import as_text
@@ -42,8 +43,8 @@ class MapReduce(TaskGroup, Generic[T]):
     """A task for each item, and tasks that combine the outputs, level by level, until one is left.
 
     In an ensemble it stands in the place of a task. The descriptions of the tasks that the functions return are no
-    templates: they are taken as they are, so that items may have braces. The functions have to return equal tasks when a
-    run continues elsewhere.
+    templates: they are taken as they are, so that items may have braces. When a run continues elsewhere, the functions
+    have to return equal tasks.
 
     Args:
         items: the items, or a function of the `TaskInput` that returns them.
@@ -147,20 +148,25 @@ class MapReduce(TaskGroup, Generic[T]):
 
 
 @dataclass(slots=True)
-class _Levels:
-    """Outputs of one run so far, and the ids of its tasks."""
+class _Level:
+    """One run so far: the tasks and the outputs of all levels."""
 
+    environment: TaskEnvironment
+    context: RunContext
     outputs: list[TaskOutput] = field(default_factory=list)
-    ids: dict[str, int] = field(default_factory=dict)
+    tasks: dict[str, Task] = field(default_factory=dict)
+    numbers: Counter[str] = field(default_factory=Counter)
 
-    def give_id(self, task: Task) -> Task:
-        """Return the task, under an id that no other task of the run has; as it is, not as a template."""
-        number = self.ids[task.id] = self.ids.get(task.id, 0) + 1
-        task_id = task.id if number == 1 else f"{task.id}#{number}"
-        if number > 1:
-            self.ids.setdefault(task_id, 1)
-        texts = {"description": escape_template(task.description), "expected_output": escape_template(task.expected_output)}
-        return replace(task, id=task_id, **texts)
+    def name_task(self, task: Task) -> Task:
+        """Return the task under an id that no other task of the run has, and its texts as they are."""
+        task_id = task.id
+        while task_id in self.tasks:
+            self.numbers[task.id] += 1
+            task_id = f"{task.id}#{self.numbers[task.id] + 1}"
+        description, expected = escape_template(task.description), escape_template(task.expected_output)
+        named = replace(task, id=task_id, description=description, expected_output=expected)
+        self.tasks[task_id] = named
+        return named
 
 
 class _MapReduceRunnable(GroupRunnable[MapReduce[T]], Generic[T]):
@@ -170,30 +176,91 @@ class _MapReduceRunnable(GroupRunnable[MapReduce[T]], Generic[T]):
 
     @override
     async def _perform(self, environment: TaskEnvironment, task: TaskInput, context: RunContext) -> CompositeResult:
-        items, levels = self._list_items(task, context), _Levels()
+        items, level = self._list_items(task, context), _Level(environment, context)
         if self.group.direct is not None and self.group.fits(items):
-            made = [self._make("direct", lambda: self.group.direct(items), context)]
-            await self._run_level("direct", made, None, environment, levels, context)
-            return self._conclude(levels.outputs, levels.outputs[-1:], context)
-        made = [self._make(f"map[{n}]", lambda: self.group.map(item), context) for n, item in enumerate(items)]
-        outputs = await self._run_level("map", made, None, environment, levels, context)
+            outputs = await self._run_level("direct", [partial(self.group.direct, items)], (), level)
+            return self._conclude(level.outputs, outputs, context)
+        outputs = await self._run_level("map", [partial(self.group.map, item) for item in items], (), level)
         number = 0
         while number == 0 or len(outputs) > 1:
             number += 1
-            portions = self.group.split(outputs) if number <= self.group.max_levels else [list(outputs)]
-            outputs = await self._reduce(f"level-{number}", portions, environment, levels, context)
-        return self._conclude(levels.outputs, outputs, context)
+            portions = self.group.split(outputs) if number <= self.group.max_levels else [outputs]
+            makers = [partial(self.group.reduce, portion) for portion in portions]
+            outputs = await self._run_level(f"reduce-{number}", makers, portions, level)
+        return self._conclude(level.outputs, outputs, context)
 
-    async def _reduce(
+    def _list_items(self, task: TaskInput, context: RunContext) -> Sequence[T]:
+        """Return the items; at least one."""
+        try:
+            with context.as_internal().enter():
+                items = tuple(self.group.list_items(task))
+        except Exception as error:
+            raise self._create_error("`items` failed", error, (), context) from error
+        if not items:
+            raise self._create_error("`items` returned none", None, (), context)
+        return items
+
+    async def _run_level(
         self,
         name: str,
+        makers: Sequence[Callable[[], TaskLike]],
         portions: Sequence[Sequence[TaskOutput]],
-        environment: TaskEnvironment,
-        levels: _Levels,
-        context: RunContext,
+        level: _Level,
     ) -> Sequence[TaskOutput]:
-        made = [
-            self._make(f"{name}[{number}]", lambda: self.group.reduce(portion), context)
-            for number, portion in enumerate(portions)
+        """Make the tasks of a level, run them at once, and return their outputs in the order of the tasks.
+
+        Args:
+            name: name of the level.
+            makers: functions that return the tasks.
+            portions: outputs that each task sees if it names no context.
+            level: the run so far.
+        """
+        made = {f"{name}[{number}]": self._make(f"{name}[{number}]", make, level) for number, make in enumerate(makers)}
+        known = {**level.environment.given, **index_outputs(level.outputs)}
+        if problems := list(find_made_problems(made, level.environment.input.values, known)):
+            raise EnsembleDefinitionError(self.subject, problems)
+        jobs = [
+            self._assign(task, portions[number] if portions else (), level) for number, task in enumerate(made.values())
         ]
-        return await self._run_level(name, made, portions, environment, levels, context)
+        order = TaskOrder(jobs, is_sequence=False, max_parallel=self.group.max_parallel, on_error="fail_fast")
+        environment = replace(level.environment, given=known)
+        result = await run_tasks(f"{self.subject}, {name}", order, environment, level.context.at(name))
+        latest = index_outputs(result.task_outputs)
+        outputs = [latest[job.task.id] for job in jobs if job.task.id in latest]
+        level.outputs += outputs
+        return outputs
+
+    def _make(self, place: str, make: Callable[[], TaskLike], level: _Level) -> Task:
+        """Return the task that a function of the user makes."""
+        try:
+            with level.context.as_internal().enter():
+                made = make()
+        except Exception as error:
+            raise self._create_error(f"{place} failed", error, level.outputs, level.context) from error
+        if not isinstance(made, TaskLike):
+            problem = f"{place} returned {made!r}, which is not a Task"
+            raise self._create_error(problem, None, level.outputs, level.context)
+        return level.name_task(made.as_task())
+
+    def _assign(self, task: Task, portion: Sequence[TaskOutput], level: _Level) -> Assignment:
+        if task.context is None:
+            seen = tuple(level.tasks[output.task_id] for output in portion)
+        else:
+            seen = tuple(other.as_task() for other in task.context)
+        return assign(task, seen, *self._equipment)
+
+    def _create_error(
+        self, what: str, error: Exception | None, outputs: Sequence[TaskOutput], context: RunContext
+    ) -> MapReduceError:
+        reason = "" if error is None else f": {describe_error(error)}"
+        return MapReduceError(f"{self.subject}: {what}{reason}", self._create_failed_result(outputs, context))
+
+    @override
+    def draw(self, prefix: str) -> Drawing:
+        group = self.group
+        portion = f"{group.chunk_size} outputs" if group.max_tokens is None else f"{group.max_tokens:,} tokens"
+        each = Drawing.of_node(f"{prefix}_map", (group.label, f"map {group.amount}"), "double")
+        combined = Drawing.of_node(f"{prefix}_reduce", ("reduce", f"up to {portion} each"), "double")
+        edges = [DiagramEdge(each.exit, combined.entry)]
+        edges.append(DiagramEdge(combined.exit, combined.entry, "until one is left", "dashed"))
+        return Drawing.combine((each, combined), edges, each.entry, combined.exit)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from pydantic_core import to_json
@@ -28,9 +28,7 @@ def build_prompt(task: TaskInput, kind: type[object] | None) -> str:
 
 
 def _list_sections(task: TaskInput, kind: type[object] | None) -> Iterator[str]:
-    if task.context_outputs:
-        outputs = "\n\n---\n\n".join(map(_format_context, task.context_outputs))
-        yield f"## Context from Previous Tasks\n\n{outputs}"
+    yield from list_context_sections(task.context_outputs, task.earlier_outputs)
     if task.revision is not None:
         yield _format_revision(task.revision)
     if task.text:
@@ -41,6 +39,19 @@ def _list_sections(task: TaskInput, kind: type[object] | None) -> Iterator[str]:
     yield from list_format_sections(kind)
 
 
+def list_context_sections(outputs: Iterable[TaskOutput], earlier: Iterable[TaskOutput] = ()) -> Iterator[str]:
+    """Yield the section with the outputs of other tasks; nothing, when there are none.
+
+    Args:
+        outputs: the outputs.
+        earlier: outputs of earlier iterations of a loop, which stand before them.
+    """
+    before = (_format_context(output, " (earlier iteration)") for output in earlier)
+    if texts := [*before, *map(_format_context, outputs)]:
+        joined = "\n\n---\n\n".join(texts)
+        yield f"## Context from Previous Tasks\n\n{joined}"
+
+
 def list_format_sections(kind: type[object] | None) -> Iterator[str]:
     """Yield the section with the schema of an output type; nothing for text."""
     if kind is not None and (spec := output_type(kind).spec) is not None:
@@ -48,8 +59,8 @@ def list_format_sections(kind: type[object] | None) -> Iterator[str]:
         yield f"## Output Format\n\nAnswer with JSON that matches this schema, and nothing else:\n\n{schema}"
 
 
-def _format_context(output: TaskOutput) -> str:
-    return f"### {output.role}: {output.description}\n\n{output.raw}"
+def _format_context(output: TaskOutput, note: str = "") -> str:
+    return f"### {output.role}: {output.description}{note}\n\n{output.raw}"
 
 
 def _format_revision(revision: Revision) -> str:

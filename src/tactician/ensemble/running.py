@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from tactician.ensemble.assignment import Assignment
+from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import TaskFailedError
 from tactician.ensemble.execution import INTERRUPTIONS, TaskRunner
-from tactician.ensemble.inputs import EnsembleInput
 from tactician.ensemble.output import EnsembleResult, TaskOutput
 from tactician.flow import ErrorPolicy, FlowStep, Scheduler, StepCompleted, StepOutcome, StepSkipped, StepSuspended
 from tactician.runs import RunContext, Suspended
@@ -64,16 +64,13 @@ class _Outcomes:
             self.failed[outcome.key] = outcome.error
 
 
-async def run_tasks(
-    name: str, order: TaskOrder, input: EnsembleInput, readers: Collection[str], context: RunContext
-) -> EnsembleResult:
+async def run_tasks(name: str, order: TaskOrder, environment: TaskEnvironment, context: RunContext) -> EnsembleResult:
     """Run the tasks of an ensemble, and return its result.
 
     Args:
         name: the name of the ensemble.
         order: the tasks.
-        input: the input of the run.
-        readers: ids of the tasks that see the text of the input in their prompts.
+        environment: what the tasks begin with.
         context: the context of the run.
 
     Raises:
@@ -81,7 +78,7 @@ async def run_tasks(
         Suspended: when tasks wait for answers, and none has failed or `on_error` is `"continue"`.
     """
     began = note_begin(context)
-    runner = TaskRunner(input, readers, order.last_id, context)
+    runner = TaskRunner(environment, order.last_id, context)
     outcomes = _Outcomes()
     try:
         await _follow(order, runner, outcomes, context)
@@ -103,18 +100,19 @@ async def _follow(order: TaskOrder, runner: TaskRunner, outcomes: _Outcomes, con
     on_error: ErrorPolicy = "drain" if order.on_error == "fail_fast" else "continue"
     scheduler: Scheduler[TaskOutput] = Scheduler(max_concurrency=limit, on_error=on_error, clock=context.clock)
     async with scheduler:
-        scheduler.add(*(_create_step(job, runner) for job in order.jobs))
+        known = {job.task.id for job in order.jobs}
+        scheduler.add(*(_create_step(job, runner, known) for job in order.jobs))
         async for outcome in scheduler:
             outcomes.add(outcome)
             if order.is_sequence and isinstance(outcome, StepSuspended):
                 raise Suspended(*outcome.pending)
 
 
-def _create_step(job: Assignment, runner: TaskRunner) -> FlowStep[TaskOutput]:
+def _create_step(job: Assignment, runner: TaskRunner, known: Collection[str]) -> FlowStep[TaskOutput]:
     async def work(outputs: Mapping[str, TaskOutput]) -> TaskOutput:
         return await runner.run(job, outputs)
 
-    return FlowStep(job.task.id, work, tuple(dict.fromkeys(other.id for other in job.context)))
+    return FlowStep(job.task.id, work, tuple(dict.fromkeys(other.id for other in job.context if other.id in known)))
 
 
 def note_begin(context: RunContext) -> float:

@@ -55,8 +55,8 @@ class Task:
         agent: any Runnable that does the task; by default an agent is made for the task, with a role that follows from
             the first verb of the description.
         role, goal, background: instructions of the agent that is made.
-        context: tasks, loops and the like whose outputs the agent sees; they run before. By default, in a sequence the task before, and
-            else none; with `[]` none.
+        context: tasks, loops and the like whose outputs the agent sees; they run before. By default, in a sequence the
+            task before, and else none; with `[]` none.
         output_type: the type of the output, as any that pydantic can describe; text by default.
         max_output_retries: number of further attempts of an agent at a valid output.
         tools: tools beside those of the agent; for one name, the agent's counts.
@@ -108,8 +108,9 @@ class Task:
 
 
 def as_tasks(parts: Iterable[TaskLike]) -> tuple[Task, ...]:
-    """Return parts of an ensemble as tasks. What is none stays, for a message about it."""
-    return tuple(part.as_task() if isinstance(part, TaskLike) else part for part in parts)
+    """Return parts of an ensemble as tasks. What is none, whatever its type says, stays for a message about it."""
+    convert = attrgetter("as_task")
+    return tuple(convert(part)() if hasattr(part, "as_task") else part for part in parts)
 
 
 def shorten(text: str) -> str:

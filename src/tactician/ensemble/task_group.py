@@ -17,6 +17,7 @@ from tactician.ensemble.drawing import Drawing
 from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import EnsembleDefinitionError
 from tactician.ensemble.inputs import EnsembleInput
+from tactician.ensemble.model_checks import find_model_problems
 from tactician.ensemble.output import CompositeResult, TaskInput, TaskOutput
 from tactician.ensemble.task import Task, TaskLike, as_tasks
 from tactician.errors import Problem
@@ -71,6 +72,11 @@ class TaskGroup(Composite):
         """The tasks, by their places, such as `tasks[0]`."""
         return self._parts
 
+    @property
+    @override
+    def tasks(self) -> Sequence[Task]:
+        return tuple(self._parts.values())
+
     @override
     def find_problems(self, agents: Sequence[object] | None) -> Iterable[Problem]:
         return find_part_problems(self._parts.items(), agents)
@@ -93,12 +99,11 @@ class TaskGroup(Composite):
     def _find_part_mistakes(self) -> Iterator[tuple[str, str]]:
         if not self._id.strip():
             yield "id", "it must not be blank"
-        for place, other in enumerate(self._own_context or ()):
-            if not isinstance(other, Task):
-                yield f"context[{place}]", f"{other!r} is not a Task"
-        strangers = {place: part for place, part in self._parts.items() if not isinstance(part, Task)}
-        yield from ((place, f"{part!r} is not a Task") for place, part in strangers.items())
+        outside = {f"context[{number}]": other for number, other in enumerate(self._own_context or ())}
+        named: dict[str, object] = {**outside, **self._parts}
+        strangers = {place: part for place, part in named.items() if not isinstance(part, Task)}
         if strangers:
+            yield from ((place, f"{part!r} is not a Task") for place, part in strangers.items())
             return
         counts = Counter(part.id for part in self._parts.values())
         for place, part in self._parts.items():
@@ -131,6 +136,10 @@ class GroupRunnable(BaseRunnable[object], Generic[G]):
     def composition(self) -> tuple[Member, ...]:
         return tuple(Member(job.task.label, job.runnable) for job in self.jobs.values())
 
+    def find_model_problems(self, context: RunContext) -> Iterator[Problem]:
+        """Yield a problem for each model that cannot be used."""
+        return find_model_problems(self.jobs.items(), context)
+
     @property
     def subject(self) -> str:
         """The group in messages, such as `loop 'Improve'`."""
@@ -160,7 +169,8 @@ class GroupRunnable(BaseRunnable[object], Generic[G]):
     ) -> CompositeResult:
         """Return the result, whose output is the last of those that other tasks see."""
         last = shown[-1]
-        result = CompositeResult.create(parts, last, context, 0.0)
+        output = last.raw if last.parsed is None else last.parsed
+        result = CompositeResult(output, tally=context.tally, run_id=context.run_id, raw=last.raw)
         result.task_outputs, result.shown, result.limit_reached = tuple(parts), tuple(shown), limit_reached
         return result
 
