@@ -8,13 +8,13 @@ import tactician
 
 PUBLIC = {
     "tactician": """
-        Agent AgentDefinition AgentNetwork AgentService Ai AssistantMessage Autonomous Autonomy Blackboard Blueprint
-        Budget Department Ensemble Export Feedback Handoff HierarchicalAgents HierarchicalConstraints Image LlmOptions
-        ModelRouter
-        OperationContext ParallelAgents Planned PlannedAgent Planner Platform ProcessOptions ProcessStatus RouterAgent
-        RunContext RunResult RunStatus Runnable SomeOf SupervisorAgent SupervisorInvocation Task Tool ToolGroup
-        UserInput UserMessage Verbosity Workflow achieves_goal action approve ask_human by_name component condition
-        confirm consensus cost handoff log planned_agent reject repeat_until repeat_until_acceptable resolve runnable
+        Agent AgentDefinition AgentNetwork AgentService Ai AssistantMessage Autonomous Autonomy Blackboard
+        Blueprint Budget Department END Edge Ensemble Export Feedback Graph Handoff HierarchicalAgents
+        HierarchicalConstraints Image LlmOptions Loop MapReduce ModelRouter OperationContext ParallelAgents
+        Planned PlannedAgent Planner Platform ProcessOptions ProcessStatus RouterAgent RunContext RunResult
+        RunStatus Runnable SomeOf SupervisorAgent SupervisorInvocation Task Tool ToolGroup UserInput UserMessage
+        Verbosity Window Workflow achieves_goal action approve ask_human by_name component condition confirm
+        consensus cost handoff log planned_agent reject repeat_until repeat_until_acceptable resolve runnable
         scatter_gather simple_agent state tool
     """,
     "tactician.agents": """
@@ -42,12 +42,14 @@ PUBLIC = {
     "tactician.conversation": """
         Chain CompactToolResults WindowStrategy ConversationSummarized Conversation ConversationStore ESTIMATE
         Messages RunPart SlidingWindow Summarization TextCounter TokenCounter
-        Window chain count_equal find_token_counter repair_history
+        MessageWindow chain count_equal find_token_counter repair_history
     """,
     "tactician.ensemble": """
-        ConstraintViolationError DelegationCompleted DelegationFailed DelegationStarted HierarchicalConstraints
-        Ensemble EnsembleDefinitionError EnsembleResult Handler Revision Task TaskCompleted TaskErrorPolicy TaskFailed
-        TaskFailedError TaskInput TaskOutput TaskStarted Workflow
+        CompositeError ConstraintViolationError DelegationCompleted DelegationFailed DelegationStarted Edge END
+        Ensemble EnsembleDefinitionError EnsembleResult ExitReason Graph GraphError Handler
+        HierarchicalConstraints Loop LoopLimitError MapReduce MapReduceError PredicateError Revision Task
+        TaskCompleted TaskErrorPolicy TaskFailed TaskFailedError TaskInput TaskLike TaskOutput TaskOutputs
+        TaskSkipped TaskStarted Window Workflow
     """,
     "tactician.events": """
         Event EventBus EventEmitter EventListener EventLog encode event_from_json event_to_json find_event_type new_id

@@ -43,7 +43,18 @@ if TYPE_CHECKING:
     )
     from tactician.ai import Ai
     from tactician.blueprint import Blueprint
-    from tactician.ensemble import Ensemble, HierarchicalConstraints, Task, Workflow
+    from tactician.ensemble import (
+        END,
+        Edge,
+        Ensemble,
+        Graph,
+        HierarchicalConstraints,
+        Loop,
+        MapReduce,
+        Task,
+        Window,
+        Workflow,
+    )
     from tactician.llm import AssistantMessage, Image, LlmOptions, ModelRouter, UserMessage
     from tactician.loop import Autonomous, Handoff, handoff
     from tactician.platform import Autonomy, Platform, SupervisorInvocation
@@ -99,7 +110,18 @@ _HOMES = {
     ),
     "tactician.ai": ("Ai",),
     "tactician.blueprint": ("Blueprint",),
-    "tactician.ensemble": ("Ensemble", "HierarchicalConstraints", "Task", "Workflow"),
+    "tactician.ensemble": (
+        "END",
+        "Edge",
+        "Ensemble",
+        "Graph",
+        "HierarchicalConstraints",
+        "Loop",
+        "MapReduce",
+        "Task",
+        "Window",
+        "Workflow",
+    ),
     "tactician.llm": ("LlmOptions", "Image", "UserMessage", "AssistantMessage", "ModelRouter"),
     "tactician.loop": ("Autonomous", "Handoff", "handoff"),
     "tactician.platform": ("Autonomy", "Platform", "SupervisorInvocation"),
@@ -148,6 +170,12 @@ __all__ = [
     "HierarchicalAgents",
     "Department",
     "Task",
+    "END",
+    "Edge",
+    "Graph",
+    "Loop",
+    "MapReduce",
+    "Window",
     "Ensemble",
     "Workflow",
     "HierarchicalConstraints",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tactician import Agent, RunContext
+from tactician import Agent, RunContext, tool
 from tactician.errors import Problem
 from tactician.events import EventListener
 from tactician.llm import SystemMessage
-from tactician.testing import ScriptedModel, Step
+from tactician.testing import ScriptedModel, Step, ToolCall
 from tests.support.stored import JsonStore
 
 
@@ -15,14 +15,26 @@ def over(model: ScriptedModel | None = None, listener: EventListener | None = No
     return RunContext.over(model or ScriptedModel(), listener)
 
 
-def durable(model: ScriptedModel | None = None) -> RunContext:
+def durable(model: ScriptedModel | None = None, listener: EventListener | None = None) -> RunContext:
     """A context whose runs are saved as text after each step."""
-    return RunContext.over(model or ScriptedModel(), store=JsonStore())
+    return RunContext.over(model or ScriptedModel(), listener, store=JsonStore())
 
 
 def says(role: str, *steps: Step) -> Agent:
     """An agent with a role and a script."""
     return Agent(role=role, model=ScriptedModel(*steps))
+
+
+def cashier(*answers: str) -> Agent:
+    """An agent that pays before each answer, which needs an approval."""
+
+    @tool(needs_approval=True)
+    def pay(amount: int) -> str:
+        """Pay."""
+        return f"paid {amount}"
+
+    steps = (step for answer in answers for step in (ToolCall("pay", amount=7), answer))
+    return Agent(role="Payer", model=ScriptedModel(*steps), tools=[pay])
 
 
 def script_of(agent: Agent) -> ScriptedModel:

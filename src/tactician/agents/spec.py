@@ -52,6 +52,7 @@ class AgentSettings(TypedDict, total=False):
     max_attempts: int | None
     max_tool_calls: int | None
     max_tool_output_tokens: int | None
+    max_tool_output_chars: int | None
     parallel_tools: bool
     tool_timeout: float | None
 

@@ -72,6 +72,7 @@ class AgentFields(Blueprint):
     max_attempts: Positive | None = None
     max_tool_calls: Positive | None = None
     max_tool_output_tokens: Positive | None = None
+    max_tool_output_chars: Positive | None = None
     parallel_tools: Flag | None = None
     tool_timeout: Seconds | None = None
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tactician.conversation.conversation import Conversation
 from tactician.conversation.ledger import Ledger
 from tactician.conversation.tokens import TokenCounter
-from tactician.conversation.window_strategy import Window, WindowStrategy
+from tactician.conversation.window_strategy import MessageWindow, WindowStrategy
 from tactician.errors import DeclarationError
 from tactician.llm import Message
 from tactician.runs import RunContext
@@ -16,7 +16,7 @@ from tactician.runs import RunContext
 
 @dataclass(frozen=True, slots=True)
 class SlidingWindow(WindowStrategy):
-    """Window strategy that leaves out the oldest messages of a long conversation.
+    """MessageWindow strategy that leaves out the oldest messages of a long conversation.
 
     The first user message, which states the task, and the newest message are always included, however long they are;
     a message with tool calls stays together with its results.
@@ -38,7 +38,7 @@ class SlidingWindow(WindowStrategy):
         if self.max_tokens < 1:
             raise DeclarationError("SlidingWindow", ["max_tokens has to be at least 1"])
 
-    def start(self, run: RunContext, counter: TokenCounter) -> Window:
+    def start(self, run: RunContext, counter: TokenCounter) -> MessageWindow:
         """Return the window of a run."""
         return _SlidingView(Ledger(counter if self.counter is None else self.counter), self)
 

@@ -18,13 +18,14 @@ from tactician.ensemble.events import (
     DelegationStarted,
     TaskCompleted,
     TaskFailed,
+    TaskSkipped,
     TaskStarted,
 )
 from tactician.ensemble.graphs import END, Edge, Graph
 from tactician.ensemble.loops import Loop, Window
 from tactician.ensemble.map_reduce import MapReduce
 from tactician.ensemble.outcomes import TaskOutputs
-from tactician.ensemble.output import EnsembleResult, Revision, TaskInput, TaskOutput
+from tactician.ensemble.output import EnsembleResult, ExitReason, Revision, TaskInput, TaskOutput
 from tactician.ensemble.running import TaskErrorPolicy
 from tactician.ensemble.task import Handler, Task, TaskLike
 from tactician.ensemble.workflows import Workflow
@@ -40,6 +41,7 @@ __all__ = [
     "Ensemble",
     "EnsembleDefinitionError",
     "EnsembleResult",
+    "ExitReason",
     "Graph",
     "GraphError",
     "Handler",
@@ -59,6 +61,7 @@ __all__ = [
     "TaskLike",
     "TaskOutput",
     "TaskOutputs",
+    "TaskSkipped",
     "TaskStarted",
     "Window",
     "Workflow",

@@ -12,6 +12,7 @@ from tactician.ensemble.composite import Equipment, find_composite
 from tactician.ensemble.default_agent import create_default_agent
 from tactician.ensemble.drawing import Drawable, Drawing
 from tactician.ensemble.handler import HandlerRunnable
+from tactician.ensemble.output import TaskOutput
 from tactician.ensemble.prompts import GUIDANCE
 from tactician.ensemble.task import Task
 from tactician.llm import ModelLike
@@ -54,6 +55,15 @@ class Assignment:
         declared = self.task.output_type or getattr(self.runnable, "output_type", None)
         return object if declared in (None, str) else declared
 
+    def has_run(self, output: TaskOutput) -> bool:
+        """Return whether the saved run of the task gives what a saved output lacks: an object, or outputs of others."""
+        return bool(output.parts) or (self.task.handler is None and output.parsed is not None)
+
+    @property
+    def is_examined(self) -> bool:
+        """True when something follows on the output, so that the output is saved before."""
+        return bool(self.task.guards.output)
+
 
 def assign(task: Task, context: tuple[Task, ...], model: ModelLike | None, tools: Sequence[ToolLike]) -> Assignment:
     """Return a task with the Runnable that does it.
@@ -87,6 +97,7 @@ def _equip(agent: Agent[object], task: Task, model: ModelLike | None, tools: Seq
         "max_tool_calls": task.max_tool_calls,
         "max_turns": task.max_tool_calls,
         "max_attempts": task.max_output_retries + 1,
+        "max_tool_output_chars": task.max_tool_output_chars,
     }
     return add_guidance(agent.with_defaults(task.output_type, more_tools=merged, **settings))
 

@@ -9,7 +9,6 @@ from tactician.ensemble.inputs import EnsembleInput
 from tactician.ensemble.output import Revision, TaskOutput
 
 
-
 @dataclass(frozen=True, slots=True)
 class TaskEnvironment:
     """What the tasks of a run begin with.

@@ -41,6 +41,20 @@ class TaskCompleted(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TaskSkipped(Event):
+    """Event of a task that does not run because of its `when`, or because all its context tasks were skipped."""
+
+    usual_level: ClassVar[int] = logging.INFO
+
+    task_id: str
+    reason: str
+
+    def describe(self) -> str:
+        """Return which task is skipped, and why."""
+        return f"task {self.task_id!r} is skipped: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TaskFailed(Event):
     """Event of a task that raised `error`."""
 

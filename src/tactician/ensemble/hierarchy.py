@@ -14,7 +14,7 @@ from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import ConstraintViolationError, TaskFailedError
 from tactician.ensemble.execution import INTERRUPTIONS
 from tactician.ensemble.inputs import EnsembleInput
-from tactician.ensemble.output import EnsembleResult, TaskInput, TaskOutput, create_task_output
+from tactician.ensemble.output import EnsembleResult, ExitReason, TaskInput, TaskOutput, create_task_output
 from tactician.ensemble.prompts import list_context_sections, list_format_sections
 from tactician.ensemble.running import note_begin
 from tactician.ensemble.task import DEFAULT_MAX_TOOL_CALLS
@@ -113,7 +113,8 @@ async def run_hierarchy(
     def conclude(answer: TaskOutput | None = None) -> EnsembleResult:
         duration = max(0.0, context.clock.time() - began)
         outputs = log.outputs if answer is None else [*log.outputs, answer]
-        return EnsembleResult.create(outputs, answer, context, duration)
+        reason = ExitReason.FAILED if answer is None else ExitReason.COMPLETED
+        return EnsembleResult.create(outputs, answer, context, duration, exit_reason=reason)
 
     try:
         result = await manager.run(prompt, context=context.at("manager"))

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
+from enum import StrEnum
 from functools import cache
+from types import MappingProxyType
 from typing import TypeAlias, TypeVar, cast
 
 from pydantic import TypeAdapter
@@ -119,7 +121,7 @@ class TaskInput:
         context_outputs: the outputs of its context tasks, in the order in which the task names them.
         values: the values for templates with which the ensemble runs.
         text: the text of the caller, for the first tasks of an ensemble whose templates do not name `{input}`.
-        revision: feedback on the output of the attempt before; `None` for the first attempt.
+        revision: the feedback on the attempt before, and its output; `None` in the first attempt.
         earlier_outputs: what earlier iterations of the loop gave, as far as its memory goes.
     """
 
@@ -133,29 +135,65 @@ class TaskInput:
     earlier_outputs: tuple[TaskOutput, ...] = ()
 
 
+class ExitReason(StrEnum):
+    """Reason for the end of an ensemble."""
+
+    COMPLETED = "completed"
+    """All tasks have completed, but for those that were skipped because of their `when`."""
+    EXIT_EARLY = "exit_early"
+    """A reviewer has ended the ensemble."""
+    TIMEOUT = "timeout"
+    """A review was not answered in time, and its `on_timeout` ends the ensemble."""
+    FAILED = "failed"
+    """A task has failed."""
+
+
 @dataclass(slots=True)
 class EnsembleResult(RunResult[object]):
     """Result of a run of an ensemble. `output` is that of the last task in the list of tasks.
+
+    Of an ensemble that has ended early, or whose last task was skipped, it is that of the last completed one.
 
     Attributes:
         raw: the same output as text.
         task_outputs: the outputs of the completed tasks, in the order in which they ended.
         duration: seconds from the start of the run to its end, waiting included.
+        exit_reason: the reason for the end; `None` while the run waits.
+        skipped: the reasons why other tasks did not run, by task id.
     """
 
     raw: str = ""
     task_outputs: tuple[TaskOutput, ...] = ()
     duration: float = 0.0
+    exit_reason: ExitReason | None = None
+    skipped: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def create(
-        cls, outputs: Iterable[TaskOutput], last: TaskOutput | None, context: RunContext, duration: float
+        cls,
+        outputs: Iterable[TaskOutput],
+        last: TaskOutput | None,
+        context: RunContext,
+        duration: float,
+        *,
+        exit_reason: ExitReason = ExitReason.COMPLETED,
+        skipped: Mapping[str, str] = MappingProxyType({}),
     ) -> EnsembleResult:
-        """Return the result of a run; without the output of the last task, it is that of a failed run."""
+        """Return the result of a run.
+
+        Args:
+            outputs: the outputs of the completed tasks.
+            last: the output of the ensemble; `None` when there is none.
+            context: the context of the run.
+            duration: seconds from its start to its end.
+            exit_reason: the reason for the end.
+            skipped: the reasons why other tasks did not run, by task id.
+        """
         ended = tuple(sorted(outputs, key=lambda output: output.completed_at))
-        status = RunStatus.FAILED if last is None else RunStatus.COMPLETED
+        status = RunStatus.FAILED if exit_reason is ExitReason.FAILED else RunStatus.COMPLETED
         result = cls(None, status, tally=context.tally, run_id=context.run_id, task_outputs=ended, duration=duration)
-        if last is not None:
+        result.exit_reason, result.skipped = exit_reason, dict(skipped)
+        if last is not None and exit_reason is not ExitReason.FAILED:
             result.raw = last.raw
             result.output = last.raw if last.parsed is None else last.parsed
         return result

@@ -10,7 +10,8 @@ from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import TaskFailedError
 from tactician.ensemble.execution import INTERRUPTIONS, TaskRunner
-from tactician.ensemble.output import EnsembleResult, TaskOutput
+from tactician.ensemble.outcomes import SkippedTask, TaskOutcome
+from tactician.ensemble.output import EnsembleResult, ExitReason, TaskOutput
 from tactician.flow import ErrorPolicy, FlowStep, Scheduler, StepCompleted, StepOutcome, StepSkipped, StepSuspended
 from tactician.runs import RunContext, Suspended
 from tactician.text import describe_error
@@ -46,14 +47,17 @@ class _Outcomes:
     failed: dict[str, Exception] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
 
-    def add(self, outcome: StepOutcome[TaskOutput]) -> None:
+    def add(self, outcome: StepOutcome[TaskOutcome]) -> None:
         """Add the outcome of a task.
 
         Raises:
             TacticianError: the error of a run that was interrupted.
         """
         if isinstance(outcome, StepCompleted):
-            self.completed[outcome.key] = outcome.result
+            if isinstance(outcome.result, SkippedTask):
+                self.skipped[outcome.key] = outcome.result.reason
+            else:
+                self.completed[outcome.key] = outcome.result
         elif isinstance(outcome, StepSkipped):
             self.skipped[outcome.key] = outcome.reason
         elif isinstance(outcome, StepSuspended):
@@ -62,6 +66,12 @@ class _Outcomes:
             raise outcome.error
         else:
             self.failed[outcome.key] = outcome.error
+
+    def create_result(self, order: TaskOrder, context: RunContext, duration: float) -> EnsembleResult:
+        """Return the result of the run, whose output is that of the last task in the list that has one."""
+        outputs = [self.completed[job.task.id] for job in order.jobs if job.task.id in self.completed]
+        last, reason = outputs[-1] if outputs else None, ExitReason.FAILED if self.failed else ExitReason.COMPLETED
+        return EnsembleResult.create(outputs, last, context, duration, exit_reason=reason, skipped=self.skipped)
 
 
 async def run_tasks(name: str, order: TaskOrder, environment: TaskEnvironment, context: RunContext) -> EnsembleResult:
@@ -86,19 +96,17 @@ async def run_tasks(name: str, order: TaskOrder, environment: TaskEnvironment, c
         if not outcomes.failed or order.on_error == "continue":
             runner.record_failures(outcomes.failed)
             raise
-    duration = max(0.0, context.clock.time() - began)
-    last = outcomes.completed.get(order.last_id)
+    result = outcomes.create_result(order, context, max(0.0, context.clock.time() - began))
     if outcomes.failed:
-        failed_result = EnsembleResult.create(outcomes.completed.values(), None, context, duration)
-        raise _create_error(name, outcomes, failed_result) from next(iter(outcomes.failed.values()))
-    return EnsembleResult.create(outcomes.completed.values(), last, context, duration)
+        raise _create_error(name, outcomes, result) from next(iter(outcomes.failed.values()))
+    return result
 
 
 async def _follow(order: TaskOrder, runner: TaskRunner, outcomes: _Outcomes, context: RunContext) -> None:
     """Run the tasks, and collect their outcomes. In a sequence, a task that waits holds up those behind it."""
     limit = 1 if order.is_sequence else order.max_parallel
     on_error: ErrorPolicy = "drain" if order.on_error == "fail_fast" else "continue"
-    scheduler: Scheduler[TaskOutput] = Scheduler(max_concurrency=limit, on_error=on_error, clock=context.clock)
+    scheduler: Scheduler[TaskOutcome] = Scheduler(max_concurrency=limit, on_error=on_error, clock=context.clock)
     async with scheduler:
         known = {job.task.id for job in order.jobs}
         scheduler.add(*(_create_step(job, runner, known) for job in order.jobs))
@@ -108,9 +116,9 @@ async def _follow(order: TaskOrder, runner: TaskRunner, outcomes: _Outcomes, con
                 raise Suspended(*outcome.pending)
 
 
-def _create_step(job: Assignment, runner: TaskRunner, known: Collection[str]) -> FlowStep[TaskOutput]:
-    async def work(outputs: Mapping[str, TaskOutput]) -> TaskOutput:
-        return await runner.run(job, outputs)
+def _create_step(job: Assignment, runner: TaskRunner, known: Collection[str]) -> FlowStep[TaskOutcome]:
+    async def work(outcomes: Mapping[str, TaskOutcome]) -> TaskOutcome:
+        return await runner.run(job, outcomes)
 
     return FlowStep(job.task.id, work, tuple(dict.fromkeys(other.id for other in job.context if other.id in known)))
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property, partial
-from typing import Final, Protocol, TypeAlias, runtime_checkable
+from typing import Final, Protocol, TypeAlias, cast, runtime_checkable
 
 from pydantic.errors import PydanticUserError
 
 from tactician.agents import as_runnable
 from tactician.ensemble.errors import EnsembleDefinitionError
+from tactician.ensemble.outcomes import Predicate
 from tactician.ensemble.output import TaskInput
 from tactician.errors import DeclarationError, Problem
+from tactician.guardrails import GuardrailLike, as_input_guardrail, as_output_guardrail
 from tactician.llm import ModelLike
-from tactician.loop import output_type
+from tactician.loop import Guards, output_type
 from tactician.runs import Runnable
 from tactician.tools import Toolbox, ToolLike
 
@@ -63,6 +65,14 @@ class Task:
         model: the model for an agent without one.
         handler: function, also an async one, that does the task without a model.
         max_tool_calls: number of tool calls of an agent that has no such limit of its own. After them it must answer.
+        max_tool_output_chars: number of characters of a tool's result that the model of an agent without such a limit
+            sees; events have the whole result. No limit by default.
+        input_guardrails: checks of the text that the agent is about to read; see `guardrails`.
+        output_guardrails: checks of the output, also of a handler's. One that asks for a retry leads to another
+            attempt, `max_output_retries` times at most.
+        when: function of the outputs so far; the task is skipped when it returns `False`. A task whose context tasks
+            were all skipped is skipped too. One that names no context and follows in a sequence runs, and sees what
+            the skipped task would have seen.
 
     Raises:
         EnsembleDefinitionError: with all mistakes.
@@ -83,11 +93,16 @@ class Task:
     model: ModelLike | None = None
     handler: Handler | None = None
     max_tool_calls: int = DEFAULT_MAX_TOOL_CALLS
+    max_tool_output_chars: int | None = None
+    input_guardrails: Sequence[GuardrailLike] = ()
+    output_guardrails: Sequence[GuardrailLike] = ()
+    when: Predicate | None = None
 
     def __post_init__(self) -> None:
         set_field = partial(object.__setattr__, self)
         set_field("context", None if self.context is None else as_tasks(self.context))
-        set_field("tools", tuple(self.tools))
+        for part in ("tools", "input_guardrails", "output_guardrails"):
+            set_field(part, tuple(getattr(self, part)))
         set_field("id", self.id or self.description)
         if problems := [Problem(path, message) for path, message in _find_mistakes(self)]:
             raise EnsembleDefinitionError(f"Task {self.label!r}", problems)
@@ -96,6 +111,11 @@ class Task:
     def runnable(self) -> Runnable | None:
         """The given agent as a Runnable; `None` without one."""
         return as_runnable(self.agent)
+
+    @cached_property
+    def guards(self) -> Guards:
+        """The guardrails of the input and of the output."""
+        return Guards.of(self.input_guardrails, self.output_guardrails, (), ())
 
     @property
     def label(self) -> str:
@@ -107,10 +127,10 @@ class Task:
         return self
 
 
-def as_tasks(parts: Iterable[TaskLike]) -> tuple[Task, ...]:
-    """Return parts of an ensemble as tasks. What is none, whatever its type says, stays for a message about it."""
-    convert = attrgetter("as_task")
-    return tuple(convert(part)() if hasattr(part, "as_task") else part for part in parts)
+def as_tasks(parts: Iterable[object]) -> tuple[Task, ...]:
+    """Return parts of an ensemble as tasks. What is none of these stays, for a message about it."""
+    converted = (part.as_task() if isinstance(part, TaskLike) else part for part in parts)
+    return cast("tuple[Task, ...]", tuple(converted))
 
 
 def shorten(text: str) -> str:
@@ -140,6 +160,20 @@ def _find_mistakes(task: Task) -> Iterator[tuple[str, str]]:
         yield from (("tools", problem) for problem in error.problems)
     if task.max_tool_calls < 1:
         yield "max_tool_calls", f"it must be > 0, got: {task.max_tool_calls}"
+    if task.max_tool_output_chars is not None and task.max_tool_output_chars < 1:
+        yield "max_tool_output_chars", f"it must be > 0, got: {task.max_tool_output_chars}"
+    yield from _find_function_mistakes(task)
+
+
+def _find_function_mistakes(task: Task) -> Iterator[tuple[str, str]]:
+    if task.when is not None and not callable(task.when):
+        yield "when", f"{task.when!r} is not a function of the outputs so far"
+    for place in ("input_guardrails", "output_guardrails"):
+        for number, guardrail in enumerate(getattr(task, place)):
+            try:
+                as_input_guardrail(guardrail) if place == "input_guardrails" else as_output_guardrail(guardrail)
+            except DeclarationError as error:
+                yield from ((f"{place}[{number}]", problem) for problem in error.problems)
 
 
 def _find_agent_mistakes(task: Task) -> Iterator[tuple[str, str]]:

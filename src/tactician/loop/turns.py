@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
 from typing import Generic, TypeVar, cast
 
-from tactician.conversation import Conversation, Window, find_token_counter
+from tactician.conversation import Conversation, MessageWindow, find_token_counter
 from tactician.guardrails import CheckedInput, find_any_objection, find_first_objection
 from tactician.llm import (
     NO_OPTIONS,
@@ -40,7 +40,7 @@ T = TypeVar("T")
 NO_TOOLS = Toolbox()
 _MAX_REFUSALS = 3
 _ANSWER_NOW = UserMessage("You have used up what you may do. Answer now, with what you have, and call no tools.")
-_NOT_RUN = "Not run: no more tools may be called. Answer now, with what you have."
+_NOT_RUN = "STOP: no more tools may be called. Answer now, with what you have."
 
 
 class TurnLoop(Generic[T]):
@@ -77,7 +77,7 @@ class TurnLoop(Generic[T]):
         usual = ReplyEnding(output) if autonomy is None else AutonomousEnding(output, autonomy)
         self._ending: Ending[T] = usual if ending is None else ending
         strategy = policy.window if autonomy is None else autonomy.build_strategy(policy.window)
-        self._window: Window | None = None
+        self._window: MessageWindow | None = None
         if strategy is not None:
             self._window = strategy.start(self._inside, find_token_counter(model.name))
         self._turn_began: float | None = None
