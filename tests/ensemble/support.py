@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tactician import Agent, RunContext, tool
+from tactician import Agent, RunContext, Task, tool
+from tactician.ensemble import Handler, TaskInput
 from tactician.errors import Problem
 from tactician.events import EventListener
 from tactician.llm import SystemMessage
@@ -56,3 +57,22 @@ def system_of(model: ScriptedModel, call: int = 0) -> str:
 def places_of(problems: tuple[Problem, ...]) -> list[str]:
     """The places of mistakes."""
     return [problem.path for problem in problems]
+
+
+def counter(name: str, seen: list[TaskInput] | None = None) -> Handler:
+    """A handler that gives its name with the number of its run."""
+    runs = 0
+
+    def handle(task: TaskInput) -> str:
+        nonlocal runs
+        runs += 1
+        if seen is not None:
+            seen.append(task)
+        return f"{name}{runs}"
+
+    return handle
+
+
+def numbered(*names: str, seen: list[TaskInput] | None = None) -> list[Task]:
+    """Tasks whose outputs are numbered."""
+    return [Task(f"Do {name}", id=name, handler=counter(name, seen)) for name in names]

@@ -17,7 +17,7 @@ COMPACTED = "[compacted]"
 
 @dataclass(frozen=True, slots=True)
 class CompactToolResults(WindowStrategy):
-    """MessageWindow strategy that replaces old tool results with `[compacted]`.
+    """Window strategy that replaces old tool results with `[compacted]`.
 
     The calls and their arguments stay visible.
 

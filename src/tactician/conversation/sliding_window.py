@@ -16,7 +16,7 @@ from tactician.runs import RunContext
 
 @dataclass(frozen=True, slots=True)
 class SlidingWindow(WindowStrategy):
-    """MessageWindow strategy that leaves out the oldest messages of a long conversation.
+    """Window strategy that leaves out the oldest messages of a long conversation.
 
     The first user message, which states the task, and the newest message are always included, however long they are;
     a message with tool calls stays together with its results.

@@ -25,7 +25,7 @@ _PORTION = 2  # so many times `max_tokens` are summed up at once, should a conve
 
 @dataclass(frozen=True, slots=True)
 class Summarization(WindowStrategy):
-    """MessageWindow strategy that lets a model summarize the oldest messages of a long conversation.
+    """Window strategy that lets a model summarize the oldest messages of a long conversation.
 
     The window has the system messages at the beginning, the first user message, the summary as a user message, and
     the messages after it. The summary grows: the model gets the old summary and the messages that no longer fit, at

@@ -64,7 +64,7 @@ def find_made_problems(made: Mapping[str, Task], values: Values, known: Containe
     yield from find_part_problems(made.items(), None)
     yield from find_template_problems(list_part_templates(made.items()), values)
     for path, task in made.items():
-        for number, other in enumerate(task.context or ()):
+        for number, other in enumerate(task.named_context):
             if other.id not in known:
                 yield Problem(f"{path}.context[{number}]", f"the task {other.id!r} has no output")
 
@@ -121,7 +121,7 @@ def _find_duplicates(tasks: Sequence[Task]) -> Iterator[tuple[str, str]]:
 def _find_context_mistakes(tasks: Sequence[Task], workflow: Workflow) -> Iterator[tuple[str, str]]:
     places = {task.id: number for number, task in enumerate(tasks)}
     for number, task in enumerate(tasks):
-        for at, other in enumerate(task.context or ()):
+        for at, other in enumerate(task.named_context):
             path = f"tasks[{number}].context[{at}]"
             reference = f"Task {task.label!r} references context task {shorten(other.id)!r}"
             if other.id not in places:
@@ -132,7 +132,7 @@ def _find_context_mistakes(tasks: Sequence[Task], workflow: Workflow) -> Iterato
 
 def _find_cycle(tasks: Sequence[Task]) -> Iterator[tuple[str, str]]:
     try:
-        TopologicalSorter({task.id: [other.id for other in task.context or ()] for task in tasks}).prepare()
+        TopologicalSorter({task.id: [other.id for other in task.named_context] for task in tasks}).prepare()
     except CycleError as error:
         cycle = [shorten(task_id) for task_id in reversed(error.args[1])]
         path = " -> ".join(map(repr, cycle))

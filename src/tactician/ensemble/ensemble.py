@@ -99,11 +99,6 @@ class Ensemble(BaseRunnable[object]):
             raise EnsembleDefinitionError(self._subject, problems)
         self.description = description or f"Does these tasks: {'; '.join(task.label for task in self.tasks)}"
 
-    @property
-    def id(self) -> str:
-        """The id of the ensemble in the place of a task: its name."""
-        return self.name
-
     def as_task(self) -> Task:
         """Return the task for which the ensemble stands in another one."""
         return self._task

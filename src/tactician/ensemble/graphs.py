@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from typing_extensions import override
@@ -20,7 +20,7 @@ from tactician.ensemble.outcomes import TaskOutputs
 from tactician.ensemble.output import CompositeResult, Revision, TaskInput, TaskOutput
 from tactician.ensemble.predicates import OutputPredicate, describe_predicate, evaluate_predicate
 from tactician.ensemble.running import TaskOrder, run_tasks
-from tactician.ensemble.task import Task, TaskLike, as_tasks
+from tactician.ensemble.task import Task, TaskLike
 from tactician.ensemble.task_group import GroupRunnable, TaskGroup
 from tactician.ensemble.template import escape_template
 from tactician.runs import RunContext, Runnable
@@ -97,7 +97,7 @@ class Graph(TaskGroup):
 
     @override
     def bind(self, equipment: Equipment) -> Runnable:
-        named = {place: as_tasks(task.context or ()) for place, task in self.parts.items()}
+        named = {place: task.named_context for place, task in self.parts.items()}
         jobs = {place: assign(task, named[place], *equipment) for place, task in self.parts.items()}
         return _GraphRunnable(self, jobs)
 
@@ -154,31 +154,35 @@ class Graph(TaskGroup):
 class _Walk:
     """Steps of one run of a graph so far."""
 
-    outputs: list[TaskOutput]
-    states: list[str]
+    states: list[str] = field(default_factory=list)
+    outputs: list[TaskOutput] = field(default_factory=list)
+    latest: dict[str, TaskOutput] = field(default_factory=dict)
 
-    def find_latest(self, state: str) -> TaskOutput | None:
-        known = zip(reversed(self.states), reversed(self.outputs), strict=True)
-        return next((output for name, output in known if name == state), None)
+    def add(self, state: str, output: TaskOutput | None) -> None:
+        """Add a visit of a state. A task that is skipped has no output."""
+        self.states.append(state)
+        if output is not None:
+            self.outputs.append(output)
+            self.latest[state] = output
 
 
 class _GraphRunnable(GroupRunnable[Graph]):
     @override
     async def _perform(self, environment: TaskEnvironment, task: TaskInput, context: RunContext) -> CompositeResult:
-        walk, state = _Walk([], []), self.group.start
+        walk, state = _Walk(), self.group.start
         while state != END:
-            number = len(walk.outputs) + 1
+            number = len(walk.states) + 1
             if number > self.group.max_steps:
                 raise self._create_limit_error(walk, context)
             place = context.at(f"step-{number}")
-            output = await self._visit(state, walk, environment, place)
-            walk.outputs.append(output)
-            walk.states.append(state)
+            walk.add(state, await self._visit(state, walk, environment, place))
             state = await self._choose_next(walk, place)
         return self._conclude(walk.outputs, walk.outputs[-1:], context)
 
-    async def _visit(self, state: str, walk: _Walk, environment: TaskEnvironment, place: RunContext) -> TaskOutput:
-        """Return the output of the task of a state."""
+    async def _visit(
+        self, state: str, walk: _Walk, environment: TaskEnvironment, place: RunContext
+    ) -> TaskOutput | None:
+        """Return the output of the task of a state; `None` when it is skipped."""
         job = self._find_job(state)
         known = {**environment.given, **{output.task_id: output for output in walk.outputs}}
         visible = tuple(other for other in job.context if other.id in known)
@@ -192,8 +196,8 @@ class _GraphRunnable(GroupRunnable[Graph]):
             revisions=_describe_visits(state, job.task, walk),
         )
         order = TaskOrder((replace(job, context=visible),), is_sequence=True, max_parallel=None, on_error="fail_fast")
-        subject = f"{self.subject}, step {len(walk.outputs) + 1}, state {state!r}"
-        return (await run_tasks(subject, order, inside, place)).task_outputs[-1]
+        subject = f"{self.subject}, step {len(walk.states) + 1}, state {state!r}"
+        return next(iter((await run_tasks(subject, order, inside, place)).task_outputs), None)
 
     async def _choose_next(self, walk: _Walk, place: RunContext) -> str:
         """Return the next state. It is decided once, also when the run continues elsewhere."""
@@ -205,7 +209,7 @@ class _GraphRunnable(GroupRunnable[Graph]):
         for edge in self.group.edges:
             if edge.source != state:
                 continue
-            subject = f"{self.subject}: the edge {edge} after step {len(walk.outputs)}"
+            subject = f"{self.subject}: the edge {edge} after step {len(walk.states)}"
             outputs = TaskOutputs(walk.outputs)
             if edge.when is None or await evaluate_predicate(edge.when, outputs, subject, failed, place):
                 place.checkpoint.set(next=edge.target)
@@ -215,7 +219,7 @@ class _GraphRunnable(GroupRunnable[Graph]):
     def _create_dead_end_error(self, walk: _Walk, context: RunContext) -> GraphError:
         edges = "; ".join(str(edge) for edge in self.group.edges if edge.source == walk.states[-1])
         message = (
-            f"{self.subject}: after step {len(walk.outputs)} no edge from {walk.states[-1]!r} matches. "
+            f"{self.subject}: after step {len(walk.states)} no edge from {walk.states[-1]!r} matches. "
             f"Edges: {edges}. Outputs: {_describe_outputs(walk)}. Add an edge without `when` as the last one"
         )
         return GraphError(message, self._create_failed_result(walk.outputs, context))
@@ -248,12 +252,12 @@ class _GraphRunnable(GroupRunnable[Graph]):
 
 def _describe_visits(state: str, task: Task, walk: _Walk) -> dict[str, Revision]:
     """Return what the task of a state is told that was visited before."""
-    if (latest := walk.find_latest(state)) is None:
+    if (latest := walk.latest.get(state)) is None:
         return {}
     return {task.id: Revision(walk.states.count(state) + 1, "", latest.raw)}
 
 
 def _describe_outputs(walk: _Walk) -> str:
-    known = list(zip(walk.states, walk.outputs, strict=True))[-_MOST_SHOWN:]
-    omitted = "… " if len(walk.states) > _MOST_SHOWN else ""
-    return omitted + "; ".join(f"{state!r} gave {output.raw[:_LONGEST_OUTPUT]!r}" for state, output in known)
+    omitted = "… " if len(walk.outputs) > _MOST_SHOWN else ""
+    known = (f"{output.task_id!r} gave {output.raw[:_LONGEST_OUTPUT]!r}" for output in walk.outputs[-_MOST_SHOWN:])
+    return omitted + ("; ".join(known) or "none")

@@ -151,7 +151,7 @@ def _describe_task(job: Assignment, numbers: dict[str, int], input: EnsembleInpu
     if task.expected_output:
         lines.append(f"   Expected output: {fill_template(task.expected_output, values)}")
     if task.context:
-        lines.append(f"   Needs the output of: {', '.join(str(numbers[other.id]) for other in task.context)}")
+        lines.append(f"   Needs the output of: {', '.join(str(numbers[other.id]) for other in task.named_context)}")
     if task.runnable is not None or task.handler is not None:
         lines.append(f"   Meant for: {task.id if task.runnable is None else get_role(task.runnable)}")
     return "\n".join(lines)

@@ -182,7 +182,7 @@ class _MapReduceRunnable(GroupRunnable[MapReduce[T]], Generic[T]):
             return self._conclude(level.outputs, outputs, context)
         outputs = await self._run_level("map", [partial(self.group.map, item) for item in items], (), level)
         number = 0
-        while number == 0 or len(outputs) > 1:
+        while len(outputs) > 1 or (outputs and not number):
             number += 1
             portions = self.group.split(outputs) if number <= self.group.max_levels else [outputs]
             makers = [partial(self.group.reduce, portion) for portion in portions]
@@ -246,7 +246,7 @@ class _MapReduceRunnable(GroupRunnable[MapReduce[T]], Generic[T]):
         if task.context is None:
             seen = tuple(level.tasks[output.task_id] for output in portion)
         else:
-            seen = tuple(other.as_task() for other in task.context)
+            seen = task.named_context
         return assign(task, seen, *self._equipment)
 
     def _create_error(

@@ -33,11 +33,6 @@ Handler: TypeAlias = Callable[[TaskInput], object | Awaitable[object]]
 class TaskLike(Protocol):
     """Part of an ensemble: a task, or what stands for one, such as a loop of tasks or another ensemble."""
 
-    @property
-    def id(self) -> str:
-        """The id of the task."""
-        ...
-
     def as_task(self) -> Task:
         """Return it as a task."""
         ...
@@ -117,6 +112,11 @@ class Task:
         """The guardrails of the input and of the output."""
         return Guards.of(self.input_guardrails, self.output_guardrails, (), ())
 
+    @cached_property
+    def named_context(self) -> tuple[Task, ...]:
+        """The tasks in its context; empty for one that names none."""
+        return as_tasks(self.context or ())
+
     @property
     def label(self) -> str:
         """The id, shortened for messages."""
@@ -148,7 +148,7 @@ def _find_mistakes(task: Task) -> Iterator[tuple[str, str]]:
     if task.expected_output and not task.expected_output.strip():
         yield "expected_output", "it must not be blank: describe the output, or leave it out"
     yield from _find_agent_mistakes(task)
-    for place, other in enumerate(task.context or ()):
+    for place, other in enumerate(task.named_context):
         if not isinstance(other, Task):
             yield f"context[{place}]", f"{other!r} is not a Task: pass the task whose output is needed"
         elif other.id == task.id:

@@ -113,7 +113,7 @@ class TaskGroup(Composite):
     def _find_outside(self) -> Iterator[Task]:
         """Yield the tasks outside that tasks of the group name as their context."""
         own = {part.id for part in self._parts.values()}
-        named = (other.as_task() for part in self._parts.values() for other in part.context or ())
+        named = (other for part in self._parts.values() for other in part.named_context)
         yield from (other for other in named if other.id not in own)
 
 
@@ -167,10 +167,10 @@ class GroupRunnable(BaseRunnable[object], Generic[G]):
         *,
         limit_reached: bool = False,
     ) -> CompositeResult:
-        """Return the result, whose output is the last of those that other tasks see."""
-        last = shown[-1]
-        output = last.raw if last.parsed is None else last.parsed
-        result = CompositeResult(output, tally=context.tally, run_id=context.run_id, raw=last.raw)
+        """Return the result, whose output is the last of those that other tasks see; empty without one."""
+        last = shown[-1] if shown else None
+        raw, parsed = ("", None) if last is None else (last.raw, last.parsed)
+        result = CompositeResult(raw if parsed is None else parsed, tally=context.tally, run_id=context.run_id, raw=raw)
         result.task_outputs, result.shown, result.limit_reached = tuple(parts), tuple(shown), limit_reached
         return result
 
