@@ -53,7 +53,7 @@ PUBLIC = {
     """,
     "tactician.events": """
         Event EventBus EventEmitter EventListener EventLog encode event_from_json event_to_json find_event_type new_id
-        read_event_log subscribe_everywhere
+        read_event_log subscribe_everywhere OpenSpan OpenSpans SpanFacts SpanKind find_span_id
     """,
     "tactician.flow": """
         ErrorPolicy FlowStep RetryPolicy Scheduler StepCompleted StepFailed StepOutcome StepSkipped StepSuspended
@@ -83,6 +83,7 @@ PUBLIC = {
         AT_ONCE Body DocumentStore HeldLease LEASE_HEARTBEAT Lease MemoryStore PostgresStore SqliteStore StoredDocument
         StoredStep SupportsJson list_documents open_store store_path escape_invalid translate_json_errors
     """,
+    "tactician.trace": "CaptureMode ModelUse Recorder Trace TraceNode TraceNote TracePause",
     "tactician.testing": "FakeClock FakeContext ScriptError ScriptedModel Step ToolCall When",
 }
 
@@ -108,6 +109,7 @@ PACKAGES = [
         "runs",
         "service",
         "testing",
+        "trace",
     ),
     "tools",
 ]

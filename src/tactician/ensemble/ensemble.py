@@ -35,8 +35,9 @@ from tactician.ensemble.task import Task, TaskLike, as_tasks
 from tactician.ensemble.workflows import Workflow, find_context, find_first_tasks, infer_workflow
 from tactician.errors import DeclarationError, Problem
 from tactician.llm import ModelLike
-from tactician.runs import Budget, Input, Response, RunContext, run_blocking
+from tactician.runs import Budget, Input, Response, RunContext, load_capture_mode, run_blocking
 from tactician.tools import Toolbox, ToolLike
+from tactician.trace import CaptureMode, Recorder
 
 
 class Ensemble(BaseRunnable[object]):
@@ -63,6 +64,8 @@ class Ensemble(BaseRunnable[object]):
             `"continue"` skips the tasks that depend on it. In the end both raise.
         max_parallel: number of tasks that may run at once; no limit by default.
         budget: the budget of each run that is given no other one.
+        capture: how much `result.trace` has: `"off"`, `"standard"` or `"full"`. By default as the context of the run or
+            the setting `[telemetry] capture` says, which is `"off"`: then the trace has the tasks alone.
 
     Raises:
         EnsembleDefinitionError: with all mistakes in these arguments. What is wrong between the tasks, `check` finds.
@@ -83,6 +86,7 @@ class Ensemble(BaseRunnable[object]):
         on_error: TaskErrorPolicy = "fail_fast",
         max_parallel: int | None = None,
         budget: Budget | None = None,
+        capture: CaptureMode | str | None = None,
     ) -> None:
         self.name = name
         self.tasks = as_tasks(tasks)
@@ -95,6 +99,7 @@ class Ensemble(BaseRunnable[object]):
         self.on_error = on_error
         self.max_parallel = max_parallel
         self.budget = budget
+        self.capture = capture
         if problems := [Problem(path, message) for path, message in _find_mistakes(self)]:
             raise EnsembleDefinitionError(self._subject, problems)
         self.description = description or f"Does these tasks: {'; '.join(task.label for task in self.tasks)}"
@@ -212,6 +217,16 @@ class Ensemble(BaseRunnable[object]):
         order = TaskOrder(self._jobs, self.workflow is Workflow.SEQUENTIAL, self.max_parallel, self.on_error)
         return await run_tasks(self.name, order, replace(environment, first_ids=self._first_ids), context)
 
+    @override
+    def _with_trace(self, context: RunContext | None) -> RunContext | None:
+        """Return the context, with the trace of the ensemble, and with what captures it."""
+        traced = super()._with_trace(context)
+        outer = traced or RunContext.around()
+        if self.capture is None and outer.find(Recorder) is not None:
+            return traced
+        mode = CaptureMode(self.capture or load_capture_mode())
+        return traced if mode is CaptureMode.OFF else outer.captured(mode)
+
     def _check(self, input: EnsembleInput, context: RunContext) -> None:
         templates, models = find_template_problems(self.templates, input.values), self.find_model_problems(context)
         if problems := (*self.structure_problems, *templates, *models):
@@ -290,6 +305,8 @@ def _find_mistakes(ensemble: Ensemble) -> Iterator[tuple[str, str]]:
             yield f"agents[{place}]", f"{agent!r} is not an agent: pass an Agent or another Runnable"
     if ensemble.on_error not in get_args(TaskErrorPolicy):
         yield "on_error", f"{ensemble.on_error!r} is not one of {', '.join(map(repr, get_args(TaskErrorPolicy)))}"
+    if ensemble.capture not in (None, *CaptureMode):
+        yield "capture", f"{ensemble.capture!r} is not one of {', '.join(map(repr, map(str, CaptureMode)))}"
     if ensemble.max_parallel is not None and ensemble.max_parallel < 1:
         yield "max_parallel", f"it must be > 0, got: {ensemble.max_parallel}"
     try:

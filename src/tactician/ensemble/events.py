@@ -6,7 +6,7 @@ import logging
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tactician.events import Event
+from tactician.events import Event, SpanFacts, SpanKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,13 +14,23 @@ class TaskStarted(Event):
     """Event of a task that starts; `role` is that of its agent."""
 
     usual_level: ClassVar[int] = logging.INFO
+    opens: ClassVar[str | None] = SpanKind.TASK
 
     task_id: str
     role: str
 
+    @property
+    def span_key(self) -> str:
+        """The id of the task."""
+        return self.task_id
+
     def describe(self) -> str:
         """Return which task starts."""
         return f"task {self.task_id!r} starts"
+
+    def describe_span(self) -> SpanFacts:
+        """Return the task and its role."""
+        return SpanFacts(self.task_id, facts={"role": self.role})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +38,7 @@ class TaskCompleted(Event):
     """Event of a task that has its output."""
 
     usual_level: ClassVar[int] = logging.INFO
+    closes: ClassVar[str | None] = SpanKind.TASK
 
     task_id: str
     role: str
@@ -35,9 +46,18 @@ class TaskCompleted(Event):
     seconds: float
     tool_calls: int = 0
 
+    @property
+    def span_key(self) -> str:
+        """The id of the task."""
+        return self.task_id
+
     def describe(self) -> str:
         """Return which task is completed."""
         return f"task {self.task_id!r} is completed, {self.seconds:.2f} s, {self.tool_calls} tool calls"
+
+    def describe_span(self) -> SpanFacts:
+        """Return the output of the task."""
+        return SpanFacts(status="completed", facts={"tool_calls": self.tool_calls}, content={"output": self.raw})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,9 +78,20 @@ class TaskSkipped(Event):
 class TaskFailed(Event):
     """Event of a task that raised `error`."""
 
+    closes: ClassVar[str | None] = SpanKind.TASK
+
     task_id: str
     role: str
     error: str
+
+    @property
+    def span_key(self) -> str:
+        """The id of the task."""
+        return self.task_id
+
+    def describe_span(self) -> SpanFacts:
+        """Return why the task failed."""
+        return SpanFacts(status="failed", error=self.error)
 
     @property
     def level(self) -> int:
@@ -78,13 +109,24 @@ class DelegationStarted(Event):
 
     usual_level: ClassVar[int] = logging.INFO
 
+    opens: ClassVar[str | None] = SpanKind.DELEGATION
+
     delegation_id: str
     role: str
     task: str
 
+    @property
+    def span_key(self) -> str:
+        """The id of the delegation."""
+        return self.delegation_id
+
     def describe(self) -> str:
         """Return to whom a task is delegated."""
         return f"delegates to {self.role}"
+
+    def describe_span(self) -> SpanFacts:
+        """Return the worker and its task."""
+        return SpanFacts(self.role, content={"task": self.task})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,9 +135,16 @@ class DelegationCompleted(Event):
 
     usual_level: ClassVar[int] = logging.INFO
 
+    closes: ClassVar[str | None] = SpanKind.DELEGATION
+
     delegation_id: str
     role: str
     seconds: float
+
+    @property
+    def span_key(self) -> str:
+        """The id of the delegation."""
+        return self.delegation_id
 
     def describe(self) -> str:
         """Return which worker is done."""
@@ -106,9 +155,20 @@ class DelegationCompleted(Event):
 class DelegationFailed(Event):
     """Event of a delegation that was refused, or whose worker failed."""
 
+    closes: ClassVar[str | None] = SpanKind.DELEGATION
+
     delegation_id: str
     role: str
     error: str
+
+    @property
+    def span_key(self) -> str:
+        """The id of the delegation."""
+        return self.delegation_id
+
+    def describe_span(self) -> SpanFacts:
+        """Return why the delegation failed."""
+        return SpanFacts(status="failed", error=self.error)
 
     @property
     def level(self) -> int:

@@ -243,11 +243,8 @@ class _MapReduceRunnable(GroupRunnable[MapReduce[T]], Generic[T]):
         return level.name_task(made.as_task())
 
     def _assign(self, task: Task, portion: Sequence[TaskOutput], level: _Level) -> Assignment:
-        if task.context is None:
-            seen = tuple(level.tasks[output.task_id] for output in portion)
-        else:
-            seen = task.named_context
-        return assign(task, seen, *self._equipment)
+        combined = tuple(level.tasks[output.task_id] for output in portion)
+        return assign(task, combined if task.context is None else task.named_context, *self._equipment)
 
     def _create_error(
         self, what: str, error: Exception | None, outputs: Sequence[TaskOutput], context: RunContext

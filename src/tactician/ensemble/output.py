@@ -11,12 +11,15 @@ from types import MappingProxyType
 from typing import TypeAlias, TypeVar, cast
 
 from pydantic import TypeAdapter
+from typing_extensions import override
 
 from tactician.documents import did_you_mean
 from tactician.errors import StoredStateError
+from tactician.events import SpanKind
 from tactician.llm import NO_USAGE, ToolResult, Usage
 from tactician.runs import RunContext, RunResult, RunStatus, decode_value, encode_value
 from tactician.tools import as_text
+from tactician.trace import ModelUse, Trace, TraceNode
 
 T = TypeVar("T")
 Values: TypeAlias = Mapping[str, str]
@@ -206,6 +209,12 @@ class EnsembleResult(RunResult[object]):
         return cls(**{one.name: getattr(result, one.name) for one in fields(RunResult)})
 
     @property
+    @override
+    def trace(self) -> Trace:
+        """Tree of all that the run did; with the tasks alone, when it was not captured."""
+        return self.recorded or _trace_tasks(self)
+
+    @property
     def total_tool_calls(self) -> int:
         """Number of tool calls of all tasks."""
         return sum(output.tool_calls for output in self.task_outputs)
@@ -240,6 +249,40 @@ class CompositeResult(EnsembleResult):
     def mark(self, output: TaskOutput) -> TaskOutput:
         """Return an output with what is shown of it, and whether it is that of a limit."""
         return replace(output, shown=self.shown, limit_reached=self.limit_reached)
+
+
+def _trace_tasks(result: EnsembleResult) -> Trace:
+    """Return a trace of the completed tasks alone, as their outputs tell of them."""
+    nodes = tuple(_trace_task(output, result.run_id) for output in result.task_outputs)
+    ended = max((node.ended for node in nodes if node.ended is not None), default=0.0)
+    root = TraceNode(
+        result.run_id,
+        SpanKind.RUN,
+        "ensemble",
+        ended - result.duration,
+        ended,
+        result.status.value,
+        result.run_id,
+        children=nodes,
+    )
+    return Trace([root])
+
+
+def _trace_task(output: TaskOutput, run_id: str) -> TraceNode:
+    ended = output.completed_at.timestamp()
+    return TraceNode(
+        f"{run_id}/{output.task_id}",
+        SpanKind.TASK,
+        output.task_id,
+        ended - output.duration,
+        ended,
+        "completed",
+        run_id,
+        output.task_id,
+        used=ModelUse.of(output.usage, "") if output.usage != NO_USAGE else (),
+        facts={"role": output.role, "tool_calls": output.tool_calls},
+        content={"output": output.raw},
+    )
 
 
 def create_task_output(

@@ -64,7 +64,7 @@ from tactician.runs.suspension import (
     list_prompts,
     reject,
 )
-from tactician.runs.telemetry import TELEMETRY, start_telemetry
+from tactician.runs.telemetry import TELEMETRY, load_capture_mode, start_telemetry
 from tactician.runs.threads import in_thread, run_blocking
 from tactician.runs.trace_context import find_trace_parent, set_trace_source
 
@@ -162,6 +162,7 @@ __all__ = [
     "report_retrieval",
     "TELEMETRY",
     "start_telemetry",
+    "load_capture_mode",
     "find_trace_parent",
     "set_trace_source",
     "RunError",

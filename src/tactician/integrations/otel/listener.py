@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from importlib.metadata import version
 from typing import Final
 
@@ -102,10 +103,11 @@ class SpanListener:
         meter = (meter_provider or metrics.get_meter_provider()).get_meter(SCOPE, release)
         tree, measured = SpanTree(tracer), Metrics(meter)
         self._handlers = _list_handlers(RunSpans(tree, measured, content=content), CallSpans(tree, measured, content))
+        note = partial(note_event, tree)
         for kind in _NOTED:
-            self._handlers[kind] = note_event
+            self._handlers[kind] = note
         for kind in (RequestDelayed, RequestRetried, ModelFellBack, CircuitOpened, CircuitClosed):
-            self._handlers[kind] = _combine(note_event, measured.record_routing)
+            self._handlers[kind] = _combine(note, measured.record_routing)
         set_trace_source(find_run_trace)
         # The first price that is asked for loads all prices: now, and not while runs wait for it.
         calculate_cost("", Usage(requests=1))
