@@ -8,13 +8,14 @@ import tactician
 
 PUBLIC = {
     "tactician": """
-        Agent AgentDefinition AgentNetwork AgentService Ai AssistantMessage Autonomous Autonomy Blackboard
-        Blueprint Budget Department END Edge Ensemble Export Feedback Graph Handoff HierarchicalAgents
-        HierarchicalConstraints Image LlmOptions Loop MapReduce ModelRouter OperationContext ParallelAgents
-        Planned PlannedAgent Planner Platform ProcessOptions ProcessStatus RouterAgent RunContext RunResult
-        RunStatus Runnable SomeOf SupervisorAgent SupervisorInvocation Task Tool ToolGroup UserInput UserMessage
-        Verbosity Window Workflow achieves_goal action approve ask_human by_name component condition confirm
-        consensus cost handoff log planned_agent reject repeat_until repeat_until_acceptable resolve runnable
+        achieves_goal action Agent AgentDefinition AgentNetwork AgentService Ai approve ask_human
+        AssistantMessage Autonomous Autonomy Blackboard Blueprint Budget by_name component condition confirm
+        consensus cost Department Edge END Ensemble Export Feedback Graph handoff Handoff HierarchicalAgents
+        HierarchicalConstraints Image LlmOptions log Loop MapReduce ModelRouter OperationContext ParallelAgents
+        Phase PhaseDecision PhaseReview Planned planned_agent PlannedAgent Planner Platform ProcessOptions
+        ProcessStatus reject repeat_until repeat_until_acceptable resolve RouterAgent RunContext runnable
+        Runnable RunResult RunStatus SomeOf SupervisorAgent SupervisorInvocation Task Tool ToolGroup UserInput
+        UserMessage Verbosity Window Workflow
         scatter_gather simple_agent state tool
     """,
     "tactician.agents": """
@@ -47,9 +48,11 @@ PUBLIC = {
     "tactician.ensemble": """
         CompositeError ConstraintViolationError DelegationCompleted DelegationFailed DelegationStarted Edge END
         Ensemble EnsembleDefinitionError EnsembleResult ExitReason Graph GraphError Handler
-        HierarchicalConstraints Loop LoopLimitError MapReduce MapReduceError PredicateError Revision Task
-        TaskCompleted TaskErrorPolicy TaskFailed TaskFailedError TaskInput TaskLike TaskOutput TaskOutputs
-        TaskSkipped TaskStarted Window Workflow
+        HierarchicalConstraints Loop LoopLimitError MapReduce MapReduceError OverdueReview PersonReview Phase
+        PhaseAttempt PhaseCompleted PhaseDecision PhaseFailed PhaseOutput PhaseReview PhaseReviewed
+        PhaseReviewer PhaseReviewError PhaseReviewRecord PhaseStarted PredicateError Revision Task TaskCompleted
+        TaskErrorPolicy TaskFailed TaskFailedError TaskInput TaskLike TaskOutput TaskOutputs TaskSkipped
+        TaskStarted Window Workflow
     """,
     "tactician.events": """
         Event EventBus EventEmitter EventListener EventLog encode event_from_json event_to_json find_event_type new_id

@@ -27,7 +27,7 @@ from tactician.ensemble import EnsembleDefinitionError, TaskInput, TaskOutputs
 from tactician.llm import ModelCatalog
 from tactician.platform import Worker
 from tactician.testing import ScriptedModel, ToolCall
-from tests.ensemble.support import cashier, durable, numbered, over, places_of, prompt_of, says, script_of
+from tests.ensemble.support import cashier, numbered, over, places_of, prompt_of, says, script_of
 from tests.support.stored import JsonStore, load_record
 
 
@@ -123,7 +123,7 @@ class TestChecks:
         with pytest.raises(EnsembleDefinitionError) as caught:
             await Ensemble("E", [loop, late], model=ScriptedModel()).check({}, context=over())
         assert places_of(caught.value.problems) == ["tasks[0].context[0]", "tasks[1].context[0]"]
-        assert "it is inside of 'l', so name that as the context" in caught.value.problems[1].message
+        assert "which is inside of 'l': name that as the context" in caught.value.problems[1].message
 
 
 class TestDrawings:

@@ -9,6 +9,7 @@ from tactician.ensemble.errors import (
     GraphError,
     LoopLimitError,
     MapReduceError,
+    PhaseReviewError,
     PredicateError,
     TaskFailedError,
 )
@@ -16,6 +17,10 @@ from tactician.ensemble.events import (
     DelegationCompleted,
     DelegationFailed,
     DelegationStarted,
+    PhaseCompleted,
+    PhaseFailed,
+    PhaseReviewed,
+    PhaseStarted,
     TaskCompleted,
     TaskFailed,
     TaskSkipped,
@@ -25,7 +30,9 @@ from tactician.ensemble.graphs import END, Edge, Graph
 from tactician.ensemble.loops import Loop, Window
 from tactician.ensemble.map_reduce import MapReduce
 from tactician.ensemble.outcomes import TaskOutputs
-from tactician.ensemble.output import EnsembleResult, ExitReason, Revision, TaskInput, TaskOutput
+from tactician.ensemble.output import EnsembleResult, ExitReason, PhaseOutput, Revision, TaskInput, TaskOutput
+from tactician.ensemble.phase_decisions import PhaseAttempt, PhaseDecision, PhaseReviewRecord
+from tactician.ensemble.phases import OverdueReview, PersonReview, Phase, PhaseReview, PhaseReviewer
 from tactician.ensemble.running import TaskErrorPolicy
 from tactician.ensemble.task import Handler, Task, TaskLike
 from tactician.ensemble.workflows import Workflow
@@ -50,6 +57,20 @@ __all__ = [
     "LoopLimitError",
     "MapReduce",
     "MapReduceError",
+    "OverdueReview",
+    "PersonReview",
+    "Phase",
+    "PhaseAttempt",
+    "PhaseCompleted",
+    "PhaseDecision",
+    "PhaseFailed",
+    "PhaseOutput",
+    "PhaseReview",
+    "PhaseReviewError",
+    "PhaseReviewRecord",
+    "PhaseReviewed",
+    "PhaseReviewer",
+    "PhaseStarted",
     "PredicateError",
     "Revision",
     "Task",

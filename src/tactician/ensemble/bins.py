@@ -26,15 +26,16 @@ class _Bins:
 
     def __init__(self, count: int, capacity: float) -> None:
         self._leaves = 1 << max(0, count - 1).bit_length()
+        self._capacity = capacity
         self._room = [capacity] * (2 * self._leaves)
         self.items: list[list[int]] = [[] for _ in range(self._leaves)]
 
     def add(self, number: int, size: float) -> None:
-        size = min(size, self._room[1])  # one that is larger than a bin fills an empty one
+        needed = min(size, self._capacity)  # one that is larger than a bin has an empty one for itself
         node = 1
         while node < self._leaves:
             node *= 2
-            node += self._room[node] < size
+            node += self._room[node] < needed
         self.items[node - self._leaves].append(number)
         self._room[node] -= size
         while node := node // 2:

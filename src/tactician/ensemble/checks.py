@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from itertools import chain
 
@@ -21,12 +21,22 @@ _logger = logging.getLogger(__name__)
 
 
 def find_structure_problems(
-    tasks: Sequence[Task], agents: Sequence[object] | None, workflow: Workflow
+    tasks: Sequence[Task],
+    agents: Sequence[object] | None,
+    workflow: Workflow,
+    earlier: Collection[str] | None = None,
 ) -> tuple[Problem, ...]:
-    """Return the mistakes in how the tasks and agents of an ensemble fit together."""
+    """Return the mistakes in how the tasks and agents of an ensemble, or of a phase, fit together.
+
+    Args:
+        tasks: the tasks.
+        agents: the agents that may do them; any, when `None`.
+        workflow: the order of the tasks.
+        earlier: ids of the tasks of the phases before; `None` for the tasks of an ensemble without phases.
+    """
     found = chain(
-        _find_duplicates(tasks),
-        _find_context_mistakes(tasks, workflow),
+        () if earlier is not None else _find_duplicates(tasks),
+        _find_context_mistakes(tasks, workflow, earlier),
         _find_cycle(tasks),
     )
     mistakes = tuple(Problem(path, message) for path, message in found)
@@ -118,14 +128,20 @@ def _find_duplicates(tasks: Sequence[Task]) -> Iterator[tuple[str, str]]:
             yield f"tasks[{number}].id", problem
 
 
-def _find_context_mistakes(tasks: Sequence[Task], workflow: Workflow) -> Iterator[tuple[str, str]]:
+def _find_context_mistakes(
+    tasks: Sequence[Task], workflow: Workflow, earlier: Collection[str] | None
+) -> Iterator[tuple[str, str]]:
+    remedy = "is not in the ensemble: add it to the tasks"
+    if earlier is not None:
+        remedy = "is in no phase that runs before: add its phase to `after`"
     places = {task.id: number for number, task in enumerate(tasks)}
     for number, task in enumerate(tasks):
         for at, other in enumerate(task.named_context):
             path = f"tasks[{number}].context[{at}]"
             reference = f"Task {task.label!r} references context task {shorten(other.id)!r}"
             if other.id not in places:
-                yield path, f"{reference}, which is not in the ensemble: {_advise(other.id, tasks)}"
+                if other.id not in (earlier or ()):
+                    yield path, f"{reference}, which {_advise(other.id, tasks) or remedy}"
             elif workflow is Workflow.SEQUENTIAL and places[other.id] > number:
                 yield path, f"{reference}, which appears later in the list: move it, or use Workflow.PARALLEL"
 
@@ -140,12 +156,12 @@ def _find_cycle(tasks: Sequence[Task]) -> Iterator[tuple[str, str]]:
         yield "tasks", f"{problem}. Remove one of these references"
 
 
-def _advise(task_id: str, tasks: Sequence[Task]) -> str:
-    """Return what to do about a context task that is not in the list."""
+def _advise(task_id: str, tasks: Sequence[Task]) -> str | None:
+    """Return what to do about a context task that is inside of another task; `None` for any other one."""
     for task in tasks:
         if (composite := find_composite(task)) is not None and composite.has_part(task_id):
-            return f"it is inside of {composite.label!r}, so name that as the context"
-    return "add it to the tasks"
+            return f"is inside of {composite.label!r}: name that as the context"
+    return None
 
 
 def _find_stranger(path: str, task: Task, agents: Sequence[object]) -> Iterator[tuple[str, str]]:

@@ -17,7 +17,6 @@ from tactician.ensemble.checks import (
     find_structure_problems,
     find_template_problems,
     list_part_templates,
-    number_tasks,
     warn_of_unused_agents,
 )
 from tactician.ensemble.composite import TaskTemplate
@@ -30,6 +29,7 @@ from tactician.ensemble.inputs import TEXT_NAME, EnsembleInput
 from tactician.ensemble.model_checks import find_model_problems
 from tactician.ensemble.nested import NestedEnsemble
 from tactician.ensemble.output import EnsembleResult
+from tactician.ensemble.phases import Phase, PhasePlan, run_phases
 from tactician.ensemble.running import TaskErrorPolicy, TaskOrder, run_tasks
 from tactician.ensemble.task import Task, TaskLike, as_tasks
 from tactician.ensemble.workflows import Workflow, find_context, find_first_tasks, infer_workflow
@@ -53,11 +53,13 @@ class Ensemble(BaseRunnable[object]):
         name: the name.
         tasks: the tasks; loops, graphs, map-reduces and other ensembles stand in the place of a task. The output of the
             last one in the list is that of the ensemble.
+        phases: groups of tasks instead of tasks. The output of the last one in the list is that of the ensemble.
         description: the purpose, for the choice between agents; a list of the tasks by default.
         agents: the agents that may do tasks; those of the tasks by default.
         model: the model of agents and tasks without one.
         tools: tools for all agents; for one name, those of the agent and of the task count before these.
-        workflow: the order of the tasks; by default parallel when a task has a context, else sequential.
+        workflow: the order of the tasks; by default parallel when a task has a context, else sequential. With phases,
+            it is that of phases without an own one.
         manager: agent that leads a hierarchy; one is made by default. Its answer has the output type of the last task.
         constraints: limits on the delegations of a manager.
         on_error: the effect of a failed task: `"fail_fast"` starts no other task, and lets those that run finish;
@@ -74,8 +76,9 @@ class Ensemble(BaseRunnable[object]):
     def __init__(
         self,
         name: str,
-        tasks: Sequence[TaskLike],
+        tasks: Sequence[TaskLike] = (),
         *,
+        phases: Sequence[Phase] | None = None,
         description: str | None = None,
         agents: Sequence[object] | None = None,
         model: ModelLike | None = None,
@@ -89,6 +92,7 @@ class Ensemble(BaseRunnable[object]):
         capture: CaptureMode | str | None = None,
     ) -> None:
         self.name = name
+        self.phases = tuple(phases or ())
         self.tasks = as_tasks(tasks)
         self.agents = None if agents is None else tuple(agents)
         self.model = model
@@ -100,8 +104,11 @@ class Ensemble(BaseRunnable[object]):
         self.max_parallel = max_parallel
         self.budget = budget
         self.capture = capture
-        if problems := [Problem(path, message) for path, message in _find_mistakes(self)]:
+        self._default_workflow = workflow
+        mistakes = (*_find_phase_mistakes(tasks, self.phases, workflow), *_find_mistakes(self))
+        if problems := [Problem(path, message) for path, message in mistakes]:
             raise EnsembleDefinitionError(self._subject, problems)
+        self.tasks = self.tasks or _list_tasks(self.phases)
         self.description = description or f"Does these tasks: {'; '.join(task.label for task in self.tasks)}"
 
     def as_task(self) -> Task:
@@ -179,6 +186,8 @@ class Ensemble(BaseRunnable[object]):
         if self.workflow is Workflow.HIERARCHICAL:
             workers = (Member("worker", worker.runnable) for worker in self._hierarchy.workers)
             return Member("manager", self._hierarchy.manager), *workers
+        if self.phases:
+            return tuple(self._plan.list_members())
         return tuple(Member(job.task.label, job.runnable) for job in self._jobs)
 
     @override
@@ -189,7 +198,9 @@ class Ensemble(BaseRunnable[object]):
         """
         if self.workflow is Workflow.HIERARCHICAL:
             return super().diagram()
-        drawings = {job.task.id: job.draw(f"task_{number}") for number, job in enumerate(self._jobs)}
+        known = {task.id for task in self.tasks}
+        jobs = (job for _, job in self._list_jobs() if job.task.id in known)
+        drawings = {job.task.id: job.draw(f"task_{number}") for number, job in enumerate(jobs)}
         arrows = (DiagramEdge(drawings[one].exit, drawings[other].entry) for one, other in self._find_arrows())
         whole = Drawing.combine(drawings.values(), arrows, "", "")
         return Diagram(whole.nodes, whole.edges)
@@ -214,8 +225,11 @@ class Ensemble(BaseRunnable[object]):
             environment = replace(environment, input=EnsembleInput(environment.input.values))
         if self.workflow is Workflow.HIERARCHICAL:
             return await run_hierarchy(self.name, self._hierarchy, environment, context)
+        inside = replace(environment, first_ids=self._first_ids)
+        if self.phases:
+            return await run_phases(self.name, self._plan, inside, context)
         order = TaskOrder(self._jobs, self.workflow is Workflow.SEQUENTIAL, self.max_parallel, self.on_error)
-        return await run_tasks(self.name, order, replace(environment, first_ids=self._first_ids), context)
+        return await run_tasks(self.name, order, inside, context)
 
     @override
     def _with_trace(self, context: RunContext | None) -> RunContext | None:
@@ -234,11 +248,20 @@ class Ensemble(BaseRunnable[object]):
 
     def find_model_problems(self, context: RunContext) -> Iterator[Problem]:
         """Yield a problem for each task whose model cannot be used."""
-        return find_model_problems(((f"tasks[{number}]", job) for number, job in enumerate(self._jobs)), context)
+        return find_model_problems(self._list_jobs(), context)
+
+    def _list_jobs(self) -> Iterator[tuple[str, Assignment]]:
+        """Yield the tasks with who does them, and their places."""
+        if self.phases:
+            yield from self._plan.list_jobs()
+        else:
+            yield from ((f"tasks[{number}]", job) for number, job in enumerate(self._jobs))
 
     def _find_arrows(self) -> Iterator[tuple[str, str]]:
         known = {task.id for task in self.tasks}
-        if self.workflow is Workflow.SEQUENTIAL:
+        if self.phases:
+            yield from self._plan.find_arrows()
+        elif self.workflow is Workflow.SEQUENTIAL:
             yield from ((one.id, other.id) for one, other in zip(self.tasks, self.tasks[1:], strict=False))
         else:
             yield from ((one.id, job.task.id) for job in self._jobs for one in job.context if one.id in known)
@@ -247,11 +270,17 @@ class Ensemble(BaseRunnable[object]):
     def _subject(self) -> str:
         return f"Ensemble {self.name!r}"
 
+    def _assign(self, task: Task, context: tuple[Task, ...]) -> Assignment:
+        return assign(task, context, self.model, self.tools)
+
     @cached_property
     def _jobs(self) -> tuple[Assignment, ...]:
         contexts = (find_context(self.tasks, number, self.workflow) for number in range(len(self.tasks)))
-        jobs = zip(self.tasks, contexts, strict=True)
-        return tuple(assign(task, context, self.model, self.tools) for task, context in jobs)
+        return tuple(self._assign(task, context) for task, context in zip(self.tasks, contexts, strict=True))
+
+    @cached_property
+    def _plan(self) -> PhasePlan:
+        return PhasePlan(self.phases, self._default_workflow, self._assign, self.max_parallel, self.on_error)
 
     @cached_property
     def _hierarchy(self) -> Hierarchy:
@@ -266,6 +295,8 @@ class Ensemble(BaseRunnable[object]):
         """The mistakes in how the tasks and agents fit together."""
         if self.agents is not None and self.workflow is not Workflow.HIERARCHICAL:
             warn_of_unused_agents(self.name, self.tasks, self.agents)
+        if self.phases:
+            return tuple(self._plan.find_problems(self.agents))
         found = find_structure_problems(self.tasks, self.agents, self.workflow)
         if self.workflow is not Workflow.HIERARCHICAL:
             return found
@@ -274,7 +305,7 @@ class Ensemble(BaseRunnable[object]):
     @cached_property
     def templates(self) -> tuple[TaskTemplate, ...]:
         """The templates that need values, those of tasks inside of others included."""
-        return tuple(list_part_templates(number_tasks(self.tasks)))
+        return tuple(list_part_templates((path, job.task) for path, job in self._list_jobs()))
 
     @cached_property
     def _names_text(self) -> bool:
@@ -282,14 +313,33 @@ class Ensemble(BaseRunnable[object]):
 
     @cached_property
     def _first_ids(self) -> frozenset[str]:
+        if self.phases:
+            return self._plan.find_first_ids()
         return frozenset(task.id for task in find_first_tasks(self.tasks, self.workflow))
+
+
+def _list_tasks(phases: Sequence[Phase]) -> tuple[Task, ...]:
+    return tuple(task for phase in phases for task in phase.own_tasks)
+
+
+def _find_phase_mistakes(
+    tasks: Sequence[Task], phases: Sequence[Phase], workflow: Workflow | None
+) -> Iterator[tuple[str, str]]:
+    """Yield the place and the description of each mistake in the phases of an ensemble."""
+    if tasks and phases:
+        yield "phases", "the ensemble has tasks too: move them into a phase, or leave out one of them"
+    for place, phase in enumerate(phases):
+        if not isinstance(phase, Phase):
+            yield f"phases[{place}]", f"{phase!r} is not a Phase"
+    if phases and workflow is Workflow.HIERARCHICAL:
+        yield "workflow", "phases have no manager: use Workflow.SEQUENTIAL or PARALLEL, or leave it out"
 
 
 def _find_mistakes(ensemble: Ensemble) -> Iterator[tuple[str, str]]:
     """Yield the place and the description of each mistake that the arguments of an ensemble show alone."""
     if not ensemble.name.strip():
         yield "name", "it must not be blank"
-    if not ensemble.tasks:
+    if not ensemble.tasks and not ensemble.phases:
         yield "tasks", "an ensemble must have at least one task"
     for place, task in enumerate(ensemble.tasks):
         if not isinstance(task, Task):

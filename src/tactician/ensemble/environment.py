@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from tactician.ensemble.inputs import EnsembleInput
+from tactician.ensemble.outcomes import TaskOutcome
 from tactician.ensemble.output import Revision, TaskOutput
 
 
@@ -17,7 +18,7 @@ class TaskEnvironment:
         input: the values for templates, and the text of the caller.
         first_ids: ids of the tasks that begin the work: they see the text, and the `entry` if they name no context.
         entry: outputs from outside for these.
-        given: outputs of tasks outside, by task id, for tasks that name them as their context.
+        known: outcomes of tasks outside, such as those of earlier phases, by task id.
         earlier: outputs of earlier iterations, which all tasks see.
         revisions: what tasks are told that run again, by task id.
     """
@@ -25,6 +26,6 @@ class TaskEnvironment:
     input: EnsembleInput
     first_ids: Collection[str] = ()
     entry: tuple[TaskOutput, ...] = ()
-    given: Mapping[str, TaskOutput] = field(default_factory=dict)
+    known: Mapping[str, TaskOutcome] = field(default_factory=dict)
     earlier: tuple[TaskOutput, ...] = ()
     revisions: Mapping[str, Revision] = field(default_factory=dict)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from tactician.ensemble.output import EnsembleResult, TaskOutput
+from tactician.ensemble.phase_decisions import PhaseReviewRecord
 from tactician.errors import DocumentError
 from tactician.runs import RunError, RunResult
 
@@ -80,3 +81,29 @@ class ConstraintViolationError(TaskFailedError):
     ) -> None:
         super().__init__(message, result, completed, {}, violations)
         self.violations = tuple(violations.values())
+
+
+class PhaseReviewError(TaskFailedError):
+    """The review of a phase has rejected it, asked for more retries than it has, or came to no decision.
+
+    Attributes:
+        phase: the name of the phase.
+        feedback: the last feedback.
+        review: the attempts and the decisions on them.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        result: EnsembleResult,
+        completed: Mapping[str, TaskOutput],
+        failed: Mapping[str, Exception],
+        skipped: Mapping[str, str],
+        *,
+        phase: str,
+        review: PhaseReviewRecord,
+    ) -> None:
+        super().__init__(message, result, completed, failed, skipped)
+        self.phase = phase
+        self.review = review
+        self.feedback = next((one.decision.feedback for one in reversed(review.history) if one.decision.feedback), "")

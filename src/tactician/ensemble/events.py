@@ -104,6 +104,68 @@ class TaskFailed(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseStarted(Event):
+    """Event of a phase whose tasks start, for the first time or once more."""
+
+    usual_level: ClassVar[int] = logging.INFO
+
+    phase: str
+    attempt: int
+
+    def describe(self) -> str:
+        """Return which phase starts."""
+        return f"phase {self.phase!r} starts" + (f", attempt {self.attempt}" if self.attempt > 1 else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseReviewed(Event):
+    """Event of a decision on a phase: `"approve"`, `"retry"`, `"retry_predecessor"` or `"reject"`."""
+
+    usual_level: ClassVar[int] = logging.INFO
+
+    phase: str
+    attempt: int
+    decision: str
+    feedback: str
+
+    def describe(self) -> str:
+        """Return the decision."""
+        return f"phase {self.phase!r}, attempt {self.attempt}: {self.decision} {self.feedback}".rstrip()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseCompleted(Event):
+    """Event of a phase whose outputs are accepted."""
+
+    usual_level: ClassVar[int] = logging.INFO
+
+    phase: str
+    attempt: int
+    seconds: float
+
+    def describe(self) -> str:
+        """Return which phase is completed."""
+        return f"phase {self.phase!r} is completed, {self.seconds:.2f} s"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseFailed(Event):
+    """Event of a phase that failed. Those that come after it do not run."""
+
+    phase: str
+    error: str
+
+    @property
+    def level(self) -> int:
+        """Level `ERROR`."""
+        return logging.ERROR
+
+    def describe(self) -> str:
+        """Return which phase failed, and why."""
+        return f"phase {self.phase!r} failed: {self.error}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DelegationStarted(Event):
     """Event of a manager that asks for a delegation to the worker `role`, also of one that is refused then."""
 

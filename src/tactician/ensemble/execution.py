@@ -39,7 +39,8 @@ class TaskRunner:
         self._context = context.at("tasks")
         self._internal = self._context.as_internal()
         self._failures = _read_failures(self._context)
-        self._outputs: list[TaskOutput] = [*environment.given.values(), *environment.earlier]
+        known = (outcome for outcome in environment.known.values() if isinstance(outcome, TaskOutput))
+        self._outputs: list[TaskOutput] = [*known, *environment.earlier]
 
     def record_failures(self, failed: Mapping[str, Exception]) -> None:
         """Record failed tasks, which do not run again when the run goes on after a suspension."""
@@ -56,6 +57,8 @@ class TaskRunner:
         """
         place = (self._context if job.task.id == self._last_id else self._internal).at(job.key)
         progress = TaskProgress(job, place, self._environment.revisions.get(job.task.id))
+        if self._environment.known:
+            outcomes = {**self._environment.known, **outcomes}
         outputs = _find_context(job, outcomes, self._environment)
         if (skipped := await self._find_skip(job, outputs, outcomes, progress)) is not None:
             return skipped
@@ -151,10 +154,9 @@ def _find_context(
 
     One that other tasks do chooses itself what these see.
     """
-    known = {**environment.given, **outcomes}
-    named = [known[other.id] for other in job.context if other.id in known]
-    if job.task.context is None and named and isinstance(named[-1], SkippedTask):
-        outputs = named[-1].context_outputs
+    named = [outcomes[other.id] for other in job.context if other.id in outcomes]
+    if job.task.context is None and len(named) == 1 and isinstance(named[0], SkippedTask):
+        outputs = named[0].context_outputs
     else:
         outputs = collect_context([other.id for other in job.context], named)
     if job.task.context is None and job.task.id in environment.first_ids:

@@ -184,7 +184,7 @@ class _GraphRunnable(GroupRunnable[Graph]):
     ) -> TaskOutput | None:
         """Return the output of the task of a state; `None` when it is skipped."""
         job = self._find_job(state)
-        known = {**environment.given, **{output.task_id: output for output in walk.outputs}}
+        known = {**environment.known, **{output.task_id: output for output in walk.outputs}}
         visible = tuple(other for other in job.context if other.id in known)
         entry = (*(environment.entry if state == self.group.start else ()), *walk.outputs[-1:])
         inside = replace(
@@ -192,7 +192,7 @@ class _GraphRunnable(GroupRunnable[Graph]):
             input=environment.input if state == self.group.start else EnsembleInput(environment.input.values),
             first_ids=(job.task.id,),
             entry=tuple(readable for output in entry for readable in output.readable),
-            given=known,
+            known=known,
             revisions=_describe_visits(state, job.task, walk),
         )
         order = TaskOrder((replace(job, context=visible),), is_sequence=True, max_parallel=None, on_error="fail_fast")

@@ -216,14 +216,14 @@ class _MapReduceRunnable(GroupRunnable[MapReduce[T]], Generic[T]):
             level: the run so far.
         """
         made = {f"{name}[{number}]": self._make(f"{name}[{number}]", make, level) for number, make in enumerate(makers)}
-        known = {**level.environment.given, **index_outputs(level.outputs)}
+        known = {**level.environment.known, **index_outputs(level.outputs)}
         if problems := list(find_made_problems(made, level.environment.input.values, known)):
             raise EnsembleDefinitionError(self.subject, problems)
         jobs = [
             self._assign(task, portions[number] if portions else (), level) for number, task in enumerate(made.values())
         ]
         order = TaskOrder(jobs, is_sequence=False, max_parallel=self.group.max_parallel, on_error="fail_fast")
-        environment = replace(level.environment, given=known)
+        environment = replace(level.environment, known=known)
         result = await run_tasks(f"{self.subject}, {name}", order, environment, level.context.at(name))
         latest = index_outputs(result.task_outputs)
         outputs = [latest[job.task.id] for job in jobs if job.task.id in latest]

@@ -125,6 +125,6 @@ class _NestedRunnable(BaseRunnable[object]):
     async def _work(self, input: Input, context: RunContext) -> EnsembleResult:
         assert isinstance(input, TaskInput)
         entry = select_entry(self._nested, None, input)
-        given = index_outputs(input.context_outputs)
-        environment = TaskEnvironment(EnsembleInput(input.values, input.text), entry=entry, given=given)
+        known = index_outputs(input.context_outputs)
+        environment = TaskEnvironment(EnsembleInput(input.values, input.text), entry=entry, known=known)
         return await self._ensemble.run_tasks(environment, context)

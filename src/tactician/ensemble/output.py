@@ -1,4 +1,4 @@
-"""Inputs and outputs of tasks, and the result of an ensemble."""
+"""Inputs and outputs of tasks and phases, and the result of an ensemble."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from pydantic import TypeAdapter
 from typing_extensions import override
 
 from tactician.documents import did_you_mean
+from tactician.ensemble.phase_decisions import PhaseReviewRecord
 from tactician.errors import StoredStateError
 from tactician.events import SpanKind
 from tactician.llm import NO_USAGE, ToolResult, Usage
@@ -138,6 +139,35 @@ class TaskInput:
     earlier_outputs: tuple[TaskOutput, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class PhaseOutput:
+    """Output of a completed phase.
+
+    Attributes:
+        name: the name of the phase.
+        task_outputs: the outputs of its tasks in the attempt that was accepted, in the order in which they ended.
+        raw: the output of its last task, as text.
+        duration: seconds that the tasks of that attempt took, waiting included.
+        skipped: the reasons why other tasks of the phase did not run, by task id.
+        review: the attempts and the decisions on them; without attempts, when the phase has no review.
+    """
+
+    name: str
+    task_outputs: tuple[TaskOutput, ...]
+    raw: str
+    duration: float = 0.0
+    skipped: Mapping[str, str] = field(default_factory=dict)
+    review: PhaseReviewRecord = field(default_factory=PhaseReviewRecord)
+
+    def __getitem__(self, task_id: str) -> TaskOutput:
+        """Return the output of a task.
+
+        Raises:
+            KeyError: when no task of the phase has the id.
+        """
+        return _find_output(self.task_outputs, task_id)
+
+
 class ExitReason(StrEnum):
     """Reason for the end of an ensemble."""
 
@@ -161,6 +191,7 @@ class EnsembleResult(RunResult[object]):
         raw: the same output as text.
         task_outputs: the outputs of the completed tasks, in the order in which they ended.
         duration: seconds from the start of the run to its end, waiting included.
+        phase_outputs: the outputs of the completed phases, by name.
         exit_reason: the reason for the end; `None` while the run waits.
         skipped: the reasons why other tasks did not run, by task id.
     """
@@ -168,6 +199,7 @@ class EnsembleResult(RunResult[object]):
     raw: str = ""
     task_outputs: tuple[TaskOutput, ...] = ()
     duration: float = 0.0
+    phase_outputs: Mapping[str, PhaseOutput] = field(default_factory=dict)
     exit_reason: ExitReason | None = None
     skipped: Mapping[str, str] = field(default_factory=dict)
 
@@ -227,11 +259,16 @@ class EnsembleResult(RunResult[object]):
         Raises:
             KeyError: when no completed task has the id.
         """
-        inside = {one.task_id: one for output in self.task_outputs for one in output.walk()}
-        known = inside | {output.task_id: output for output in self.task_outputs}
-        if task_id in known:
-            return known[task_id]
-        raise KeyError(f"no completed task has the id {task_id!r}.{did_you_mean(task_id, known)}")
+        return _find_output(self.task_outputs, task_id)
+
+
+def _find_output(outputs: Iterable[TaskOutput], task_id: str) -> TaskOutput:
+    outside = tuple(outputs)
+    known = {one.task_id: one for output in outside for one in output.walk()}
+    known |= {output.task_id: output for output in outside}
+    if task_id in known:
+        return known[task_id]
+    raise KeyError(f"no completed task has the id {task_id!r}.{did_you_mean(task_id, known)}")
 
 
 @dataclass(slots=True)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.environment import TaskEnvironment
@@ -17,6 +18,8 @@ from tactician.runs import RunContext, Suspended
 from tactician.text import describe_error
 
 TaskErrorPolicy: TypeAlias = Literal["fail_fast", "continue"]
+NO_LIMIT: Final[AbstractAsyncContextManager[object]] = nullcontext()
+_RunTask: TypeAlias = Callable[[Assignment, Mapping[str, TaskOutcome]], Awaitable[TaskOutcome]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +77,22 @@ class _Outcomes:
         return EnsembleResult.create(outputs, last, context, duration, exit_reason=reason, skipped=self.skipped)
 
 
-async def run_tasks(name: str, order: TaskOrder, environment: TaskEnvironment, context: RunContext) -> EnsembleResult:
-    """Run the tasks of an ensemble, and return its result.
+async def run_tasks(
+    name: str,
+    order: TaskOrder,
+    environment: TaskEnvironment,
+    context: RunContext,
+    *,
+    room: AbstractAsyncContextManager[object] = NO_LIMIT,
+) -> EnsembleResult:
+    """Run the tasks of an ensemble, or of one of its phases, and return the result.
 
     Args:
         name: the name of the ensemble.
         order: the tasks.
         environment: what the tasks begin with.
         context: the context of the run.
+        room: entered while a task runs, to limit the tasks of several phases together.
 
     Raises:
         TaskFailedError: when a task fails.
@@ -89,9 +100,14 @@ async def run_tasks(name: str, order: TaskOrder, environment: TaskEnvironment, c
     """
     began = note_begin(context)
     runner = TaskRunner(environment, order.last_id, context)
+
+    async def run_task(job: Assignment, outcomes: Mapping[str, TaskOutcome]) -> TaskOutcome:
+        async with room:
+            return await runner.run(job, outcomes)
+
     outcomes = _Outcomes()
     try:
-        await _follow(order, runner, outcomes, context)
+        await _follow(order, run_task, outcomes, context)
     except Suspended:
         if not outcomes.failed or order.on_error == "continue":
             runner.record_failures(outcomes.failed)
@@ -102,25 +118,25 @@ async def run_tasks(name: str, order: TaskOrder, environment: TaskEnvironment, c
     return result
 
 
-async def _follow(order: TaskOrder, runner: TaskRunner, outcomes: _Outcomes, context: RunContext) -> None:
+async def _follow(order: TaskOrder, run_task: _RunTask, outcomes: _Outcomes, context: RunContext) -> None:
     """Run the tasks, and collect their outcomes. In a sequence, a task that waits holds up those behind it."""
     limit = 1 if order.is_sequence else order.max_parallel
     on_error: ErrorPolicy = "drain" if order.on_error == "fail_fast" else "continue"
     scheduler: Scheduler[TaskOutcome] = Scheduler(max_concurrency=limit, on_error=on_error, clock=context.clock)
     async with scheduler:
-        known = {job.task.id for job in order.jobs}
-        scheduler.add(*(_create_step(job, runner, known) for job in order.jobs))
+        own = {job.task.id for job in order.jobs}
+        scheduler.add(*(_create_step(job, own, run_task) for job in order.jobs))
         async for outcome in scheduler:
             outcomes.add(outcome)
             if order.is_sequence and isinstance(outcome, StepSuspended):
                 raise Suspended(*outcome.pending)
 
 
-def _create_step(job: Assignment, runner: TaskRunner, known: Collection[str]) -> FlowStep[TaskOutcome]:
+def _create_step(job: Assignment, own: Collection[str], run_task: _RunTask) -> FlowStep[TaskOutcome]:
     async def work(outcomes: Mapping[str, TaskOutcome]) -> TaskOutcome:
-        return await runner.run(job, outcomes)
+        return await run_task(job, outcomes)
 
-    return FlowStep(job.task.id, work, tuple(dict.fromkeys(other.id for other in job.context if other.id in known)))
+    return FlowStep(job.task.id, work, tuple(dict.fromkeys(other.id for other in job.context if other.id in own)))
 
 
 def note_begin(context: RunContext) -> float:

@@ -88,9 +88,9 @@ class TaskGroup(Composite):
     def create_environment(self, task: TaskInput) -> TaskEnvironment:
         """Return what the tasks begin with, given the input of the group."""
         names = None if self.context is None else [one.id for one in self._own_context or ()]
-        given = index_outputs(task.context_outputs)
+        known = index_outputs(task.context_outputs)
         entry = select_entry(self, names, task)
-        return TaskEnvironment(EnsembleInput(task.values, task.text), entry=entry, given=given)
+        return TaskEnvironment(EnsembleInput(task.values, task.text), entry=entry, known=known)
 
     def _find_mistakes(self) -> Iterator[tuple[str, str]]:
         """Yield the place and the description of each mistake in the settings."""
