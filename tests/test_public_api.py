@@ -10,12 +10,12 @@ PUBLIC = {
     "tactician": """
         achieves_goal action Agent AgentDefinition AgentNetwork AgentService Ai approve ask_human
         AssistantMessage Autonomous Autonomy Blackboard Blueprint Budget by_name component condition confirm
-        consensus cost Department Edge END Ensemble Export Feedback Graph handoff Handoff HierarchicalAgents
-        HierarchicalConstraints Image LlmOptions log Loop MapReduce ModelRouter OperationContext ParallelAgents
-        Phase PhaseDecision PhaseReview Planned planned_agent PlannedAgent Planner Platform ProcessOptions
-        ProcessStatus reject repeat_until repeat_until_acceptable resolve RouterAgent RunContext runnable
-        Runnable RunResult RunStatus SomeOf SupervisorAgent SupervisorInvocation Task Tool ToolGroup UserInput
-        UserMessage Verbosity Window Workflow
+        consensus cost Delegation Department Edge END Ensemble Export Feedback Graph handoff Handoff
+        HierarchicalAgents HierarchicalConstraints Image LlmOptions log Loop MapReduce ModelRouter
+        OperationContext ParallelAgents Phase PhaseDecision PhaseReview Planned planned_agent PlannedAgent
+        Planner Platform ProcessOptions ProcessStatus reject repeat_until repeat_until_acceptable resolve
+        RouterAgent RunContext Runnable runnable RunResult RunStatus SomeOf SupervisorAgent SupervisorInvocation
+        Task Tool ToolGroup UserInput UserMessage Verbosity Window Workflow
         scatter_gather simple_agent state tool
     """,
     "tactician.agents": """
@@ -46,13 +46,14 @@ PUBLIC = {
         MessageWindow chain count_equal find_token_counter repair_history
     """,
     "tactician.ensemble": """
-        CompositeError ConstraintViolationError DelegationCompleted DelegationFailed DelegationStarted Edge END
-        Ensemble EnsembleDefinitionError EnsembleResult ExitReason Graph GraphError Handler
-        HierarchicalConstraints Loop LoopLimitError MapReduce MapReduceError OverdueReview PersonReview Phase
-        PhaseAttempt PhaseCompleted PhaseDecision PhaseFailed PhaseOutput PhaseReview PhaseReviewed
-        PhaseReviewer PhaseReviewError PhaseReviewRecord PhaseStarted PredicateError Revision Task TaskCompleted
-        TaskErrorPolicy TaskFailed TaskFailedError TaskInput TaskLike TaskOutput TaskOutputs TaskSkipped
-        TaskStarted Window Workflow
+        CompositeError ConstraintViolationError Delegation DelegationCompleted DelegationContext
+        DelegationDecision DelegationFailed DelegationPolicy DelegationPriority DelegationRequest
+        DelegationResponse DelegationStarted DelegationStatus Edge END Ensemble EnsembleDefinitionError
+        EnsembleResult ExitReason Graph GraphError Handler HierarchicalConstraints Loop LoopLimitError MapReduce
+        MapReduceError OverdueReview PersonReview Phase PhaseAttempt PhaseCompleted PhaseDecision PhaseFailed
+        PhaseOutput PhaseReview PhaseReviewed PhaseReviewer PhaseReviewError PhaseReviewRecord PhaseStarted
+        PredicateError Revision Task TaskCompleted TaskErrorPolicy TaskFailed TaskFailedError TaskInput TaskLike
+        TaskOutput TaskOutputs TaskSkipped TaskStarted Window Workflow
     """,
     "tactician.events": """
         Event EventBus EventEmitter EventListener EventLog encode event_from_json event_to_json find_event_type new_id

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from tactician.blueprint import Blueprint
     from tactician.ensemble import (
         END,
+        Delegation,
         Edge,
         Ensemble,
         Graph,
@@ -114,6 +115,7 @@ _HOMES = {
     "tactician.ai": ("Ai",),
     "tactician.blueprint": ("Blueprint",),
     "tactician.ensemble": (
+        "Delegation",
         "END",
         "Edge",
         "Ensemble",
@@ -185,6 +187,7 @@ __all__ = [
     "Ensemble",
     "Workflow",
     "HierarchicalConstraints",
+    "Delegation",
     "Phase",
     "PhaseReview",
     "PhaseDecision",

@@ -1,6 +1,16 @@
 """Ensembles: tasks with an order, done by agents and functions."""
 
 from tactician.ensemble.constraints import HierarchicalConstraints
+from tactician.ensemble.delegation import (
+    Delegation,
+    DelegationContext,
+    DelegationDecision,
+    DelegationPolicy,
+    DelegationPriority,
+    DelegationRequest,
+    DelegationResponse,
+    DelegationStatus,
+)
 from tactician.ensemble.ensemble import Ensemble
 from tactician.ensemble.errors import (
     CompositeError,
@@ -40,11 +50,20 @@ from tactician.ensemble.workflows import Workflow
 __all__ = [
     "CompositeError",
     "ConstraintViolationError",
+    "Delegation",
     "DelegationCompleted",
+    "DelegationContext",
+    "DelegationDecision",
     "DelegationFailed",
+    "DelegationPolicy",
+    "DelegationPriority",
+    "DelegationRequest",
+    "DelegationResponse",
     "DelegationStarted",
+    "DelegationStatus",
     "END",
     "Edge",
+    "HierarchicalConstraints",
     "Ensemble",
     "EnsembleDefinitionError",
     "EnsembleResult",
@@ -52,7 +71,6 @@ __all__ = [
     "Graph",
     "GraphError",
     "Handler",
-    "HierarchicalConstraints",
     "Loop",
     "LoopLimitError",
     "MapReduce",

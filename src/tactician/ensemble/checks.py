@@ -10,7 +10,7 @@ from itertools import chain
 
 from tactician.agents import Agent
 from tactician.documents import did_you_mean
-from tactician.ensemble.composite import TaskTemplate, find_composite
+from tactician.ensemble.composite import TaskTemplate, find_composite, walk_tasks
 from tactician.ensemble.output import Values
 from tactician.ensemble.task import Task, shorten
 from tactician.ensemble.template import find_names
@@ -106,18 +106,10 @@ def find_template_problems(templates: Iterable[TaskTemplate], values: Values) ->
 
 def warn_of_unused_agents(name: str, tasks: Sequence[Task], agents: Sequence[object]) -> None:
     """Log a warning for each agent of an ensemble that does no task."""
-    used = {id(task.agent) for task in _walk_tasks(tasks)}
+    used = {id(task.agent) for task in walk_tasks(tasks)}
     for agent in agents:
         if id(agent) not in used:
             _logger.warning("%s: the agent %r is used by no task", name, name_agent(agent))
-
-
-def _walk_tasks(tasks: Iterable[Task]) -> Iterator[Task]:
-    """Yield the tasks, and those inside of them."""
-    for task in tasks:
-        yield task
-        if (composite := find_composite(task)) is not None:
-            yield from _walk_tasks(composite.tasks)
 
 
 def _find_duplicates(tasks: Sequence[Task]) -> Iterator[tuple[str, str]]:

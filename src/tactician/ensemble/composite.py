@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
 from tactician.ensemble.output import TaskInput, TaskOutput
+from tactician.ensemble.roster import NO_ROSTER, Roster
 from tactician.ensemble.task import Task, shorten
 from tactician.errors import Problem
 from tactician.llm import ModelLike
@@ -16,10 +17,11 @@ from tactician.tools import ToolLike
 
 
 class Equipment(NamedTuple):
-    """Model and tools that the tasks of a composite get from around it."""
+    """Model, tools and roster that the tasks of a composite get from around it."""
 
     model: ModelLike | None = None
     tools: Sequence[ToolLike] = ()
+    roster: Roster = NO_ROSTER
 
 
 class TaskTemplate(NamedTuple):
@@ -105,6 +107,14 @@ class Composite(ABC):
 def find_composite(task: Task) -> Composite | None:
     """Return the composite that does a task; `None` for one that an agent or a function does."""
     return task.handler if isinstance(task.handler, Composite) else None
+
+
+def walk_tasks(tasks: Iterable[Task]) -> Iterator[Task]:
+    """Yield tasks, and those inside of them."""
+    for task in tasks:
+        yield task
+        if (composite := find_composite(task)) is not None:
+            yield from walk_tasks(composite.tasks)
 
 
 def select_entry(composite: Composite, names: Iterable[str] | None, task: TaskInput) -> tuple[TaskOutput, ...]:

@@ -19,8 +19,10 @@ from tactician.ensemble.checks import (
     list_part_templates,
     warn_of_unused_agents,
 )
-from tactician.ensemble.composite import TaskTemplate
+from tactician.ensemble.composite import TaskTemplate, walk_tasks
 from tactician.ensemble.constraints import HierarchicalConstraints
+from tactician.ensemble.delegation import Delegation
+from tactician.ensemble.delegation_execution import DelegationExecutor
 from tactician.ensemble.drawing import Drawing
 from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import EnsembleDefinitionError
@@ -30,8 +32,11 @@ from tactician.ensemble.model_checks import find_model_problems
 from tactician.ensemble.nested import NestedEnsemble
 from tactician.ensemble.output import EnsembleResult
 from tactician.ensemble.phases import Phase, PhasePlan, run_phases
+from tactician.ensemble.roster import Roster, find_agents
 from tactician.ensemble.running import TaskErrorPolicy, TaskOrder, run_tasks
 from tactician.ensemble.task import Task, TaskLike, as_tasks
+from tactician.ensemble.team import create_team, find_duplicates, list_handlers
+from tactician.ensemble.worker import TeamWorker
 from tactician.ensemble.workflows import Workflow, find_context, find_first_tasks, infer_workflow
 from tactician.errors import DeclarationError, Problem
 from tactician.llm import ModelLike
@@ -62,6 +67,7 @@ class Ensemble(BaseRunnable[object]):
             it is that of phases without an own one.
         manager: agent that leads a hierarchy; one is made by default. Its answer has the output type of the last task.
         constraints: limits on the delegations of a manager.
+        delegation: settings of all delegations: how deep they may be, and policies that decide on each.
         on_error: the effect of a failed task: `"fail_fast"` starts no other task, and lets those that run finish;
             `"continue"` skips the tasks that depend on it. In the end both raise.
         max_parallel: number of tasks that may run at once; no limit by default.
@@ -86,6 +92,7 @@ class Ensemble(BaseRunnable[object]):
         workflow: Workflow | None = None,
         manager: Agent[object] | None = None,
         constraints: HierarchicalConstraints | None = None,
+        delegation: Delegation | None = None,
         on_error: TaskErrorPolicy = "fail_fast",
         max_parallel: int | None = None,
         budget: Budget | None = None,
@@ -100,6 +107,7 @@ class Ensemble(BaseRunnable[object]):
         self.workflow = infer_workflow(self.tasks) if workflow is None else workflow
         self.manager = manager
         self.constraints = constraints
+        self.delegation = delegation
         self.on_error = on_error
         self.max_parallel = max_parallel
         self.budget = budget
@@ -223,6 +231,14 @@ class Ensemble(BaseRunnable[object]):
         """
         if self._names_text:
             environment = replace(environment, input=EnsembleInput(environment.input.values))
+        if not self._delegates:
+            return await self._run_workflow(environment, context)
+        workers = {worker.role: worker for worker in self._team}
+        executor = DelegationExecutor(workers, self._roster.settings, self.model, context, environment.input.values)
+        inside = context.inside({DelegationExecutor: executor})
+        return await executor.collect(self._run_workflow(environment, inside))
+
+    async def _run_workflow(self, environment: TaskEnvironment, context: RunContext) -> EnsembleResult:
         if self.workflow is Workflow.HIERARCHICAL:
             return await run_hierarchy(self.name, self._hierarchy, environment, context)
         inside = replace(environment, first_ids=self._first_ids)
@@ -271,7 +287,7 @@ class Ensemble(BaseRunnable[object]):
         return f"Ensemble {self.name!r}"
 
     def _assign(self, task: Task, context: tuple[Task, ...]) -> Assignment:
-        return assign(task, context, self.model, self.tools)
+        return assign(task, context, self.model, self.tools, self._roster)
 
     @cached_property
     def _jobs(self) -> tuple[Assignment, ...]:
@@ -279,12 +295,33 @@ class Ensemble(BaseRunnable[object]):
         return tuple(self._assign(task, context) for task, context in zip(self.tasks, contexts, strict=True))
 
     @cached_property
+    def _members(self) -> tuple[object, ...]:
+        tasks = self.tasks if self.workflow is Workflow.HIERARCHICAL else tuple(walk_tasks(self.tasks))
+        return tuple(agent for agent in find_agents(tasks, self.agents) if agent is not self.manager)
+
+    @cached_property
+    def _roster(self) -> Roster:
+        return Roster.create(self._members, self.delegation)
+
+    @cached_property
+    def _delegates(self) -> bool:
+        """True when a manager or an agent may delegate."""
+        is_peer = any(isinstance(agent, Agent) and agent.spec.allow_delegation for agent in self._members)
+        return is_peer or self.workflow is Workflow.HIERARCHICAL
+
+    @cached_property
+    def _team(self) -> tuple[TeamWorker, ...]:
+        team = create_team(self.tasks, self._members, self.model, self.tools, self._roster)
+        return (*team, *list_handlers(self._jobs)) if self.workflow is Workflow.HIERARCHICAL else tuple(team)
+
+    @cached_property
     def _plan(self) -> PhasePlan:
         return PhasePlan(self.phases, self._default_workflow, self._assign, self.max_parallel, self.on_error)
 
     @cached_property
     def _hierarchy(self) -> Hierarchy:
-        return create_hierarchy(self._jobs, self.agents, self.manager, self.constraints, self.model, self.tools)
+        settings = self._roster.settings
+        return create_hierarchy(self._jobs, self._team, self.manager, self.constraints, self.model, settings)
 
     @cached_property
     def _task(self) -> Task:
@@ -296,11 +333,14 @@ class Ensemble(BaseRunnable[object]):
         if self.agents is not None and self.workflow is not Workflow.HIERARCHICAL:
             warn_of_unused_agents(self.name, self.tasks, self.agents)
         if self.phases:
-            return tuple(self._plan.find_problems(self.agents))
-        found = find_structure_problems(self.tasks, self.agents, self.workflow)
-        if self.workflow is not Workflow.HIERARCHICAL:
-            return found
-        return *found, *(Problem(path, message) for path, message in self._hierarchy.find_mistakes())
+            found = list(self._plan.find_problems(self.agents))
+        else:
+            found = list(find_structure_problems(self.tasks, self.agents, self.workflow))
+        if self._delegates:
+            found += [Problem(path, message) for path, message in find_duplicates(self._team)]
+        if self.workflow is Workflow.HIERARCHICAL:
+            found += [Problem(path, message) for path, message in self._hierarchy.find_mistakes()]
+        return tuple(found)
 
     @cached_property
     def templates(self) -> tuple[TaskTemplate, ...]:

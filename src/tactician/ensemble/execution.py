@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
 
 from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.composite import find_composite
 from tactician.ensemble.environment import TaskEnvironment
+from tactician.ensemble.errors import INTERRUPTIONS
 from tactician.ensemble.events import TaskCompleted, TaskFailed, TaskSkipped, TaskStarted
 from tactician.ensemble.lifecycle import TaskLifecycle
 from tactician.ensemble.outcomes import SkippedTask, TaskOutcome, TaskOutputs, collect_context
 from tactician.ensemble.output import TaskInput, TaskOutput
 from tactician.ensemble.task_progress import TaskProgress
 from tactician.ensemble.template import fill_template
-from tactician.errors import LeaseLostError, StoreError
-from tactician.runs import BudgetError, RunContext, RunError, RunKilledError, RunResult, RunStatus
+from tactician.runs import BudgetError, RunContext, RunError, RunResult, RunStatus
 from tactician.text import describe_error
-
-INTERRUPTIONS: Final = (LeaseLostError, StoreError, RunKilledError)
-"""Errors that are not those of a task: the run continues elsewhere, or nowhere."""
 
 
 class TaskRunner:

@@ -13,7 +13,6 @@ from tactician.ensemble.drawing import Drawing
 from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.inputs import EnsembleInput
 from tactician.ensemble.output import EnsembleResult, TaskInput
-from tactician.ensemble.task import Task
 from tactician.errors import Problem
 from tactician.runs import Input, RunContext, Runnable
 
@@ -23,11 +22,6 @@ class TaskRunnable(Protocol):
 
     name: str
     description: str
-
-    @property
-    def tasks(self) -> tuple[Task, ...]:
-        """The tasks."""
-        ...
 
     @property
     def composition(self) -> tuple[Member, ...]:
@@ -77,11 +71,6 @@ class NestedEnsemble(Composite):
     @override
     def role(self) -> str:
         return "(ensemble)"
-
-    @property
-    @override
-    def tasks(self) -> Sequence[Task]:
-        return self._ensemble.tasks
 
     @override
     def bind(self, equipment: Equipment) -> Runnable:

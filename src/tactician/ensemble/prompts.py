@@ -7,8 +7,10 @@ from typing import Final
 
 from pydantic_core import to_json
 
+from tactician.ensemble.delegation import DelegationPriority, DelegationRequest
 from tactician.ensemble.output import Revision, TaskInput, TaskOutput
 from tactician.loop import output_type
+from tactician.tools import as_text
 
 GUIDANCE: Final = (
     "Work on the task that you are given, and answer with its result alone. "
@@ -50,6 +52,15 @@ def list_context_sections(outputs: Iterable[TaskOutput], earlier: Iterable[TaskO
     if texts := [*before, *map(_format_context, outputs)]:
         joined = "\n\n---\n\n".join(texts)
         yield f"## Context from Previous Tasks\n\n{joined}"
+
+
+def list_delegation_sections(request: DelegationRequest) -> Iterator[str]:
+    """Yield the sections of a delegation before those of its task."""
+    if request.priority is not DelegationPriority.NORMAL:
+        yield f"## Priority\n\n{request.priority}"
+    if request.scope:
+        values = "\n".join(f"- {name}: {as_text(value)}" for name, value in request.scope.items())
+        yield f"## Scope\n\n{values}"
 
 
 def list_format_sections(kind: type[object] | None) -> Iterator[str]:

@@ -9,8 +9,8 @@ from typing import Final, Literal, TypeAlias
 
 from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.environment import TaskEnvironment
-from tactician.ensemble.errors import TaskFailedError
-from tactician.ensemble.execution import INTERRUPTIONS, TaskRunner
+from tactician.ensemble.errors import INTERRUPTIONS, TaskFailedError
+from tactician.ensemble.execution import TaskRunner
 from tactician.ensemble.outcomes import SkippedTask, TaskOutcome
 from tactician.ensemble.output import EnsembleResult, ExitReason, TaskOutput
 from tactician.flow import ErrorPolicy, FlowStep, Scheduler, StepCompleted, StepOutcome, StepSkipped, StepSuspended

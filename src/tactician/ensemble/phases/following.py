@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tactician.ensemble.environment import TaskEnvironment
-from tactician.ensemble.errors import PhaseReviewError, TaskFailedError
+from tactician.ensemble.errors import INTERRUPTIONS, PhaseReviewError, TaskFailedError
 from tactician.ensemble.events import PhaseFailed
-from tactician.ensemble.execution import INTERRUPTIONS
 from tactician.ensemble.output import EnsembleResult, ExitReason, PhaseOutput, TaskOutput
 from tactician.ensemble.phases.plan import PhasePlan
 from tactician.ensemble.phases.running import PhaseRuns

@@ -7,9 +7,9 @@ from collections import defaultdict
 from dataclasses import replace
 
 from tactician.ensemble.environment import TaskEnvironment
-from tactician.ensemble.errors import PhaseReviewError, TaskFailedError
+from tactician.ensemble.errors import INTERRUPTIONS, PhaseReviewError, TaskFailedError
 from tactician.ensemble.events import PhaseCompleted, PhaseReviewed, PhaseStarted
-from tactician.ensemble.execution import INTERRUPTIONS, TaskRunner
+from tactician.ensemble.execution import TaskRunner
 from tactician.ensemble.outcomes import SkippedTask, TaskOutcome
 from tactician.ensemble.output import EnsembleResult, PhaseOutput, Revision
 from tactician.ensemble.phase_decisions import PhaseDecision
