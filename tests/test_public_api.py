@@ -51,9 +51,10 @@ PUBLIC = {
         DelegationResponse DelegationStarted DelegationStatus Edge END Ensemble EnsembleDefinitionError
         EnsembleResult ExitReason Graph GraphError Handler HierarchicalConstraints Loop LoopLimitError MapReduce
         MapReduceError OverdueReview PersonReview Phase PhaseAttempt PhaseCompleted PhaseDecision PhaseFailed
-        PhaseOutput PhaseReview PhaseReviewed PhaseReviewer PhaseReviewError PhaseReviewRecord PhaseStarted
-        PredicateError Revision Task TaskCompleted TaskErrorPolicy TaskFailed TaskFailedError TaskInput TaskLike
-        TaskOutput TaskOutputs TaskSkipped TaskStarted Window Workflow
+        PhaseOutput PhaseResumed PhaseReview PhaseReviewed PhaseReviewer PhaseReviewError PhaseReviewRecord
+        PhaseStarted PredicateError Revision Task TaskCompleted TaskErrorPolicy TaskFailed TaskFailedError
+        TaskInput TaskLike TaskOutput TaskOutputs TaskRestored TaskResumed TaskSkipped TaskStarted TaskSuspended
+        Window Workflow
     """,
     "tactician.events": """
         Event EventBus EventEmitter EventListener EventLog encode event_from_json event_to_json find_event_type new_id

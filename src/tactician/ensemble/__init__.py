@@ -29,12 +29,16 @@ from tactician.ensemble.events import (
     DelegationStarted,
     PhaseCompleted,
     PhaseFailed,
+    PhaseResumed,
     PhaseReviewed,
     PhaseStarted,
     TaskCompleted,
     TaskFailed,
+    TaskRestored,
+    TaskResumed,
     TaskSkipped,
     TaskStarted,
+    TaskSuspended,
 )
 from tactician.ensemble.graphs import END, Edge, Graph
 from tactician.ensemble.loops import Loop, Window
@@ -82,6 +86,7 @@ __all__ = [
     "PhaseCompleted",
     "PhaseDecision",
     "PhaseFailed",
+    "PhaseResumed",
     "PhaseOutput",
     "PhaseReview",
     "PhaseReviewError",
@@ -100,8 +105,11 @@ __all__ = [
     "TaskLike",
     "TaskOutput",
     "TaskOutputs",
+    "TaskRestored",
+    "TaskResumed",
     "TaskSkipped",
     "TaskStarted",
+    "TaskSuspended",
     "Window",
     "Workflow",
 ]

@@ -8,13 +8,29 @@ from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.composite import find_composite
 from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import INTERRUPTIONS
-from tactician.ensemble.events import TaskCompleted, TaskFailed, TaskSkipped, TaskStarted
+from tactician.ensemble.events import (
+    TaskCompleted,
+    TaskFailed,
+    TaskRestored,
+    TaskResumed,
+    TaskSkipped,
+    TaskStarted,
+    TaskSuspended,
+)
 from tactician.ensemble.lifecycle import TaskLifecycle
 from tactician.ensemble.outcomes import SkippedTask, TaskOutcome, TaskOutputs, collect_context
 from tactician.ensemble.output import TaskInput, TaskOutput
 from tactician.ensemble.task_progress import TaskProgress
 from tactician.ensemble.template import fill_template
-from tactician.runs import BudgetError, RunContext, RunError, RunResult, RunStatus
+from tactician.runs import (
+    BudgetError,
+    RunContext,
+    RunError,
+    RunResult,
+    RunStatus,
+    Suspended,
+    list_prompts,
+)
 from tactician.text import describe_error
 
 
@@ -61,6 +77,7 @@ class TaskRunner:
         lifecycle = TaskLifecycle(job, self._fill_in(job, outputs), place, progress)
         if (saved := progress.output) is not None:
             output = await lifecycle.restore(saved)
+            self._report_restored(output)
         else:
             output = await self._perform(job, lifecycle, progress)
         self._outputs.append(output)
@@ -77,6 +94,10 @@ class TaskRunner:
             raise
         except Exception as error:
             self._context.emit(TaskFailed, task_id=job.task.id, role=job.role, error=describe_error(error))
+            raise
+        except Suspended as suspended:
+            prompts = list_prompts(suspended.pending)
+            self._context.emit(TaskSuspended, task_id=job.task.id, role=job.role, prompts=prompts)
             raise
         await progress.save_output(output)
         self._report(output)
@@ -110,6 +131,7 @@ class TaskRunner:
 
     def _begin(self, job: Assignment, progress: TaskProgress) -> None:
         if progress.began is not None:
+            self._context.emit(TaskResumed, task_id=job.task.id, role=job.role)
             return
         if (limit := self._context.find_limit()) is not None:
             raise BudgetError(f"task {job.task.id!r}: {limit}", self._create_failed_result())
@@ -137,6 +159,18 @@ class TaskRunner:
             raw=output.raw,
             seconds=output.duration,
             tool_calls=output.tool_calls,
+        )
+
+    def _report_restored(self, output: TaskOutput) -> None:
+        self._context.emit(
+            TaskRestored,
+            task_id=output.task_id,
+            role=output.role,
+            raw=output.raw,
+            seconds=output.duration,
+            ended=output.completed_at.timestamp(),
+            tool_calls=output.tool_calls,
+            usage=output.usage,
         )
 
     def _create_failed_result(self) -> RunResult[None]:

@@ -74,7 +74,7 @@ def render_page(roots: Sequence[TraceNode]) -> str:
         style_hash=b64encode(sha256(style.encode()).digest()).decode(),
         overview=[row for node, row in rows if node.kind in _OVERVIEW],
         tree=list(_nest([row for _, row in rows])),
-        reviews=[row for node, row in rows if node.kind == SpanKind.REVIEW],
+        reviews=[row for node, row in rows if node.kind == SpanKind.REVIEW or "decision" in node.facts],
         waits=[note for _, row in rows for note in row.notes if note.label.startswith("RunSuspended")],
         models=[_describe_use(use) for use in uses.values()],
         total=_describe_use(total) if len(uses) > 1 else None,

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import INTERRUPTIONS, PhaseReviewError, TaskFailedError
-from tactician.ensemble.events import PhaseCompleted, PhaseReviewed, PhaseStarted
+from tactician.ensemble.events import PhaseCompleted, PhaseResumed, PhaseReviewed, PhaseStarted
 from tactician.ensemble.execution import TaskRunner
 from tactician.ensemble.outcomes import SkippedTask, TaskOutcome
 from tactician.ensemble.output import EnsembleResult, PhaseOutput, Revision
@@ -54,6 +54,8 @@ class PhaseRuns:
         if progress.accepted is None:
             if not progress.count:
                 self._begin(name)
+            else:
+                self._context.emit(PhaseResumed, phase=name)
             await self._complete(name, 1)
         return await self.collect(name)
 
