@@ -73,6 +73,16 @@ def counter(name: str, seen: list[TaskInput] | None = None) -> Handler:
     return handle
 
 
+def note(log: list[str], text: str) -> Handler:
+    """A handler that notes its run and gives a text."""
+
+    def handle(task: TaskInput) -> str:
+        log.append(text)
+        return text
+
+    return handle
+
+
 def numbered(*names: str, seen: list[TaskInput] | None = None) -> list[Task]:
     """Tasks whose outputs are numbered."""
     return [Task(f"Do {name}", id=name, handler=counter(name, seen)) for name in names]

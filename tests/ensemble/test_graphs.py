@@ -20,7 +20,7 @@ from tactician.ensemble import (
     TaskLike,
     TaskOutputs,
 )
-from tests.ensemble.support import cashier, durable, numbered, over, places_of, prompt_of, says, script_of
+from tests.ensemble.support import cashier, counter, durable, numbered, over, places_of, prompt_of, says, script_of
 
 
 def line(*states: str, **more: object) -> Graph:
@@ -120,7 +120,7 @@ class TestContext:
     async def test_a_state_may_name_states_and_tasks_outside(self) -> None:
         seen: list[TaskInput] = []
         (facts,), (a, b) = numbered("facts"), numbered("a", "b")
-        c = Task("c", context=[facts, a], handler=lambda task: seen.append(task) or "c")
+        c = Task("c", context=[facts, a], handler=counter("c", seen))
         edges = [Edge("a", "b"), Edge("b", "c"), Edge("c", END)]
         await run(Graph({"a": a, "b": b, "c": c}, start="a", edges=edges), facts, workflow=Workflow.PARALLEL)
         assert [output.raw for output in seen[0].context_outputs] == ["facts1", "a1"]
@@ -168,11 +168,11 @@ class TestMistakes:
             (lambda: graph_of([]), "states", "at least one state"),
             (lambda: graph_of(["a"], Edge("a", END), max_steps=0), "max_steps", "must be > 0, got: 0"),
             (lambda: graph_of(["a"], Edge("a", END), Edge("aa", END)), "edges[1].source", "no state 'aa'"),
-            (lambda: graph_of(["a"], Edge("a", "x", when=len), Edge("a", END)), "edges[0].target", "no state 'x'"),
+            (lambda: graph_of(["a"], Edge("a", "x", when=bool), Edge("a", END)), "edges[0].target", "no state 'x'"),
             (lambda: graph_of(["a"], Edge("a", END), Edge("a", "a")), "edges[1]", "edges[0] before it matches always"),
             (lambda: graph_of(["a", "b"], Edge("a", END), Edge("b", END)), "states['b']", "no edge leads to it"),
             (
-                lambda: graph_of(["a", "b"], Edge("a", "b", when=len), Edge("a", END)),
+                lambda: graph_of(["a", "b"], Edge("a", "b", when=bool), Edge("a", END)),
                 "states['b']",
                 "no edge leads from",
             ),

@@ -21,7 +21,7 @@ from tactician.ensemble import (
 )
 from tactician.ensemble.bins import pack_bins
 from tactician.testing import ScriptedModel
-from tests.ensemble.support import cashier, durable, numbered, over, places_of, prompt_of
+from tests.ensemble.support import cashier, durable, note, numbered, over, places_of, prompt_of
 
 
 def join(task: TaskInput) -> str:
@@ -214,7 +214,7 @@ class TestErrors:
         assert [output.raw for output in error.outputs] == ["a", "b"]
 
     async def test_a_function_that_returns_no_task_is_named_with_its_step(self) -> None:
-        error = await fail(MapReduce("ab", map=lambda item: item, reduce=combine, id="m"))  # type: ignore[arg-type,return-value]
+        error = await fail(MapReduce("ab", map=str, reduce=combine, id="m"))  # type: ignore[type-var]
         assert str(error) == "MapReduce 'm': map[0] returned 'a', which is not a Task"
 
     async def test_mistakes_of_tasks_that_are_made_are_named_with_their_places(self) -> None:
@@ -231,7 +231,7 @@ class TestDurability:
         def make(item: str) -> Task:
             if item == "pay":
                 return Task("Pay", agent=cashier("paid"))
-            return Task(f"Read {item}", handler=lambda task: runs.append(item) or item)
+            return Task(f"Read {item}", handler=note(runs, item))
 
         context = durable()
         ensemble = Ensemble("E", [MapReduce(["a", "pay", "b"], map=make, reduce=combine, chunk_size=2, id="m")])

@@ -23,7 +23,7 @@ from tactician import (
     approve,
 )
 from tactician.config import Settings
-from tactician.ensemble import EnsembleDefinitionError, TaskInput, TaskOutputs
+from tactician.ensemble import EnsembleDefinitionError, TaskInput, TaskLike, TaskOutputs
 from tactician.llm import ModelCatalog
 from tactician.platform import Worker
 from tactician.testing import ScriptedModel, ToolCall
@@ -80,7 +80,7 @@ class TestEnsembles:
 class TestChecks:
     async def test_templates_inside_need_values(self) -> None:
         (task,) = [Task("{a}", id="x")]
-        tasks = [
+        tasks: list[TaskLike] = [
             Loop([task]),
             one_step(replace(task, id="y")),
             Ensemble("Inner", [replace(task, id="z")]),
@@ -105,7 +105,7 @@ class TestChecks:
 
     async def test_models_inside_must_be_known(self) -> None:
         context = RunContext.over(ModelCatalog(Settings()))
-        tasks = [Loop([Task("Write", model="none")]), Ensemble("Inner", [Task("Print", model="none")])]
+        tasks: list[TaskLike] = [Loop([Task("Write", model="none")]), Ensemble("Inner", [Task("Print", model="none")])]
         with pytest.raises(EnsembleDefinitionError) as caught:
             await Ensemble("E", tasks).check({}, context=context)
         assert places_of(caught.value.problems) == ["tasks[0].tasks[0].model", "tasks[1].tasks[0].model"]
@@ -174,7 +174,7 @@ class TestDurability:
         runs: list[str] = []
 
         def build() -> Ensemble:
-            first = Task("first", handler=lambda task: runs.append("first") or "first")
+            first = Task("first", handler=note(runs, "first"))
             pay = Task("Pay", agent=cashier("paid"))
             graph = one_step(pay, id="graph")
             loop = Loop([first, graph], max_iterations=1, id="loop")

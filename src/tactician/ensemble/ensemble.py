@@ -363,7 +363,7 @@ def _list_tasks(phases: Sequence[Phase]) -> tuple[Task, ...]:
 
 
 def _find_phase_mistakes(
-    tasks: Sequence[Task], phases: Sequence[Phase], workflow: Workflow | None
+    tasks: Sequence[TaskLike], phases: Sequence[Phase], workflow: Workflow | None
 ) -> Iterator[tuple[str, str]]:
     """Yield the place and the description of each mistake in the phases of an ensemble."""
     if tasks and phases:
