@@ -214,7 +214,7 @@ class TestErrors:
         assert [output.raw for output in error.outputs] == ["a", "b"]
 
     async def test_a_function_that_returns_no_task_is_named_with_its_step(self) -> None:
-        error = await fail(MapReduce("ab", map=str, reduce=combine, id="m"))  # type: ignore[type-var]
+        error = await fail(MapReduce("ab", map=str, reduce=combine, id="m"))  # type: ignore[arg-type]
         assert str(error) == "MapReduce 'm': map[0] returned 'a', which is not a Task"
 
     async def test_mistakes_of_tasks_that_are_made_are_named_with_their_places(self) -> None:

@@ -27,7 +27,8 @@ from tactician.ensemble import EnsembleDefinitionError, TaskInput, TaskLike, Tas
 from tactician.llm import ModelCatalog
 from tactician.platform import Worker
 from tactician.testing import ScriptedModel, ToolCall
-from tests.ensemble.support import cashier, numbered, over, places_of, prompt_of, says, script_of
+from tests.ensemble.support import cashier, note, numbered, over, places_of, prompt_of, says, script_of
+from tests.support.effort import EFFORT
 from tests.support.stored import JsonStore, load_record
 
 
@@ -199,6 +200,10 @@ def join(task: TaskInput) -> str:
     return "+".join(output.raw for output in task.context_outputs)
 
 
+RUNS = 100 * EFFORT
+
+
+@pytest.mark.soak
 async def test_many_runs_of_one_ensemble_with_a_loop_and_a_graph_mix_no_state() -> None:
     async def mark(task: TaskInput) -> str:
         await asyncio.sleep(0)
@@ -212,7 +217,7 @@ async def test_many_runs_of_one_ensemble_with_a_loop_and_a_graph_mix_no_state() 
     states = {"y": Task("y", handler=mark)}
     graph = Graph(states, start="y", edges=[Edge("y", END, when=is_long), Edge("y", "y")], id="graph")
     ensemble = Ensemble("E", [loop, graph])
-    results = await asyncio.gather(*(ensemble.run({"n": str(n)}, context=over()) for n in range(1000)))
+    results = await asyncio.gather(*(ensemble.run({"n": str(n)}, context=over()) for n in range(RUNS)))
     for n, result in enumerate(results):
         expected = 2 + n % 3
         assert len(result["graph"].parts) == expected
