@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
 from tactician import Agent, Ensemble, Platform, RouterAgent, RunContext, Task, tool
 from tactician.ensemble import EnsembleResult, TaskFailedError, TaskInput
-from tactician.events import Event, EventLog, read_event_log
+from tactician.events import Event, EventLog, SpanFacts, read_event_log
 from tactician.llm import AssistantMessage, Delta, Features, ModelRequest, ModelResponse, Text, Usage
 from tactician.platform import Worker
 from tactician.runs import RunStatus, RunStore, approve
@@ -264,3 +266,42 @@ async def test_event_logs_are_read_as_the_events_themselves(tmp_path: Path) -> N
     trace = Trace.from_events(read_event_log(log), run_id)
     assert len(trace.roots) == 1
     assert trace == Trace.from_events(events, run_id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckoutStarted(Event):
+    """Event of a checkout that begins."""
+
+    opens: ClassVar[str | None] = "checkout"
+
+    shop: str
+
+    def describe_span(self) -> SpanFacts:
+        """Return the shop."""
+        return SpanFacts(self.shop, content={"basket": ["frogs", "ears"]})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckoutEnded(Event):
+    """Event of a checkout that ends."""
+
+    closes: ClassVar[str | None] = "checkout"
+
+    def describe_span(self) -> SpanFacts:
+        """Return the price."""
+        return SpanFacts(facts={"price": 17})
+
+
+async def test_events_of_your_own_are_nodes_with_what_happens_between_them() -> None:
+    async def buy(task: TaskInput) -> str:
+        run = RunContext.current()
+        run.emit(CheckoutStarted, shop="Corner shop")
+        paid = (await says("Cashier", "paid").run("Pay")).output
+        run.emit(CheckoutEnded)
+        return paid
+
+    ensemble = Ensemble("E", [Task("Buy", handler=buy)], capture="standard")
+    (node,) = (await ensemble.run({}, context=RunContext.over(ScriptedModel()))).trace.find("checkout")
+    assert (node.name, node.status, node.facts, node.task_id) == ("Corner shop", "completed", {"price": 17}, "Buy")
+    assert node.content == {"basket": ["frogs", "ears"]}
+    assert [child.kind for child in node.walk()] == ["checkout", "run", "model"]

@@ -106,7 +106,7 @@ def find_template_problems(templates: Iterable[TaskTemplate], values: Values) ->
 
 def warn_of_unused_agents(name: str, tasks: Sequence[Task], agents: Sequence[object]) -> None:
     """Log a warning for each agent of an ensemble that does no task."""
-    used = {id(task.agent) for task in walk_tasks(tasks)}
+    used = {id(task.agent) for _, task in walk_tasks(number_tasks(tasks))}
     for agent in agents:
         if id(agent) not in used:
             _logger.warning("%s: the agent %r is used by no task", name, name_agent(agent))
@@ -151,7 +151,9 @@ def _find_cycle(tasks: Sequence[Task]) -> Iterator[tuple[str, str]]:
 def _advise(task_id: str, tasks: Sequence[Task]) -> str | None:
     """Return what to do about a context task that is inside of another task; `None` for any other one."""
     for task in tasks:
-        if (composite := find_composite(task)) is not None and composite.has_part(task_id):
+        if (composite := find_composite(task)) is not None and any(
+            part.id == task_id for part in composite.parts.values()
+        ):
             return f"is inside of {composite.label!r}: name that as the context"
     return None
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+from tactician.ensemble.learning import LearningStores
 from tactician.ensemble.output import TaskInput, TaskOutput
 from tactician.ensemble.roster import NO_ROSTER, Roster
 from tactician.ensemble.task import Task, shorten
@@ -15,13 +16,23 @@ from tactician.llm import ModelLike
 from tactician.runs import RunContext, Runnable, RunResult
 from tactician.tools import ToolLike
 
+NO_STORES: Final = LearningStores()
+
 
 class Equipment(NamedTuple):
-    """Model, tools and roster that the tasks of a composite get from around it."""
+    """Settings of an ensemble for its tasks.
+
+    Attributes:
+        model: the model of agents and tasks without one.
+        tools: the tools for all agents.
+        roster: the agents to which others may delegate.
+        stores: the stores with which tasks learn.
+    """
 
     model: ModelLike | None = None
     tools: Sequence[ToolLike] = ()
     roster: Roster = NO_ROSTER
+    stores: LearningStores = NO_STORES
 
 
 class TaskTemplate(NamedTuple):
@@ -58,13 +69,9 @@ class Composite(ABC):
         return None
 
     @property
-    def tasks(self) -> Sequence[Task]:
-        """The tasks inside, as far as they are known before a run."""
-        return ()
-
-    def has_part(self, task_id: str) -> bool:
-        """Return whether a task with this id is inside."""
-        return any(task.id == task_id for task in self.tasks)
+    def parts(self) -> Mapping[str, Task]:
+        """The tasks inside by their places, such as `tasks[0]`, as far as they are known before a run."""
+        return {}
 
     @abstractmethod
     def bind(self, equipment: Equipment) -> Runnable:
@@ -109,12 +116,12 @@ def find_composite(task: Task) -> Composite | None:
     return task.handler if isinstance(task.handler, Composite) else None
 
 
-def walk_tasks(tasks: Iterable[Task]) -> Iterator[Task]:
-    """Yield tasks, and those inside of them."""
-    for task in tasks:
-        yield task
+def walk_tasks(places: Iterable[tuple[str, Task]]) -> Iterator[tuple[str, Task]]:
+    """Yield tasks with their places, and those inside of them."""
+    for path, task in places:
+        yield path, task
         if (composite := find_composite(task)) is not None:
-            yield from walk_tasks(composite.tasks)
+            yield from walk_tasks((f"{path}.{place}", part) for place, part in composite.parts.items())
 
 
 def select_entry(composite: Composite, names: Iterable[str] | None, task: TaskInput) -> tuple[TaskOutput, ...]:

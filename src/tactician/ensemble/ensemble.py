@@ -17,9 +17,10 @@ from tactician.ensemble.checks import (
     find_structure_problems,
     find_template_problems,
     list_part_templates,
+    number_tasks,
     warn_of_unused_agents,
 )
-from tactician.ensemble.composite import TaskTemplate, walk_tasks
+from tactician.ensemble.composite import Equipment, TaskTemplate, walk_tasks
 from tactician.ensemble.constraints import HierarchicalConstraints
 from tactician.ensemble.delegation import Delegation
 from tactician.ensemble.delegation_execution import DelegationExecutor
@@ -28,6 +29,7 @@ from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import EnsembleDefinitionError
 from tactician.ensemble.hierarchy import Hierarchy, create_hierarchy, run_hierarchy
 from tactician.ensemble.inputs import TEXT_NAME, EnsembleInput
+from tactician.ensemble.learning import LearningStores, ReflectionStore, ScopedMemory
 from tactician.ensemble.model_checks import find_model_problems
 from tactician.ensemble.nested import NestedEnsemble
 from tactician.ensemble.output import EnsembleResult
@@ -35,6 +37,7 @@ from tactician.ensemble.phases import Phase, PhasePlan, run_phases
 from tactician.ensemble.roster import Roster, find_agents
 from tactician.ensemble.running import TaskErrorPolicy, TaskOrder, run_tasks
 from tactician.ensemble.task import Task, TaskLike, as_tasks
+from tactician.ensemble.task_learning import find_learning_mistakes
 from tactician.ensemble.team import create_team, find_duplicates, list_handlers
 from tactician.ensemble.worker import TeamWorker
 from tactician.ensemble.workflows import Workflow, find_context, find_first_tasks, infer_workflow
@@ -67,6 +70,8 @@ class Ensemble(BaseRunnable[object]):
             it is that of phases without an own one.
         manager: agent that leads a hierarchy; one is made by default. Its answer has the output type of the last task.
         constraints: limits on the delegations of a manager.
+        reflections: store of the reflections on tasks with `reflect`.
+        memory: memory with the scopes that tasks name.
         delegation: settings of all delegations: how deep they may be, and policies that decide on each.
         on_error: the effect of a failed task: `"fail_fast"` starts no other task, and lets those that run finish;
             `"continue"` skips the tasks that depend on it. In the end both raise.
@@ -92,6 +97,8 @@ class Ensemble(BaseRunnable[object]):
         workflow: Workflow | None = None,
         manager: Agent[object] | None = None,
         constraints: HierarchicalConstraints | None = None,
+        reflections: ReflectionStore | None = None,
+        memory: ScopedMemory | None = None,
         delegation: Delegation | None = None,
         on_error: TaskErrorPolicy = "fail_fast",
         max_parallel: int | None = None,
@@ -107,6 +114,8 @@ class Ensemble(BaseRunnable[object]):
         self.workflow = infer_workflow(self.tasks) if workflow is None else workflow
         self.manager = manager
         self.constraints = constraints
+        self.reflections = reflections
+        self.memory = memory
         self.delegation = delegation
         self.on_error = on_error
         self.max_parallel = max_parallel
@@ -287,7 +296,11 @@ class Ensemble(BaseRunnable[object]):
         return f"Ensemble {self.name!r}"
 
     def _assign(self, task: Task, context: tuple[Task, ...]) -> Assignment:
-        return assign(task, context, self.model, self.tools, self._roster)
+        return assign(task, context, Equipment(self.model, self.tools, self._roster, self._stores))
+
+    @cached_property
+    def _stores(self) -> LearningStores:
+        return LearningStores(self.memory, self.reflections)
 
     @cached_property
     def _jobs(self) -> tuple[Assignment, ...]:
@@ -296,7 +309,11 @@ class Ensemble(BaseRunnable[object]):
 
     @cached_property
     def _members(self) -> tuple[object, ...]:
-        tasks = self.tasks if self.workflow is Workflow.HIERARCHICAL else tuple(walk_tasks(self.tasks))
+        tasks = (
+            self.tasks
+            if self.workflow is Workflow.HIERARCHICAL
+            else tuple(task for _, task in walk_tasks(number_tasks(self.tasks)))
+        )
         return tuple(agent for agent in find_agents(tasks, self.agents) if agent is not self.manager)
 
     @cached_property
@@ -332,10 +349,13 @@ class Ensemble(BaseRunnable[object]):
         """The mistakes in how the tasks and agents fit together."""
         if self.agents is not None and self.workflow is not Workflow.HIERARCHICAL:
             warn_of_unused_agents(self.name, self.tasks, self.agents)
+        places = walk_tasks((path, job.task) for path, job in self._list_jobs())
+        learning = (Problem(path, message) for path, message in find_learning_mistakes(places, self._stores))
         if self.phases:
             found = list(self._plan.find_problems(self.agents))
         else:
             found = list(find_structure_problems(self.tasks, self.agents, self.workflow))
+        found += learning
         if self._delegates:
             found += [Problem(path, message) for path, message in find_duplicates(self._team)]
         if self.workflow is Workflow.HIERARCHICAL:
@@ -393,6 +413,10 @@ def _find_mistakes(ensemble: Ensemble) -> Iterator[tuple[str, str]]:
     for place, agent in enumerate(ensemble.agents or ()):
         if as_runnable(agent) is None:
             yield f"agents[{place}]", f"{agent!r} is not an agent: pass an Agent or another Runnable"
+    if ensemble.reflections is not None and not isinstance(ensemble.reflections, ReflectionStore):
+        yield "reflections", f"{ensemble.reflections!r} is not a store of reflections, such as SqlReflections(...)"
+    if ensemble.memory is not None and not isinstance(ensemble.memory, ScopedMemory):
+        yield "memory", f"{ensemble.memory!r} is not a memory, such as SqlMemory(...)"
     if ensemble.on_error not in get_args(TaskErrorPolicy):
         yield "on_error", f"{ensemble.on_error!r} is not one of {', '.join(map(repr, get_args(TaskErrorPolicy)))}"
     if ensemble.capture not in (None, *CaptureMode):

@@ -197,6 +197,26 @@ class TaskFailed(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TaskReflected(Event):
+    """Event of a reflection on the output of a task, whose notes later runs read. One that failed has an `error`."""
+
+    task_id: str
+    notes: tuple[str, ...] = ()
+    error: str | None = None
+
+    @property
+    def level(self) -> int:
+        """Level `WARNING` after a failure, else `DEBUG`."""
+        return logging.DEBUG if self.error is None else logging.WARNING
+
+    def describe(self) -> str:
+        """Return how many notes there are, or why there are none."""
+        if self.error is not None:
+            return f"task {self.task_id!r}: {self.error}"
+        return f"task {self.task_id!r} leaves {len(self.notes)} notes for later runs"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PhaseStarted(Event):
     """Event of a phase whose tasks start, for the first time or once more."""
 

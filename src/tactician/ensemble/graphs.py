@@ -98,7 +98,7 @@ class Graph(TaskGroup):
     @override
     def bind(self, equipment: Equipment) -> Runnable:
         named = {place: task.named_context for place, task in self.parts.items()}
-        jobs = {place: assign(task, named[place], *equipment) for place, task in self.parts.items()}
+        jobs = {place: assign(task, named[place], equipment) for place, task in self.parts.items()}
         return _GraphRunnable(self, jobs)
 
     @override

@@ -12,6 +12,7 @@ from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.output import TaskInput, TaskOutput, create_task_output
 from tactician.ensemble.output_retries import run_with_output_retries
 from tactician.ensemble.prompts import build_prompt
+from tactician.ensemble.task_learning import TaskLearning
 from tactician.ensemble.task_progress import TaskProgress
 from tactician.guardrails import (
     CheckedInput,
@@ -30,9 +31,11 @@ V = TypeVar("V")
 class TaskLifecycle:
     """Steps of one task in one run, in their order; each is done once, also when the run continues elsewhere.
 
-    1. Input guardrails.
-    2. The attempt: the prompt, and the agent or the handler, whose output is validated as the output type.
-    3. Output guardrails. One that asks for a retry leads to another attempt.
+    1. What earlier runs have left: entries of the memory, and reflections.
+    2. Input guardrails.
+    3. The attempt: the prompt, and the agent or the handler, whose output is validated as the output type.
+    4. Output guardrails. One that asks for a retry leads to another attempt.
+    5. What later runs read: the output in the memory, and a reflection on it.
 
     Args:
         job: the task.
@@ -41,13 +44,15 @@ class TaskLifecycle:
         progress: the progress.
     """
 
-    __slots__ = ("_job", "_place", "_progress", "_task")
+    __slots__ = ("_job", "_learning", "_place", "_progress", "_task")
 
     def __init__(self, job: Assignment, task: TaskInput, place: RunContext, progress: TaskProgress) -> None:
         self._job = job
         self._task = task
         self._place = place
         self._progress = progress
+        model = job.runnable.model if isinstance(job.runnable, Agent) else job.model
+        self._learning = TaskLearning(job.task, job.stores, model, place)
 
     async def run(self) -> TaskOutput:
         """Do all steps, and return the output.
@@ -56,9 +61,11 @@ class TaskLifecycle:
             GuardrailError: when a guardrail stops the task.
             Exception: what the agent or the handler raised.
         """
+        self._task = await self._learning.load(self._task)
         await self._check_input()
         while (output := await self._attempt()) is None:
             pass
+        await self._learning.keep(self._task, output)
         now = self._place.clock.time()
         return replace(
             output,

@@ -97,7 +97,7 @@ class Loop(TaskGroup):
     def bind(self, equipment: Equipment) -> Runnable:
         tasks, places = list(self.parts.values()), list(self.parts)
         contexts = (find_context(tasks, number, Workflow.SEQUENTIAL) for number in range(len(tasks)))
-        jobs = (assign(task, context, *equipment) for task, context in zip(tasks, contexts, strict=True))
+        jobs = (assign(task, context, equipment) for task, context in zip(tasks, contexts, strict=True))
         return _LoopRunnable(self, dict(zip(places, jobs, strict=True)))
 
     @override

@@ -244,7 +244,7 @@ class _MapReduceRunnable(GroupRunnable[MapReduce[T]], Generic[T]):
 
     def _assign(self, task: Task, portion: Sequence[TaskOutput], level: _Level) -> Assignment:
         combined = tuple(level.tasks[output.task_id] for output in portion)
-        return assign(task, combined if task.context is None else task.named_context, *self._equipment)
+        return assign(task, combined if task.context is None else task.named_context, self._equipment)
 
     def _create_error(
         self, what: str, error: Exception | None, outputs: Sequence[TaskOutput], context: RunContext

@@ -15,6 +15,7 @@ from typing_extensions import override
 
 from tactician.documents import did_you_mean
 from tactician.ensemble.delegation import DelegationResponse
+from tactician.ensemble.learning import ScopeEntry, TaskReflection
 from tactician.ensemble.phase_decisions import PhaseReviewRecord
 from tactician.errors import StoredStateError
 from tactician.events import SpanKind
@@ -128,6 +129,8 @@ class TaskInput:
         text: the text of the caller, for the first tasks of an ensemble whose templates do not name `{input}`.
         revision: the feedback on the attempt before, and its output; `None` in the first attempt.
         earlier_outputs: what earlier iterations of the loop gave, as far as its memory goes.
+        memory: the entries that the task has recalled, by memory scope.
+        reflections: the reflections on earlier runs of the task, newest first.
     """
 
     task_id: str
@@ -138,6 +141,8 @@ class TaskInput:
     text: str = ""
     revision: Revision | None = None
     earlier_outputs: tuple[TaskOutput, ...] = ()
+    memory: Mapping[str, tuple[ScopeEntry, ...]] = field(default_factory=dict)
+    reflections: tuple[TaskReflection, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property, partial
+from hashlib import sha256
 from typing import Final, Protocol, TypeAlias, cast, runtime_checkable
 
 from pydantic.errors import PydanticUserError
 
 from tactician.agents import as_runnable
 from tactician.ensemble.errors import EnsembleDefinitionError
+from tactician.ensemble.learning import Reflection
 from tactician.ensemble.outcomes import Predicate
 from tactician.ensemble.output import TaskInput
 from tactician.errors import DeclarationError, Problem
@@ -68,6 +70,8 @@ class Task:
         when: function of the outputs so far; the task is skipped when it returns `False`. A task whose context tasks
             were all skipped is skipped too. One that names no context and follows in a sequence runs, and sees what
             the skipped task would have seen.
+        memory: scopes of the ensemble's memory, whose entries the agent reads, and to which the output is added.
+        reflect: true to improve the instructions for later runs by reflection on the output, or settings for it.
 
     Raises:
         EnsembleDefinitionError: with all mistakes.
@@ -92,12 +96,15 @@ class Task:
     input_guardrails: Sequence[GuardrailLike] = ()
     output_guardrails: Sequence[GuardrailLike] = ()
     when: Predicate | None = None
+    memory: Sequence[str] = ()
+    reflect: bool | Reflection = False
 
     def __post_init__(self) -> None:
         set_field = partial(object.__setattr__, self)
         set_field("context", None if self.context is None else as_tasks(self.context))
         for part in ("tools", "input_guardrails", "output_guardrails"):
             set_field(part, tuple(getattr(self, part)))
+        set_field("memory", self.memory if isinstance(self.memory, str) else tuple(self.memory))
         set_field("id", self.id or self.description)
         if problems := [Problem(path, message) for path, message in _find_mistakes(self)]:
             raise EnsembleDefinitionError(f"Task {self.label!r}", problems)
@@ -116,6 +123,23 @@ class Task:
     def named_context(self) -> tuple[Task, ...]:
         """The tasks in its context; empty for one that names none."""
         return as_tasks(self.context or ())
+
+    @cached_property
+    def reflection(self) -> Reflection | None:
+        """The settings of the reflection; `None` without one."""
+        if isinstance(self.reflect, Reflection):
+            return self.reflect
+        return Reflection() if self.reflect else None
+
+    @cached_property
+    def identity(self) -> str:
+        """The name by which reflections are stored: the id that was given, else a hash of the description as written.
+
+        Tasks with the same description share their reflections.
+        """
+        if self.id != self.description:
+            return self.id
+        return sha256(self.description.encode("utf-8", "surrogatepass")).hexdigest()
 
     @property
     def label(self) -> str:
@@ -174,6 +198,16 @@ def _find_function_mistakes(task: Task) -> Iterator[tuple[str, str]]:
                 as_input_guardrail(guardrail) if place == "input_guardrails" else as_output_guardrail(guardrail)
             except DeclarationError as error:
                 yield from ((f"{place}[{number}]", problem) for problem in error.problems)
+    yield from _find_learning_mistakes(task)
+
+
+def _find_learning_mistakes(task: Task) -> Iterator[tuple[str, str]]:
+    if isinstance(task.memory, str):
+        yield "memory", f"it is a list of scopes: write memory=({task.memory!r},)"
+    elif len(set(task.memory)) < len(task.memory):
+        yield "memory", "it names a scope twice"
+    if not isinstance(task.reflect, bool | Reflection):
+        yield "reflect", f"{task.reflect!r} is neither True nor a Reflection"
 
 
 def _find_agent_mistakes(task: Task) -> Iterator[tuple[str, str]]:

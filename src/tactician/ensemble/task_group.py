@@ -68,14 +68,9 @@ class TaskGroup(Composite):
         return list({task.id: task for task in (*(self._own_context or ()), *outside)}.values())
 
     @property
-    def parts(self) -> Mapping[str, Task]:
-        """The tasks, by their places, such as `tasks[0]`."""
-        return self._parts
-
-    @property
     @override
-    def tasks(self) -> Sequence[Task]:
-        return tuple(self._parts.values())
+    def parts(self) -> Mapping[str, Task]:
+        return self._parts
 
     @override
     def find_problems(self, agents: Sequence[object] | None) -> Iterable[Problem]:
