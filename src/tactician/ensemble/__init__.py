@@ -41,6 +41,8 @@ from tactician.ensemble.events import (
     TaskStarted,
     TaskSuspended,
 )
+from tactician.ensemble.graphs import END, Edge, Graph
+from tactician.ensemble.learning import (
     Embedder,
     Improvement,
     InProcessMemory,
@@ -50,15 +52,13 @@ from tactician.ensemble.events import (
     ReflectionStore,
     ReflectionStrategy,
     Scope,
-    ScopeEntry,
     ScopedMemory,
+    ScopeEntry,
     SqlMemory,
     SqlReflections,
     TaskReflection,
     days,
 )
-from tactician.ensemble.graphs import END, Edge, Graph
-from tactician.ensemble.learning import (
 from tactician.ensemble.loops import Loop, Window
 from tactician.ensemble.map_reduce import MapReduce
 from tactician.ensemble.outcomes import TaskOutputs

@@ -309,11 +309,9 @@ class Ensemble(BaseRunnable[object]):
 
     @cached_property
     def _members(self) -> tuple[object, ...]:
-        tasks = (
-            self.tasks
-            if self.workflow is Workflow.HIERARCHICAL
-            else tuple(task for _, task in walk_tasks(number_tasks(self.tasks)))
-        )
+        tasks = self.tasks
+        if self.workflow is not Workflow.HIERARCHICAL:  # else those inside work for a task that is a worker itself
+            tasks = tuple(task for _, task in walk_tasks(number_tasks(tasks)))
         return tuple(agent for agent in find_agents(tasks, self.agents) if agent is not self.manager)
 
     @cached_property
