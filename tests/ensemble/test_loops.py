@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from tactician import Ensemble, Loop, RunStatus, Task, Window, Workflow, approve
+from tactician import Ensemble, InProcessMemory, Loop, RunStatus, Scope, Task, Window, Workflow, approve
 from tactician.ensemble import (
     EnsembleDefinitionError,
     EnsembleResult,
@@ -183,6 +183,32 @@ class TestMemory:
         seen: list[TaskInput] = []
         await run(Loop(numbered("a", seen=seen), max_iterations=4, memory=memory))  # type: ignore[arg-type]
         assert [raw_of(task.earlier_outputs) for task in seen] == expected
+
+    @pytest.mark.parametrize(
+        ("memory", "expected"),
+        [
+            ("accumulate", [["old"], ["a1", "old"], ["a2", "a1", "old"], ["a3", "a2", "a1", "old"]]),
+            ("fresh", [["old"]] * 4),
+            (Window(2), [["old"], ["a1", "old"], ["a2", "a1", "old"], ["a3", "a2", "old"]]),
+        ],
+    )
+    async def test_tasks_with_scopes_recall_earlier_iterations_by_the_same_modes(
+        self, memory: object, expected: list[list[str]]
+    ) -> None:
+        seen: list[TaskInput] = []
+        notes = InProcessMemory({"notes": Scope(keep_last=50)})
+        await notes.add("notes", "old", context=over())
+        task = Task("a", handler=counter("a", seen), memory=["notes"])
+        loop = Loop([task], max_iterations=4, memory=memory)  # type: ignore[arg-type]
+        await Ensemble("E", [loop], memory=notes).run({}, context=over())
+        assert [[entry.content for entry in task.memory["notes"]] for task in seen] == expected
+        assert [task.earlier_outputs for task in seen] == [()] * 4
+        assert len(await notes.entries("notes")) == 5
+
+    async def test_a_scope_inside_that_is_not_declared_is_a_mistake(self) -> None:
+        with pytest.raises(EnsembleDefinitionError) as caught:
+            await Ensemble("E", [Loop([Task("a", memory=["x"])])], model=ScriptedModel()).check({}, context=over())
+        assert places_of(caught.value.problems) == ["tasks[0].tasks[0].memory[0]"]
 
     async def test_earlier_iterations_stand_before_the_context_in_the_prompt(self) -> None:
         writer, critic = says("Writer", "one", "two"), says("Critic", "longer", "fine")

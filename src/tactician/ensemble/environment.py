@@ -19,7 +19,8 @@ class TaskEnvironment:
         first_ids: ids of the tasks that begin the work: they see the text, and the `entry` if they name no context.
         entry: outputs from outside for these.
         known: outcomes of tasks outside, such as those of earlier phases, by task id.
-        earlier: outputs of earlier iterations, which all tasks see.
+        earlier: outputs of earlier iterations that tasks see, those with memory scopes as entries of these.
+        forgotten: outputs of earlier iterations that no task recalls.
         revisions: what tasks are told that run again, by task id.
     """
 
@@ -28,4 +29,5 @@ class TaskEnvironment:
     entry: tuple[TaskOutput, ...] = ()
     known: Mapping[str, TaskOutcome] = field(default_factory=dict)
     earlier: tuple[TaskOutput, ...] = ()
+    forgotten: tuple[TaskOutput, ...] = ()
     revisions: Mapping[str, Revision] = field(default_factory=dict)

@@ -148,7 +148,8 @@ class TaskRunner:
             outputs,
             values,
             environment.input.text if is_first else "",
-            earlier_outputs=environment.earlier,
+            earlier_outputs=() if task.memory else environment.earlier,
+            forgotten_outputs=environment.forgotten,
         )
 
     def _report(self, output: TaskOutput) -> None:

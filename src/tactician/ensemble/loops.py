@@ -137,7 +137,12 @@ class _LoopRunnable(GroupRunnable[Loop]):
         while len(iterations) < self.group.max_iterations:
             number = len(iterations) + 1
             place = context.at(f"iteration-{number}")
-            surroundings = replace(inside, earlier=self._recall(iterations))
+            known = self._count_known(iterations)
+            surroundings = replace(
+                inside,
+                earlier=(*inside.earlier, *_join(iterations[len(iterations) - known :])),
+                forgotten=(*inside.forgotten, *_join(iterations[: len(iterations) - known], inside=True)),
+            )
             result = await run_tasks(f"{self.subject}, iteration {number}", order, surroundings, place)
             iterations.append(result.task_outputs)
             if await self._is_done(iterations, place):
@@ -146,13 +151,12 @@ class _LoopRunnable(GroupRunnable[Loop]):
             return self._end(iterations, context)
         return self._end_at_limit(iterations, context)
 
-    def _recall(self, iterations: Iterations) -> tuple[TaskOutput, ...]:
-        """Return the outputs of earlier iterations that the tasks see."""
+    def _count_known(self, iterations: Iterations) -> int:
+        """Return the number of earlier iterations, the last ones, that the tasks remember."""
         memory = self.group.memory
         if memory == "fresh":
-            return ()
-        known = iterations[-memory.iterations :] if isinstance(memory, Window) else iterations
-        return tuple(output for iteration in known for output in iteration)
+            return 0
+        return min(memory.iterations, len(iterations)) if isinstance(memory, Window) else len(iterations)
 
     async def _is_done(self, iterations: Iterations, place: RunContext) -> bool:
         """Return whether the predicate holds. It is asked once, also when the run continues elsewhere."""
@@ -161,7 +165,7 @@ class _LoopRunnable(GroupRunnable[Loop]):
             return False
         if isinstance(known := place.checkpoint.data.get("is_done"), bool):
             return known
-        outputs = [output for iteration in iterations for output in iteration]
+        outputs = _join(iterations)
         subject = f"{self.subject}: its `until` after iteration {len(iterations)}"
         failed = self._create_failed_result(outputs, place)
         is_done = await evaluate_predicate(self.group.until, TaskOutputs(outputs), subject, failed, place)
@@ -171,7 +175,7 @@ class _LoopRunnable(GroupRunnable[Loop]):
     def _end(self, iterations: Iterations, context: RunContext, *, limit_reached: bool = False) -> CompositeResult:
         kept = iterations[-1]
         if self.group.outputs == "all":
-            kept = tuple(output for iteration in iterations for output in iteration)
+            kept = _join(iterations)
         elif self.group.outputs == "final_task":
             kept = kept[-1:]
         return self._conclude(kept, kept, context, limit_reached=limit_reached)
@@ -179,7 +183,7 @@ class _LoopRunnable(GroupRunnable[Loop]):
     def _end_at_limit(self, iterations: Iterations, context: RunContext) -> CompositeResult:
         if self.group.on_limit != "raise":
             return self._end(iterations, context, limit_reached=self.group.on_limit == "flag")
-        outputs = [output for iteration in iterations for output in iteration]
+        outputs = _join(iterations)
         message = (
             f"{self.subject}: its `until` has not held after {len(iterations)} iterations; the last output is: "
             f"{outputs[-1].raw[:500]}"
@@ -194,3 +198,9 @@ class _LoopRunnable(GroupRunnable[Loop]):
         back = f"{until}at most {self.group.max_iterations} times"
         edges.append(DiagramEdge(drawings[-1].exit, drawings[0].entry, back, "dashed"))
         return Drawing.combine(drawings, edges, drawings[0].entry, drawings[-1].exit)
+
+
+def _join(iterations: Iterations, *, inside: bool = False) -> tuple[TaskOutput, ...]:
+    """Return the outputs of iterations; with those of the tasks inside of their tasks, if wanted."""
+    outputs = (output for iteration in iterations for output in iteration)
+    return tuple(part for output in outputs for part in output.walk()) if inside else tuple(outputs)

@@ -128,7 +128,9 @@ class TaskInput:
         values: the values for templates with which the ensemble runs.
         text: the text of the caller, for the first tasks of an ensemble whose templates do not name `{input}`.
         revision: the feedback on the attempt before, and its output; `None` in the first attempt.
-        earlier_outputs: what earlier iterations of the loop gave, as far as its memory goes.
+        earlier_outputs: what earlier iterations of the loop gave, as far as its memory goes; empty for a task with
+            memory scopes, which recalls it from there.
+        forgotten_outputs: what other earlier iterations gave, which the task does not recall.
         memory: the entries that the task has recalled, by memory scope.
         reflections: the reflections on earlier runs of the task, newest first.
     """
@@ -141,6 +143,7 @@ class TaskInput:
     text: str = ""
     revision: Revision | None = None
     earlier_outputs: tuple[TaskOutput, ...] = ()
+    forgotten_outputs: tuple[TaskOutput, ...] = ()
     memory: Mapping[str, tuple[ScopeEntry, ...]] = field(default_factory=dict)
     reflections: tuple[TaskReflection, ...] = ()
 

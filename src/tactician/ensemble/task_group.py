@@ -85,7 +85,13 @@ class TaskGroup(Composite):
         names = None if self.context is None else [one.id for one in self._own_context or ()]
         known = index_outputs(task.context_outputs)
         entry = select_entry(self, names, task)
-        return TaskEnvironment(EnsembleInput(task.values, task.text), entry=entry, known=known)
+        return TaskEnvironment(
+            EnsembleInput(task.values, task.text),
+            entry=entry,
+            known=known,
+            earlier=task.earlier_outputs,
+            forgotten=task.forgotten_outputs,
+        )
 
     def _find_mistakes(self) -> Iterator[tuple[str, str]]:
         """Yield the place and the description of each mistake in the settings."""
