@@ -10,13 +10,14 @@ PUBLIC = {
     "tactician": """
         achieves_goal action Agent AgentDefinition AgentNetwork AgentService Ai approve ask_human
         AssistantMessage Autonomous Autonomy Blackboard Blueprint Budget by_name component condition confirm
-        consensus cost days Delegation Department Edge END Ensemble Export Feedback Graph handoff Handoff
+        consensus cost days Delegation Department Edge END Ensemble Export Feedback Graph Handoff handoff
         HierarchicalAgents HierarchicalConstraints Image InProcessMemory LlmOptions log Loop MapReduce
         MemoryReflections ModelRouter OperationContext ParallelAgents Phase PhaseDecision PhaseReview Planned
         planned_agent PlannedAgent Planner Platform ProcessOptions ProcessStatus Reflection reject repeat_until
-        repeat_until_acceptable resolve RouterAgent RunContext runnable Runnable RunResult RunStatus
-        scatter_gather Scope simple_agent SomeOf SqlMemory SqlReflections state SupervisorAgent
-        SupervisorInvocation Task tool Tool ToolGroup UserInput UserMessage Verbosity Window Workflow
+        repeat_until_acceptable resolve Review ReviewDecision ReviewPolicy RouterAgent RunContext Runnable
+        runnable RunResult RunStatus scatter_gather Scope simple_agent SomeOf SqlMemory SqlReflections state
+        SupervisorAgent SupervisorInvocation Task Tool tool ToolGroup UserInput UserMessage Verbosity Window
+        Workflow
     """,
     "tactician.agents": """
         Agent AgentDefinition AgentNetwork AgentSettings AgentSpec BLUEPRINTS BaseRunnable BlueprintLike
@@ -46,17 +47,18 @@ PUBLIC = {
         MessageWindow chain count_equal find_token_counter repair_history
     """,
     "tactician.ensemble": """
-        CompositeError ConstraintViolationError days Delegation DelegationCompleted DelegationContext
-        DelegationDecision DelegationFailed DelegationPolicy DelegationPriority DelegationRequest
-        DelegationResponse DelegationStarted DelegationStatus Edge Embedder END Ensemble EnsembleDefinitionError
-        EnsembleResult ExitReason Graph GraphError Handler HierarchicalConstraints Improvement InProcessMemory
-        Loop LoopLimitError MapReduce MapReduceError MemoryReflections OverdueReview PersonReview Phase
-        PhaseAttempt PhaseCompleted PhaseDecision PhaseFailed PhaseOutput PhaseResumed PhaseReview PhaseReviewed
-        PhaseReviewer PhaseReviewError PhaseReviewRecord PhaseStarted PredicateError Reflection ReflectionInput
-        ReflectionStore ReflectionStrategy Revision Scope ScopedMemory ScopeEntry SqlMemory SqlReflections Task
-        TaskCompleted TaskErrorPolicy TaskFailed TaskFailedError TaskInput TaskLike TaskOutput TaskOutputs
-        TaskReflected TaskReflection TaskRestored TaskResumed TaskSkipped TaskStarted TaskSuspended Window
-        Workflow
+        AskPerson CompositeError ConsoleReviewer ConstraintViolationError days Delegation DelegationCompleted
+        DelegationContext DelegationDecision DelegationFailed DelegationPolicy DelegationPriority
+        DelegationRequest DelegationResponse DelegationStarted DelegationStatus Edge Embedder END Ensemble
+        EnsembleDefinitionError EnsembleResult ExitReason Graph GraphError Handler HierarchicalConstraints
+        Improvement InProcessMemory Loop LoopLimitError MapReduce MapReduceError MemoryReflections OverdueReview
+        PersonReview Phase PhaseAttempt PhaseCompleted PhaseDecision PhaseFailed PhaseOutput PhaseResumed
+        PhaseReview PhaseReviewed PhaseReviewer PhaseReviewError PhaseReviewRecord PhaseStarted PredicateError
+        Reflection ReflectionInput ReflectionStore ReflectionStrategy Review ReviewDecided ReviewDecision
+        Reviewer ReviewPolicy ReviewRejectedError ReviewRequested Revision Scope ScopedMemory ScopeEntry
+        SqlMemory SqlReflections Task TaskCompleted TaskErrorPolicy TaskFailed TaskFailedError TaskInput
+        TaskLike TaskOutput TaskOutputs TaskReflected TaskReflection TaskRestored TaskResumed TaskSkipped
+        TaskStarted TaskSuspended Window Workflow
     """,
     "tactician.events": """
         Event EventBus EventEmitter EventListener EventLog encode event_from_json event_to_json find_event_type new_id

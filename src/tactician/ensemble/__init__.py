@@ -21,6 +21,7 @@ from tactician.ensemble.errors import (
     MapReduceError,
     PhaseReviewError,
     PredicateError,
+    ReviewRejectedError,
     TaskFailedError,
 )
 from tactician.ensemble.events import (
@@ -65,12 +66,31 @@ from tactician.ensemble.outcomes import TaskOutputs
 from tactician.ensemble.output import EnsembleResult, ExitReason, PhaseOutput, Revision, TaskInput, TaskOutput
 from tactician.ensemble.phase_decisions import PhaseAttempt, PhaseDecision, PhaseReviewRecord
 from tactician.ensemble.phases import OverdueReview, PersonReview, Phase, PhaseReview, PhaseReviewer
+from tactician.ensemble.reviews import (
+    AskPerson,
+    ConsoleReviewer,
+    Review,
+    ReviewDecided,
+    ReviewDecision,
+    Reviewer,
+    ReviewPolicy,
+    ReviewRequested,
+)
 from tactician.ensemble.running import TaskErrorPolicy
 from tactician.ensemble.task import Handler, Task, TaskLike
 from tactician.ensemble.workflows import Workflow
 
 __all__ = [
+    "AskPerson",
     "CompositeError",
+    "ConsoleReviewer",
+    "Review",
+    "ReviewDecided",
+    "ReviewDecision",
+    "ReviewPolicy",
+    "ReviewRejectedError",
+    "ReviewRequested",
+    "Reviewer",
     "ConstraintViolationError",
     "Delegation",
     "DelegationCompleted",

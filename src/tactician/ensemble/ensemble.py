@@ -34,10 +34,12 @@ from tactician.ensemble.model_checks import find_model_problems
 from tactician.ensemble.nested import NestedEnsemble
 from tactician.ensemble.output import EnsembleResult
 from tactician.ensemble.phases import Phase, PhasePlan, run_phases
+from tactician.ensemble.reviews import Reviewer, ReviewPolicy
 from tactician.ensemble.roster import Roster, find_agents
 from tactician.ensemble.running import TaskErrorPolicy, TaskOrder, run_tasks
 from tactician.ensemble.task import Task, TaskLike, as_tasks
 from tactician.ensemble.task_learning import find_learning_mistakes
+from tactician.ensemble.task_reviews import ReviewSettings
 from tactician.ensemble.team import create_team, find_duplicates, list_handlers
 from tactician.ensemble.worker import TeamWorker
 from tactician.ensemble.workflows import Workflow, find_context, find_first_tasks, infer_workflow
@@ -76,6 +78,9 @@ class Ensemble(BaseRunnable[object]):
         on_error: the effect of a failed task: `"fail_fast"` starts no other task, and lets those that run finish;
             `"continue"` skips the tasks that depend on it. In the end both raise.
         max_parallel: number of tasks that may run at once; no limit by default.
+        review_policy: the tasks whose outputs are reviewed when they do not say so themselves; see `Review`.
+        reviewer: function, also an async one, that answers reviews, and what the agents of tasks wait for: it gets the
+            pending request, and returns the answer, or `None` to let the run wait. By default every review waits.
         budget: the budget of each run that is given no other one.
         capture: how much `result.trace` has: `"off"`, `"standard"` or `"full"`. By default as the context of the run or
             the setting `[telemetry] capture` says, which is `"off"`: then the trace has the tasks alone.
@@ -102,6 +107,8 @@ class Ensemble(BaseRunnable[object]):
         delegation: Delegation | None = None,
         on_error: TaskErrorPolicy = "fail_fast",
         max_parallel: int | None = None,
+        review_policy: ReviewPolicy = ReviewPolicy.NEVER,
+        reviewer: Reviewer | None = None,
         budget: Budget | None = None,
         capture: CaptureMode | str | None = None,
     ) -> None:
@@ -119,6 +126,8 @@ class Ensemble(BaseRunnable[object]):
         self.delegation = delegation
         self.on_error = on_error
         self.max_parallel = max_parallel
+        self.review_policy = review_policy
+        self.reviewer = reviewer
         self.budget = budget
         self.capture = capture
         self._default_workflow = workflow
@@ -253,7 +262,8 @@ class Ensemble(BaseRunnable[object]):
         inside = replace(environment, first_ids=self._first_ids)
         if self.phases:
             return await run_phases(self.name, self._plan, inside, context)
-        order = TaskOrder(self._jobs, self.workflow is Workflow.SEQUENTIAL, self.max_parallel, self.on_error)
+        is_sequence = self.workflow is Workflow.SEQUENTIAL
+        order = TaskOrder(self._jobs, is_sequence, self.max_parallel, self.on_error, self._reviews)
         return await run_tasks(self.name, order, inside, context)
 
     @override
@@ -290,6 +300,10 @@ class Ensemble(BaseRunnable[object]):
             yield from ((one.id, other.id) for one, other in zip(self.tasks, self.tasks[1:], strict=False))
         else:
             yield from ((one.id, job.task.id) for job in self._jobs for one in job.context if one.id in known)
+
+    @property
+    def _reviews(self) -> ReviewSettings:
+        return ReviewSettings(self.review_policy, self.reviewer)
 
     @property
     def _subject(self) -> str:
@@ -331,7 +345,9 @@ class Ensemble(BaseRunnable[object]):
 
     @cached_property
     def _plan(self) -> PhasePlan:
-        return PhasePlan(self.phases, self._default_workflow, self._assign, self.max_parallel, self.on_error)
+        return PhasePlan(
+            self.phases, self._default_workflow, self._assign, self.max_parallel, self.on_error, self._reviews
+        )
 
     @cached_property
     def _hierarchy(self) -> Hierarchy:
@@ -421,6 +437,10 @@ def _find_mistakes(ensemble: Ensemble) -> Iterator[tuple[str, str]]:
         yield "capture", f"{ensemble.capture!r} is not one of {', '.join(map(repr, map(str, CaptureMode)))}"
     if ensemble.max_parallel is not None and ensemble.max_parallel < 1:
         yield "max_parallel", f"it must be > 0, got: {ensemble.max_parallel}"
+    if not isinstance(ensemble.review_policy, ReviewPolicy):
+        yield "review_policy", f"{ensemble.review_policy!r} is not a ReviewPolicy"
+    if ensemble.reviewer is not None and not callable(ensemble.reviewer):
+        yield "reviewer", f"{ensemble.reviewer!r} is not a function of a pending request"
     try:
         Toolbox(ensemble.tools)
     except DeclarationError as error:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
+from tactician.ensemble.early_exit import EarlyExit
 from tactician.ensemble.inputs import EnsembleInput
 from tactician.ensemble.outcomes import TaskOutcome
 from tactician.ensemble.output import Revision, TaskOutput
+from tactician.ensemble.task_reviews import ReviewSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,8 @@ class TaskEnvironment:
         earlier: outputs of earlier iterations that tasks see, those with memory scopes as entries of these.
         forgotten: outputs of earlier iterations that no task recalls.
         revisions: what tasks are told that run again, by task id.
+        reviews: the settings for reviews of tasks inside of others.
+        exit: the early end of the ensemble around; `None` for an ensemble itself.
     """
 
     input: EnsembleInput
@@ -31,3 +35,10 @@ class TaskEnvironment:
     earlier: tuple[TaskOutput, ...] = ()
     forgotten: tuple[TaskOutput, ...] = ()
     revisions: Mapping[str, Revision] = field(default_factory=dict)
+    reviews: ReviewSettings = field(default_factory=ReviewSettings)
+    exit: EarlyExit | None = None
+
+    @property
+    def has_ended(self) -> bool:
+        """True when a review has ended the ensemble around."""
+        return self.exit is not None and self.exit.reason is not None

@@ -72,6 +72,10 @@ class MapReduceError(CompositeError):
     """A function of a map-reduce failed, or returned what is not a task."""
 
 
+class ReviewRejectedError(RunError):
+    """Nobody has decided in time about a task whose review has `on_timeout="reject"`."""
+
+
 class ConstraintViolationError(TaskFailedError):
     """The manager of a hierarchy answered before all required workers had completed a delegation.
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.composite import find_composite
+from tactician.ensemble.early_exit import ENDED, EarlyExit
 from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import INTERRUPTIONS
 from tactician.ensemble.events import (
@@ -21,6 +22,7 @@ from tactician.ensemble.lifecycle import TaskLifecycle
 from tactician.ensemble.outcomes import SkippedTask, TaskOutcome, TaskOutputs, collect_context
 from tactician.ensemble.output import TaskInput, TaskOutput
 from tactician.ensemble.task_progress import TaskProgress
+from tactician.ensemble.task_reviews import EnsembleExit, ReviewSettings, TaskReviews
 from tactician.ensemble.template import fill_template
 from tactician.runs import (
     BudgetError,
@@ -33,6 +35,8 @@ from tactician.runs import (
 )
 from tactician.text import describe_error
 
+NO_REVIEWS: Final = ReviewSettings()
+
 
 class TaskRunner:
     """Runner of the tasks in one run of an ensemble. A completed task is saved, and does not run again.
@@ -41,16 +45,28 @@ class TaskRunner:
         environment: what the tasks begin with.
         last_id: id of the task whose output is that of the ensemble.
         context: the context of the run.
+        reviews: the settings of the ensemble for reviews.
+        exit: the early end of the run; of this context alone by default.
     """
 
-    __slots__ = ("_context", "_environment", "_failures", "_internal", "_last_id", "_outputs")
+    __slots__ = ("_context", "_environment", "_exit", "_failures", "_internal", "_last_id", "_outputs", "_reviews")
 
-    def __init__(self, environment: TaskEnvironment, last_id: str, context: RunContext) -> None:
+    def __init__(
+        self,
+        environment: TaskEnvironment,
+        last_id: str,
+        context: RunContext,
+        *,
+        reviews: ReviewSettings = NO_REVIEWS,
+        exit: EarlyExit | None = None,
+    ) -> None:
         self._environment = environment
         self._last_id = last_id
         self._context = context.at("tasks")
         self._internal = self._context.as_internal()
         self._failures = _read_failures(self._context)
+        self._reviews = reviews
+        self._exit = EarlyExit(context) if exit is None else exit
         known = (outcome for outcome in environment.known.values() if isinstance(outcome, TaskOutput))
         self._outputs: list[TaskOutput] = [*known, *environment.earlier]
 
@@ -68,28 +84,40 @@ class TaskRunner:
             Exception: what its agent or handler raised.
         """
         place = (self._context if job.task.id == self._last_id else self._internal).at(job.key)
+        if find_composite(job.task) is not None:
+            place = place.inside({ReviewSettings: self._reviews, EarlyExit: self._exit})
         progress = TaskProgress(job, place, self._environment.revisions.get(job.task.id))
         if self._environment.known:
             outcomes = {**self._environment.known, **outcomes}
         outputs = _find_context(job, outcomes, self._environment)
         if (skipped := await self._find_skip(job, outputs, outcomes, progress)) is not None:
             return skipped
-        lifecycle = TaskLifecycle(job, self._fill_in(job, outputs), place, progress)
+        reviews = TaskReviews(job, self._reviews, place, is_last=job.task.id == self._last_id)
+        lifecycle = TaskLifecycle(job, self._fill_in(job, outputs), place, progress, reviews)
         if (saved := progress.output) is not None:
             output = await lifecycle.restore(saved)
             self._report_restored(output)
+        elif (performed := await self._perform(job, lifecycle, progress)) is not None:
+            output = performed
         else:
-            output = await self._perform(job, lifecycle, progress)
+            return SkippedTask(job.task.id, ENDED, outputs)
         self._outputs.append(output)
         return output
 
-    async def _perform(self, job: Assignment, lifecycle: TaskLifecycle, progress: TaskProgress) -> TaskOutput:
-        """Do a task, and save its output."""
+    async def _perform(self, job: Assignment, lifecycle: TaskLifecycle, progress: TaskProgress) -> TaskOutput | None:
+        """Do a task, and save and return its output; `None` when a review has ended the ensemble before it."""
         if (failure := self._failures.get(job.task.id)) is not None:
             raise RunError(failure, self._create_failed_result())
         self._begin(job, progress)
         try:
             output = await lifecycle.run()
+        except EnsembleExit as signal:
+            self._exit.request(signal.reason)
+            if signal.output is None:
+                await progress.save_skip(ENDED)
+                self._context.emit(TaskSkipped, task_id=job.task.id, reason=ENDED)
+                return None
+            output = signal.output
         except INTERRUPTIONS:
             raise
         except Exception as error:
@@ -111,6 +139,8 @@ class TaskRunner:
         progress: TaskProgress,
     ) -> SkippedTask | None:
         """Return a task as skipped if it is not to run. That is decided once, before the task starts."""
+        if self._exit.reason is not None and progress.began is None:
+            return SkippedTask(job.task.id, ENDED, outputs)
         if (reason := progress.skipped) is None:
             if progress.began is not None or job.task.id in self._failures:
                 return None

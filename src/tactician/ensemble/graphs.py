@@ -176,7 +176,7 @@ class _GraphRunnable(GroupRunnable[Graph]):
                 raise self._create_limit_error(walk, context)
             place = context.at(f"step-{number}")
             walk.add(state, await self._visit(state, walk, environment, place))
-            state = await self._choose_next(walk, place)
+            state = END if environment.has_ended else await self._choose_next(walk, place)
         return self._conclude(walk.outputs, walk.outputs[-1:], context)
 
     async def _visit(
@@ -195,9 +195,10 @@ class _GraphRunnable(GroupRunnable[Graph]):
             known=known,
             revisions=_describe_visits(state, job.task, walk),
         )
-        order = TaskOrder((replace(job, context=visible),), is_sequence=True, max_parallel=None, on_error="fail_fast")
+        order = TaskOrder((replace(job, context=visible),), True, None, "fail_fast", environment.reviews)
         subject = f"{self.subject}, step {len(walk.states) + 1}, state {state!r}"
-        return next(iter((await run_tasks(subject, order, inside, place)).task_outputs), None)
+        result = await run_tasks(subject, order, inside, place, exit=environment.exit)
+        return next(iter(result.task_outputs), None)
 
     async def _choose_next(self, walk: _Walk, place: RunContext) -> str:
         """Return the next state. It is decided once, also when the run continues elsewhere."""

@@ -131,7 +131,7 @@ class _LoopRunnable(GroupRunnable[Loop]):
     @override
     async def _perform(self, environment: TaskEnvironment, task: TaskInput, context: RunContext) -> CompositeResult:
         jobs = tuple(self.jobs.values())
-        order = TaskOrder(jobs, is_sequence=True, max_parallel=None, on_error="fail_fast")
+        order = TaskOrder(jobs, True, None, "fail_fast", environment.reviews)
         inside = replace(environment, first_ids=(jobs[0].task.id,))
         iterations: Iterations = []
         while len(iterations) < self.group.max_iterations:
@@ -143,9 +143,11 @@ class _LoopRunnable(GroupRunnable[Loop]):
                 earlier=(*inside.earlier, *_join(iterations[len(iterations) - known :])),
                 forgotten=(*inside.forgotten, *_join(iterations[: len(iterations) - known], inside=True)),
             )
-            result = await run_tasks(f"{self.subject}, iteration {number}", order, surroundings, place)
+            result = await run_tasks(
+                f"{self.subject}, iteration {number}", order, surroundings, place, exit=environment.exit
+            )
             iterations.append(result.task_outputs)
-            if await self._is_done(iterations, place):
+            if environment.has_ended or await self._is_done(iterations, place):
                 return self._end(iterations, context)
         if self.group.until is None:
             return self._end(iterations, context)

@@ -182,7 +182,7 @@ class _MapReduceRunnable(GroupRunnable[MapReduce[T]], Generic[T]):
             return self._conclude(level.outputs, outputs, context)
         outputs = await self._run_level("map", [partial(self.group.map, item) for item in items], (), level)
         number = 0
-        while len(outputs) > 1 or (outputs and not number):
+        while not environment.has_ended and (len(outputs) > 1 or (outputs and not number)):
             number += 1
             portions = self.group.split(outputs) if number <= self.group.max_levels else [outputs]
             makers = [partial(self.group.reduce, portion) for portion in portions]
@@ -222,9 +222,10 @@ class _MapReduceRunnable(GroupRunnable[MapReduce[T]], Generic[T]):
         jobs = [
             self._assign(task, portions[number] if portions else (), level) for number, task in enumerate(made.values())
         ]
-        order = TaskOrder(jobs, is_sequence=False, max_parallel=self.group.max_parallel, on_error="fail_fast")
+        order = TaskOrder(jobs, False, self.group.max_parallel, "fail_fast", level.environment.reviews)
         environment = replace(level.environment, known=known)
-        result = await run_tasks(f"{self.subject}, {name}", order, environment, level.context.at(name))
+        place, exit = level.context.at(name), environment.exit
+        result = await run_tasks(f"{self.subject}, {name}", order, environment, place, exit=exit)
         latest = index_outputs(result.task_outputs)
         outputs = [latest[job.task.id] for job in jobs if job.task.id in latest]
         level.outputs += outputs

@@ -15,6 +15,7 @@ from tactician.ensemble.errors import EnsembleDefinitionError
 from tactician.ensemble.learning import Reflection
 from tactician.ensemble.outcomes import Predicate
 from tactician.ensemble.output import TaskInput
+from tactician.ensemble.reviews import Review
 from tactician.errors import DeclarationError, Problem
 from tactician.guardrails import GuardrailLike, as_input_guardrail, as_output_guardrail
 from tactician.llm import ModelLike
@@ -72,6 +73,8 @@ class Task:
             the skipped task would have seen.
         memory: scopes of the ensemble's memory, whose entries the agent reads, and to which the output is added.
         reflect: true to improve the instructions for later runs by reflection on the output, or settings for it.
+        review: the gate at which somebody decides before or after the task, or several; see `Review`. The policy of
+            the ensemble counts for a task that names none after it.
 
     Raises:
         EnsembleDefinitionError: with all mistakes.
@@ -98,6 +101,7 @@ class Task:
     when: Predicate | None = None
     memory: Sequence[str] = ()
     reflect: bool | Reflection = False
+    review: Review | Sequence[Review] | None = None
 
     def __post_init__(self) -> None:
         set_field = partial(object.__setattr__, self)
@@ -113,6 +117,13 @@ class Task:
     def runnable(self) -> Runnable | None:
         """The given agent as a Runnable; `None` without one."""
         return as_runnable(self.agent)
+
+    @cached_property
+    def reviews(self) -> tuple[Review, ...]:
+        """The gates that the task names."""
+        if self.review is None:
+            return ()
+        return (self.review,) if isinstance(self.review, Review) else tuple(self.review)
 
     @cached_property
     def guards(self) -> Guards:
@@ -192,6 +203,7 @@ def _find_mistakes(task: Task) -> Iterator[tuple[str, str]]:
 def _find_function_mistakes(task: Task) -> Iterator[tuple[str, str]]:
     if task.when is not None and not callable(task.when):
         yield "when", f"{task.when!r} is not a function of the outputs so far"
+    yield from _find_review_mistakes(task)
     for place in ("input_guardrails", "output_guardrails"):
         for number, guardrail in enumerate(getattr(task, place)):
             try:
@@ -208,6 +220,18 @@ def _find_learning_mistakes(task: Task) -> Iterator[tuple[str, str]]:
         yield "memory", "it names a scope twice"
     if not isinstance(task.reflect, bool | Reflection):
         yield "reflect", f"{task.reflect!r} is neither True nor a Reflection"
+
+
+def _find_review_mistakes(task: Task) -> Iterator[tuple[str, str]]:
+    named: object = task.review
+    reviews = list(named) if isinstance(named, Sequence) else [] if named is None else [named]
+    timings = [review.timing for review in reviews if isinstance(review, Review)]
+    if len(timings) < len(reviews):
+        yield "review", f"{task.review!r} is not a Review: use Review.before(), Review.after() or Review.skip()"
+    for timing in sorted({timing for timing in timings if timings.count(timing) > 1}):
+        yield "review", f"it has {timings.count(timing)} reviews of the kind {timing!r}: leave one"
+    if {"after", "skip"} <= set(timings):
+        yield "review", "it has a review after the task, and skips it: leave out one of them"
 
 
 def _find_agent_mistakes(task: Task) -> Iterator[tuple[str, str]]:

@@ -14,12 +14,14 @@ from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.checks import find_part_problems, list_part_templates
 from tactician.ensemble.composite import Composite, TaskTemplate, index_outputs, select_entry
 from tactician.ensemble.drawing import Drawing
+from tactician.ensemble.early_exit import EarlyExit
 from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import EnsembleDefinitionError
 from tactician.ensemble.inputs import EnsembleInput
 from tactician.ensemble.model_checks import find_model_problems
 from tactician.ensemble.output import CompositeResult, TaskInput, TaskOutput
 from tactician.ensemble.task import Task, TaskLike, as_tasks
+from tactician.ensemble.task_reviews import ReviewSettings
 from tactician.errors import Problem
 from tactician.runs import Input, RunContext, RunStatus
 
@@ -80,8 +82,12 @@ class TaskGroup(Composite):
     def list_templates(self) -> Iterable[TaskTemplate]:
         return list_part_templates(self._parts.items())
 
-    def create_environment(self, task: TaskInput) -> TaskEnvironment:
-        """Return what the tasks begin with, given the input of the group."""
+    def create_environment(self, task: TaskInput, context: RunContext) -> TaskEnvironment:
+        """Return what the tasks begin with, given the input of the group.
+
+        The policy for reviews is about the group, and not about the tasks inside it.
+        """
+        around = context.find(ReviewSettings) or ReviewSettings()
         names = None if self.context is None else [one.id for one in self._own_context or ()]
         known = index_outputs(task.context_outputs)
         entry = select_entry(self, names, task)
@@ -91,6 +97,8 @@ class TaskGroup(Composite):
             known=known,
             earlier=task.earlier_outputs,
             forgotten=task.forgotten_outputs,
+            reviews=ReviewSettings(reviewer=around.reviewer),
+            exit=context.find(EarlyExit),
         )
 
     def _find_mistakes(self) -> Iterator[tuple[str, str]]:
@@ -154,7 +162,7 @@ class GroupRunnable(BaseRunnable[object], Generic[G]):
     async def _work(self, input: Input, context: RunContext) -> CompositeResult:
         assert isinstance(input, TaskInput)
         await context.begin_step()
-        return await self._perform(self.group.create_environment(input), input, context)
+        return await self._perform(self.group.create_environment(input, context), input, context)
 
     @abstractmethod
     async def _perform(self, environment: TaskEnvironment, task: TaskInput, context: RunContext) -> CompositeResult:

@@ -74,6 +74,7 @@ def _create_request(
         deadline=deadline,
         default=default,
         problem=problem,
+        required_role=person.role,
     )
 
 

@@ -6,6 +6,7 @@ import asyncio
 from collections import defaultdict
 from dataclasses import replace
 
+from tactician.ensemble.early_exit import EarlyExit
 from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import INTERRUPTIONS, PhaseReviewError, TaskFailedError
 from tactician.ensemble.events import PhaseCompleted, PhaseResumed, PhaseReviewed, PhaseStarted
@@ -29,9 +30,11 @@ class PhaseRuns:
         plan: the phases.
         environment: what the tasks begin with.
         context: the context of the run.
+        exit: the early end of the run.
     """
 
-    def __init__(self, plan: PhasePlan, environment: TaskEnvironment, context: RunContext) -> None:
+    def __init__(self, plan: PhasePlan, environment: TaskEnvironment, context: RunContext, exit: EarlyExit) -> None:
+        self._exit = exit
         self._plan = plan
         self._by_name = plan.by_name
         self._environment = environment
@@ -77,7 +80,7 @@ class PhaseRuns:
         while not progress[number := progress.find_last(start)].is_accepted:
             result = await self._perform(name, number)
             decision = progress[number].decision or await self._review(planned, number, result)
-            if decision.verdict == "approve":
+            if decision.verdict == "approve" or self._exit.reason is not None:
                 progress.accept(number)
                 await progress.place.save_step("phase", name, result.raw)
                 self._context.emit(PhaseCompleted, phase=name, attempt=number, seconds=progress[number].seconds)
@@ -111,7 +114,7 @@ class PhaseRuns:
         planned, progress = self._by_name[name], self._progress[name]
         place = progress.at(number)
         is_sequence = planned.workflow is Workflow.SEQUENTIAL
-        order = TaskOrder(planned.jobs, is_sequence, None, self._plan.on_error)
+        order = TaskOrder(planned.jobs, is_sequence, None, self._plan.on_error, self._plan.find_reviews(planned))
         is_answer = planned is self._plan.phases[-1] and planned.phase.review is None
         try:
             result = await run_tasks(
@@ -120,6 +123,7 @@ class PhaseRuns:
                 await self._create_environment(name, number),
                 place if is_answer else place.as_internal(),
                 room=self._room,
+                exit=self._exit,
             )
         except TaskFailedError as error:
             self._failures.append((place, error))
@@ -151,12 +155,13 @@ class PhaseRuns:
 
     async def _review(self, planned: PlannedPhase, number: int, result: EnsembleResult) -> PhaseDecision:
         """Return the decision on an execution, and save it."""
-        if planned.phase.review is None or not result.task_outputs:
+        if planned.phase.review is None or not result.task_outputs or self._exit.reason is not None:
             return PhaseDecision.approve()
         progress = self._progress[planned.name]
         outcomes = await self._collect_known(planned.name, number) | list_outcomes(result)
         try:
-            decision = await decide(planned, outcomes, self._environment.input, progress.at(number).as_internal())
+            inside = progress.at(number).as_internal()
+            decision = await decide(planned, outcomes, self._environment.input, inside, self._exit)
         except UndecidedError as error:
             raise self._create_error(planned, str(error), result) from error
         except INTERRUPTIONS:
