@@ -16,6 +16,9 @@ from tactician import (
     Loop,
     MapReduce,
     Platform,
+    Review,
+    ReviewDecision,
+    ReviewPolicy,
     RunContext,
     RunStatus,
     Task,
@@ -23,11 +26,12 @@ from tactician import (
     approve,
 )
 from tactician.config import Settings
-from tactician.ensemble import EnsembleDefinitionError, TaskInput, TaskLike, TaskOutputs
+from tactician.ensemble import EnsembleDefinitionError, ExitReason, TaskInput, TaskLike, TaskOutputs
 from tactician.llm import ModelCatalog
 from tactician.platform import Worker
+from tactician.runs import PendingRequest
 from tactician.testing import ScriptedModel, ToolCall
-from tests.ensemble.support import cashier, note, numbered, over, places_of, prompt_of, says, script_of
+from tests.ensemble.support import cashier, counter, note, numbered, over, places_of, prompt_of, says, script_of
 from tests.support.effort import EFFORT
 from tests.support.stored import JsonStore, load_record
 
@@ -222,3 +226,30 @@ async def test_many_runs_of_one_ensemble_with_a_loop_and_a_graph_mix_no_state() 
         expected = 2 + n % 3
         assert len(result["graph"].parts) == expected
         assert result.raw == f"{n}x" + "y" * expected
+
+
+class TestReviews:
+    async def test_a_review_inside_of_a_loop_is_answered_by_the_reviewer_and_may_end_the_ensemble(self) -> None:
+        asked: list[str] = []
+
+        def decide(request: PendingRequest) -> ReviewDecision:
+            asked.append(request.prompt)
+            return ReviewDecision.edit("edited") if len(asked) == 1 else ReviewDecision.exit_early()
+
+        draft = Task("Draft", id="draft", handler=counter("a"), review=Review.after())
+        ensemble = Ensemble("E", [Loop([draft], id="loop"), *numbered("after")], reviewer=decide)
+        result = await ensemble.run(context=over())
+        assert (result.exit_reason, result.raw, len(asked)) == (ExitReason.EXIT_EARLY, "a2", 2)
+        assert "after" in result.skipped
+
+    async def test_the_policy_of_the_ensemble_is_about_the_loop_and_not_about_the_tasks_inside(self) -> None:
+        asked: list[str] = []
+
+        def approve_all(request: PendingRequest) -> ReviewDecision:
+            asked.append(request.prompt)
+            return ReviewDecision.approve()
+
+        policy = ReviewPolicy.AFTER_EVERY_TASK
+        tasks = [Loop(numbered("a"), max_iterations=3, id="loop"), one_step(Task("b", handler=join), id="graph")]
+        await Ensemble("E", tasks, reviewer=approve_all, review_policy=policy).run(context=over())
+        assert len(asked) == 2

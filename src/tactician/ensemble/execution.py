@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.composite import find_composite

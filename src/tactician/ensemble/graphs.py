@@ -197,7 +197,7 @@ class _GraphRunnable(GroupRunnable[Graph]):
         )
         order = TaskOrder((replace(job, context=visible),), True, None, "fail_fast", environment.reviews)
         subject = f"{self.subject}, step {len(walk.states) + 1}, state {state!r}"
-        result = await run_tasks(subject, order, inside, place, exit=environment.exit)
+        result = await run_tasks(subject, order, inside, place)
         return next(iter(result.task_outputs), None)
 
     async def _choose_next(self, walk: _Walk, place: RunContext) -> str:

@@ -224,8 +224,7 @@ class _MapReduceRunnable(GroupRunnable[MapReduce[T]], Generic[T]):
         ]
         order = TaskOrder(jobs, False, self.group.max_parallel, "fail_fast", level.environment.reviews)
         environment = replace(level.environment, known=known)
-        place, exit = level.context.at(name), environment.exit
-        result = await run_tasks(f"{self.subject}, {name}", order, environment, place, exit=exit)
+        result = await run_tasks(f"{self.subject}, {name}", order, environment, level.context.at(name))
         latest = index_outputs(result.task_outputs)
         outputs = [latest[job.task.id] for job in jobs if job.task.id in latest]
         level.outputs += outputs

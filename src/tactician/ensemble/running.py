@@ -107,7 +107,7 @@ async def run_tasks(
         Suspended: when tasks wait for answers, and none has failed or `on_error` is `"continue"`.
     """
     began = note_begin(context)
-    ending = EarlyExit(context) if exit is None else exit
+    ending = exit or environment.exit or EarlyExit(context)
     runner = TaskRunner(environment, order.last_id, context, reviews=order.reviews, exit=ending)
 
     async def run_task(job: Assignment, outcomes: Mapping[str, TaskOutcome]) -> TaskOutcome:
