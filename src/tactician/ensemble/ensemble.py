@@ -24,7 +24,6 @@ from tactician.ensemble.composite import Equipment, TaskTemplate, walk_tasks
 from tactician.ensemble.constraints import HierarchicalConstraints
 from tactician.ensemble.delegation import Delegation
 from tactician.ensemble.delegation_execution import DelegationExecutor
-from tactician.ensemble.drawing import Drawing
 from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import EnsembleDefinitionError
 from tactician.ensemble.hierarchy import Hierarchy, create_hierarchy, run_hierarchy
@@ -33,7 +32,7 @@ from tactician.ensemble.learning import LearningStores, ReflectionStore, ScopedM
 from tactician.ensemble.model_checks import find_model_problems
 from tactician.ensemble.nested import NestedEnsemble
 from tactician.ensemble.output import EnsembleResult
-from tactician.ensemble.phases import Phase, PhasePlan, run_phases
+from tactician.ensemble.phases import Phase, PhasePlan, draw_reviews, run_phases
 from tactician.ensemble.reviews import Reviewer, ReviewPolicy
 from tactician.ensemble.roster import Roster, find_agents
 from tactician.ensemble.running import TaskErrorPolicy, TaskOrder, run_tasks
@@ -220,16 +219,20 @@ class Ensemble(BaseRunnable[object]):
     def diagram(self) -> Diagram:
         """Return a drawing of the tasks: an arrow leads from each context task to the task that reads its output.
 
-        That of a hierarchy shows the manager and the workers.
+        The review of a phase stands behind its last tasks. A hierarchy is drawn as the manager and the workers.
         """
         if self.workflow is Workflow.HIERARCHICAL:
             return super().diagram()
         known = {task.id for task in self.tasks}
         jobs = (job for _, job in self._list_jobs() if job.task.id in known)
         drawings = {job.task.id: job.draw(f"task_{number}") for number, job in enumerate(jobs)}
-        arrows = (DiagramEdge(drawings[one].exit, drawings[other].entry) for one, other in self._find_arrows())
-        whole = Drawing.combine(drawings.values(), arrows, "", "")
-        return Diagram(whole.nodes, whole.edges)
+        entries = {task_id: drawing.entry for task_id, drawing in drawings.items()}
+        exits = {task_id: drawing.exit for task_id, drawing in drawings.items()}
+        arrows = tuple(DiagramEdge(exits[one], entries[other]) for one, other in self._find_arrows())
+        reviews, ways = draw_reviews(self._plan, entries, exits) if self.phases else ((), ())
+        nodes = (node for drawing in drawings.values() for node in drawing.nodes)
+        inner = (edge for drawing in drawings.values() for edge in drawing.edges)
+        return Diagram((*nodes, *reviews), (*inner, *arrows, *ways))
 
     @override
     async def _work(self, input: Input, context: RunContext) -> EnsembleResult:
