@@ -10,14 +10,14 @@ PUBLIC = {
     "tactician": """
         achieves_goal action Agent AgentDefinition AgentNetwork AgentService Ai approve ask_human
         AssistantMessage Autonomous Autonomy Blackboard Blueprint Budget by_name component condition confirm
-        consensus cost days Delegation Department Edge END Ensemble Export Feedback Graph Handoff handoff
-        HierarchicalAgents HierarchicalConstraints Image InProcessMemory LlmOptions log Loop MapReduce
-        MemoryReflections ModelRouter OperationContext ParallelAgents Phase PhaseDecision PhaseReview Planned
-        planned_agent PlannedAgent Planner Platform ProcessOptions ProcessStatus Reflection reject repeat_until
-        repeat_until_acceptable resolve Review ReviewDecision ReviewPolicy RouterAgent RunContext Runnable
-        runnable RunResult RunStatus scatter_gather Scope simple_agent SomeOf SqlMemory SqlReflections state
-        SupervisorAgent SupervisorInvocation Task Tool tool ToolGroup UserInput UserMessage Verbosity Window
-        Workflow
+        consensus ContextFormat ContextFormatter cost days Delegation Department Edge END Ensemble Export
+        Feedback Graph Handoff handoff HierarchicalAgents HierarchicalConstraints Image InProcessMemory
+        LlmOptions log Loop MapReduce MemoryReflections ModelRouter OperationContext ParallelAgents Phase
+        PhaseDecision PhaseReview Planned planned_agent PlannedAgent Planner Platform ProcessOptions
+        ProcessStatus Reflection reject repeat_until repeat_until_acceptable resolve Review ReviewDecision
+        ReviewPolicy RouterAgent RunContext runnable Runnable RunResult RunStatus scatter_gather Scope
+        simple_agent SomeOf SqlMemory SqlReflections state SupervisorAgent SupervisorInvocation Task Tool tool
+        ToolGroup UserInput UserMessage Verbosity Window Workflow
     """,
     "tactician.agents": """
         Agent AgentDefinition AgentNetwork AgentSettings AgentSpec BLUEPRINTS BaseRunnable BlueprintLike

@@ -10,6 +10,7 @@ from typing import get_args
 from typing_extensions import override
 
 from tactician.agents import Agent, BaseRunnable, Member, as_runnable
+from tactician.context_format import ContextFormat, ContextFormatter, load_formatter
 from tactician.conversation import Conversation
 from tactician.diagrams import Diagram, DiagramEdge
 from tactician.ensemble.assignment import Assignment, assign
@@ -44,7 +45,7 @@ from tactician.ensemble.worker import TeamWorker
 from tactician.ensemble.workflows import Workflow, find_context, find_first_tasks, infer_workflow
 from tactician.errors import DeclarationError, Problem
 from tactician.llm import ModelLike
-from tactician.runs import Budget, Input, Response, RunContext, load_capture_mode, run_blocking
+from tactician.runs import Budget, Input, Response, RunContext, load_capture_mode, run_blocking, with_formatter
 from tactician.tools import Toolbox, ToolLike
 from tactician.trace import CaptureMode, Recorder
 
@@ -83,6 +84,8 @@ class Ensemble(BaseRunnable[object]):
         budget: the budget of each run that is given no other one.
         capture: how much `result.trace` has: `"off"`, `"standard"` or `"full"`. By default as the context of the run or
             the setting `[telemetry] capture` says, which is `"off"`: then the trace has the tasks alone.
+        context_format: the format of data for models in prompts, tool results and memory, or an object that writes it.
+            By default that of the ensemble around this one, which is JSON. Schemas and answers are JSON in any case.
 
     Raises:
         EnsembleDefinitionError: with all mistakes in these arguments. What is wrong between the tasks, `check` finds.
@@ -110,6 +113,7 @@ class Ensemble(BaseRunnable[object]):
         reviewer: Reviewer | None = None,
         budget: Budget | None = None,
         capture: CaptureMode | str | None = None,
+        context_format: ContextFormat | ContextFormatter | None = None,
     ) -> None:
         self.name = name
         self.phases = tuple(phases or ())
@@ -129,6 +133,7 @@ class Ensemble(BaseRunnable[object]):
         self.reviewer = reviewer
         self.budget = budget
         self.capture = capture
+        self.context_format = context_format
         self._default_workflow = workflow
         mistakes = (*_find_phase_mistakes(tasks, self.phases, workflow), *_find_mistakes(self))
         if problems := [Problem(path, message) for path, message in mistakes]:
@@ -250,6 +255,8 @@ class Ensemble(BaseRunnable[object]):
         Raises:
             TaskFailedError: when a task fails.
         """
+        if self.context_format is not None:
+            context = with_formatter(context, load_formatter(self.context_format))
         if self._names_text:
             environment = replace(environment, input=EnsembleInput(environment.input.values))
         if not self._delegates:
@@ -265,9 +272,7 @@ class Ensemble(BaseRunnable[object]):
         inside = replace(environment, first_ids=self._first_ids)
         if self.phases:
             return await run_phases(self.name, self._plan, inside, context)
-        is_sequence = self.workflow is Workflow.SEQUENTIAL
-        order = TaskOrder(self._jobs, is_sequence, self.max_parallel, self.on_error, self._reviews)
-        return await run_tasks(self.name, order, inside, context)
+        return await run_tasks(self.name, self._order, inside, context)
 
     @override
     def _with_trace(self, context: RunContext | None) -> RunContext | None:
@@ -325,6 +330,11 @@ class Ensemble(BaseRunnable[object]):
         return tuple(self._assign(task, context) for task, context in zip(self.tasks, contexts, strict=True))
 
     @cached_property
+    def _order(self) -> TaskOrder:
+        is_sequence = self.workflow is Workflow.SEQUENTIAL
+        return TaskOrder(self._jobs, is_sequence, self.max_parallel, self.on_error, self._reviews)
+
+    @cached_property
     def _members(self) -> tuple[object, ...]:
         tasks = self.tasks
         if self.workflow is not Workflow.HIERARCHICAL:  # else those inside work for a task that is a worker itself
@@ -364,7 +374,7 @@ class Ensemble(BaseRunnable[object]):
     @cached_property
     def structure_problems(self) -> tuple[Problem, ...]:
         """The mistakes in how the tasks and agents fit together."""
-        if self.agents is not None and self.workflow is not Workflow.HIERARCHICAL:
+        if self.agents is not None and not self._delegates:
             warn_of_unused_agents(self.name, self.tasks, self.agents)
         places = walk_tasks((path, job.task) for path, job in self._list_jobs())
         learning = (Problem(path, message) for path, message in find_learning_mistakes(places, self._stores))
@@ -444,6 +454,10 @@ def _find_mistakes(ensemble: Ensemble) -> Iterator[tuple[str, str]]:
         yield "review_policy", f"{ensemble.review_policy!r} is not a ReviewPolicy"
     if ensemble.reviewer is not None and not callable(ensemble.reviewer):
         yield "reviewer", f"{ensemble.reviewer!r} is not a function of a pending request"
+    try:
+        load_formatter(ContextFormat.JSON if ensemble.context_format is None else ensemble.context_format)
+    except ConfigurationError as error:
+        yield "context_format", str(error)
     try:
         Toolbox(ensemble.tools)
     except DeclarationError as error:

@@ -103,7 +103,7 @@ async def run_hierarchy(
     """
     began = note_begin(context)
     last = hierarchy.jobs[-1].task
-    prompt = _build_prompt(hierarchy, environment)
+    prompt = _build_prompt(hierarchy, environment, context)
 
     def conclude(answer: TaskOutput | None = None) -> EnsembleResult:
         duration = max(0.0, context.clock.time() - began)
@@ -132,13 +132,13 @@ def _create_manager(workers: Sequence[TeamWorker]) -> Agent:
     return Agent(role=MANAGER_ROLE, goal=_GOAL, background=listed)
 
 
-def _build_prompt(hierarchy: Hierarchy, environment: TaskEnvironment) -> str:
+def _build_prompt(hierarchy: Hierarchy, environment: TaskEnvironment, context: RunContext) -> str:
     numbers = {job.task.id: number for number, job in enumerate(hierarchy.jobs, start=1)}
     tasks = "\n".join(_describe_task(job, numbers, environment.input) for job in hierarchy.jobs)
     workers = f"## Workers\n\n{describe_workers(hierarchy.workers)}" if hierarchy.is_given else ""
     text = environment.input.text
     sections = (workers, f"## Input\n\n{text}" if text else "", f"## Tasks\n\n{tasks}")
-    before, kind = list_context_sections(environment.entry), hierarchy.jobs[-1].task.output_type
+    before, kind = list_context_sections(environment.entry, context), hierarchy.jobs[-1].task.output_type
     return "\n\n".join((*before, *filter(None, sections), *list_format_sections(kind)))
 
 
