@@ -43,7 +43,7 @@ from tactician.ensemble.task_reviews import ReviewSettings
 from tactician.ensemble.team import create_team, find_duplicates, list_handlers
 from tactician.ensemble.worker import TeamWorker
 from tactician.ensemble.workflows import Workflow, find_context, find_first_tasks, infer_workflow
-from tactician.errors import DeclarationError, Problem
+from tactician.errors import ConfigurationError, DeclarationError, Problem
 from tactician.llm import ModelLike
 from tactician.runs import Budget, Input, Response, RunContext, load_capture_mode, run_blocking, with_formatter
 from tactician.tools import Toolbox, ToolLike
