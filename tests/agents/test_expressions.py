@@ -181,8 +181,11 @@ def test_a_name_is_a_binding_before_it_is_a_class_and_the_newest_wins() -> None:
         ("isinstance(a, a.b)", "'isinstance(a, a.b)': the second argument has to be the name of a class, or several"),
         ("[x for x in a]", "'[x for x in a]' is not allowed in it"),
         ("len(x for x in a)", "'(x for x in a)' is not allowed in it"),
-        ("any(x for x, y in a)", "'(x for x, y in a)': one `for` with one name is allowed"),
-        ("any(x for x in a for y in x)", "'(x for x in a for y in x)': one `for` with one name is allowed"),
+        ("any(x for x, y in a)", "'(x for x, y in a)': only a single `for` with a single name is allowed"),
+        (
+            "any(x for x in a for y in x)",
+            "'(x for x in a for y in x)': only a single `for` with a single name is allowed",
+        ),
         ("lambda: a", "'lambda: a' is not allowed in it"),
         ("(a := 1)", "'(a := 1)' is not allowed in it"),
         ("a if b else c", "'a if b else c' is not allowed in it"),

@@ -97,13 +97,13 @@ def test_how_a_goal_is_exported(export: Any, told: str) -> None:  # noqa: ANN401
 @pytest.mark.parametrize(
     ("declare", "told"),
     [
-        (lambda: action("x"), "@action.*it was given 'x', which is not a method; write @action above a method"),  # type: ignore[call-overload]
-        (lambda: action()(property(len)), "@action.*it was given <property .*, which is not a method"),  # type: ignore[type-var]
+        (lambda: action("x"), "@action.*it received 'x', which is not a method; write @action above a method"),  # type: ignore[call-overload]
+        (lambda: action()(property(len)), "@action.*it received <property .*, which is not a method"),  # type: ignore[type-var]
         (lambda: action(Story), "@action.*which is not a method"),
-        (lambda: condition(3), "@condition.*it was given 3, which is not a method; write @condition above a method"),  # type: ignore[call-overload]
-        (lambda: cost("x"), "@cost.*it was given 'x', which is not a method"),  # type: ignore[call-overload]
-        (lambda: achieves_goal("g")("x"), "@achieves_goal.*it was given 'x', which is not a method"),  # type: ignore[type-var]
-        (lambda: state(5), "@state.*it was given 5, which is not a class; write @state above a class"),  # type: ignore[call-overload]
+        (lambda: condition(3), "@condition.*it received 3, which is not a method; write @condition above a method"),  # type: ignore[call-overload]
+        (lambda: cost("x"), "@cost.*it received 'x', which is not a method"),  # type: ignore[call-overload]
+        (lambda: achieves_goal("g")("x"), "@achieves_goal.*it received 'x', which is not a method"),  # type: ignore[type-var]
+        (lambda: state(5), "@state.*it received 5, which is not a class; write @state above a class"),  # type: ignore[call-overload]
     ],
 )
 def test_decorators_of_what_they_are_not_for(declare: Callable[[], object], told: str) -> None:
@@ -135,7 +135,7 @@ def test_what_an_agent_says() -> None:
 
     assert find_problems(Agent()) == (
         "the description is ' '; say what the agent is for, as others choose it by that",
-        "there is no planner 'utilty'; write one of Planner.GOAP, Planner.UTILITY, Planner.HYBRID, Planner.SUPERVISOR",
+        "there is no planner 'utilty'; use one of Planner.GOAP, Planner.UTILITY, Planner.HYBRID, Planner.SUPERVISOR",
     )
 
 
@@ -206,7 +206,7 @@ def test_methods_that_yield() -> None:
             yield True
 
     assert find_problems(Agent()) == tuple(
-        f"{name}: it is a generator; return one object instead of yielding" for name in ("write", "draft", "ready")
+        f"{name}: it is a generator; return an object instead of yielding" for name in ("write", "draft", "ready")
     )
 
 

@@ -33,7 +33,7 @@ async def with_groups(source: ToolboxSource, groups: Sequence[str | ToolGroup], 
     """Return an agent's own tools with the current tools of its groups.
 
     Raises:
-        ConfigurationError: when a name is unknown, or two groups have different tools of one name.
+        ConfigurationError: when a name is unknown, or two groups have different tools of the same name.
     """
     more = await load_group_tools(groups, context)
     return DerivedTools(source, lambda own: Toolbox((*own, *more)))

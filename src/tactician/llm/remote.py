@@ -34,7 +34,7 @@ class Endpoint:
         prices: the endpoint's own prices, by prefix of a model's name.
         default_prices: custom prices for other models, by prefix of `model` or `instance:model`.
         feature_check: stops a request that needs an unsupported feature before it is sent.
-        streams: whether the endpoint streams answers; else a stream is one whole answer.
+        streams: whether the endpoint streams answers; else a stream yields the whole answer at once.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Endpoint:
 
 
 class RemoteModel:
-    """Model at one endpoint: a `LanguageModel` over HTTP."""
+    """Model at an endpoint: a `LanguageModel` over HTTP."""
 
     def __init__(self, model: str, endpoint: Endpoint) -> None:
         self.model = model

@@ -27,7 +27,7 @@ class Autonomous:
 
     Attributes:
         max_iterations: requests to the model; no limit, when `None`.
-        end_turn_on_plain_reply: take a reply without tool calls as the answer; else the model is told to continue.
+        end_turn_on_plain_reply: take a reply without tool calls as the answer; else the model is asked to continue.
         enabled_tool_groups: tool groups that the model sees besides tools without a group; all, when `None`.
         max_tool_output_tokens: length at which a tool's result is cut off; no limit when `None`.
         compact_after: first iteration in which old tool results are hidden from the model.

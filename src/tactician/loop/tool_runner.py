@@ -71,7 +71,7 @@ class ToolRunner:
         self._state.conversation.extend([ToolResult(call.id, call.name, reason, is_error=True) for call in calls])
 
     def _keep_one_handoff(self, calls: Sequence[ToolCall], tools: Toolbox) -> None:
-        """Refuse all handoffs except the first, as a conversation can be handed over to one target only."""
+        """Refuse all handoffs except the first, as a conversation can be handed over to a single target only."""
         handoffs = [call for call in calls if isinstance(tools.find(call.name), Handoff)]
         for call in handoffs[1:]:
             why_not = f"Not done: the conversation goes to {handoffs[0].name} already."

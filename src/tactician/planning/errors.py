@@ -11,7 +11,7 @@ _UNITS: Final[dict[Limit, str]] = {"time": "s", "expansions": "states", "memory"
 
 
 class SearchLimitExceeded(Exception):  # noqa: N818 - it is a limit, not a mistake
-    """The search gave up before it knew whether there is a plan, or which one is best.
+    """The search gave up before it knew whether there is a plan, or which is best.
 
     Attributes:
         goal: what was to be reached

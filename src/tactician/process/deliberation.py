@@ -15,7 +15,7 @@ from tactician.planning import Consultation, PlanningBudget
 
 T = TypeVar("T")
 _SLICE: Final = 0.003
-"""Seconds of planning in one iteration of an event loop."""
+"""Seconds of planning in an iteration of an event loop."""
 
 
 class PlanningSettings:
@@ -33,9 +33,9 @@ class PlanningSettings:
 
 
 class PlanningTurns:
-    """Turns of the planning in one event loop, so that all of it together never holds the loop for long.
+    """Turns of the planning in an event loop, so that all of it together never holds the loop for long.
 
-    In each iteration of the loop there is time for many small decisions, or for one slice of a large one.
+    In each iteration of the loop there is time for many small decisions, or for a slice of a large decision.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:

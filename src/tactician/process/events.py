@@ -57,7 +57,7 @@ class PlanningEnded(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanMade(Event):
-    """The planner chose a plan that is not simply the rest of the last one."""
+    """The planner chose a plan that is not simply the rest of the last plan."""
 
     usual_level: ClassVar[int] = logging.INFO
 
@@ -138,7 +138,7 @@ class MessageSent(Event):
     message: AssistantMessage
 
     def describe(self) -> str:
-        """Return that people are told something."""
+        """Return the text of the message to people."""
         return "tells people something"
 
 

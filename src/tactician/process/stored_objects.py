@@ -24,7 +24,7 @@ def encode_object(value: object, agent: PlannedAgentSpec) -> SavedObject:
     """Return an object as JSON that `decode_object` reads back, for the agent, as an equal object.
 
     Raises:
-        StoredStateError: when the object has no JSON form or would be read back as another one, or when the agent does
+        StoredStateError: when the object has no JSON form or would be read back differently, or when the agent does
             not know its type.
     """
     kind = type(value)

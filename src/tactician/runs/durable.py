@@ -30,7 +30,7 @@ _FOLD_AT_LEAST: Final = 256 * 1024
 
 
 class DurableRun:
-    """Keeper of one run in a store, for as long as its lease is held here.
+    """Keeper of a run in a store, for as long as its lease is held here.
 
     It is the journal of the run's checkpoints: each step is appended to the log of the run with the changes that it
     made. When the log has grown as large as the last snapshot, the record gets a new snapshot, so that a step costs the
@@ -48,7 +48,7 @@ class DurableRun:
     Attributes:
         record: record as last loaded or saved.
         killed: why the run was killed in the store; `None` when it was not.
-        meter: meter of the budget of the run, if it has one.
+        meter: meter of the budget of the run, if any.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class DurableRun:
         return self._holder is not None
 
     def is_current(self, record: RunRecord) -> bool:
-        """Return whether the record is the one that was last loaded or saved here, so that what is here can go on."""
+        """Return whether the record is as it was last loaded or saved here, so that the live objects are up to date."""
         is_same = (record.version, record.steps) == (self.record.version, self._steps)
         return is_same and not self._was_interrupted and self._failure is None
 
@@ -110,7 +110,7 @@ class DurableRun:
     async def save(self, checkpoint: Checkpoint, kind: str, name: str = "", detail: str = "") -> None:
         """Append a step with all changes noted so far, and those of a checkpoint.
 
-        What still runs of a run that has ended here, as one that killed itself, is no longer saved.
+        What still runs of a run that has ended here, such as a run that killed itself, is no longer saved.
 
         Raises:
             LeaseLostError: when another worker has claimed the run.
@@ -148,9 +148,9 @@ class DurableRun:
         output: str = "",
         is_due: bool = False,
     ) -> None:
-        """Save the status of the run, and what it waits for; `is_due` lets any worker continue one that waits.
+        """Save the status of the run, and what it waits for; `is_due` lets any worker continue a run that waits.
 
-        Without a durable store, a run that waits is saved as a whole, and one that has ended is forgotten.
+        Without a durable store, a run that waits is saved as a whole, and an ended run is forgotten.
 
         Raises:
             LeaseLostError: when another worker has claimed the run.
@@ -287,7 +287,7 @@ class DurableRun:
         await self._write_record(replace(record, body=self._take_snapshot()) if is_whole else record)
 
     def _with_trace(self, header: RunHeader) -> RunHeader:
-        """Return the header with the trace context of the run, unless it has one already."""
+        """Return the header with the trace context of the run, unless it is already there."""
         known = header.trace_parent or find_trace_parent(self.record.run_id)
         return header if known == header.trace_parent else replace(header, trace_parent=known)
 

@@ -85,7 +85,7 @@ class RunCompleted(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCalled(Event):
-    """Event before a call of a model that is no turn, such as one for embeddings.
+    """Event before a call of a model that is no turn, such as a call for embeddings.
 
     Attributes:
         operation: what the model does: `"embeddings"`, `"images"` or `"summary"`.
@@ -137,7 +137,7 @@ class RetrievalStarted(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrievalEnded(Event):
-    """Event of the end of a search, with the number of `documents` that were found; `error` is what it raised."""
+    """Event of the end of a search, with the number of `documents` in the result; `error` is what it raised."""
 
     source: str
     documents: int
@@ -150,7 +150,7 @@ class RetrievalEnded(Event):
         return logging.DEBUG if self.error is None else logging.WARNING
 
     def describe(self) -> str:
-        """Return what was found, or why the search failed."""
+        """Return the number of documents, or why the search failed."""
         if self.error is not None:
             return f"{self.source} could not be searched: {self.error}"
         return f"{self.source} gave {self.documents} documents, {self.seconds:.2f} s"

@@ -11,7 +11,7 @@ from tactician.runs.checkpoint import Checkpoint, Live, revive
 from tactician.runs.stored_values import encode_value
 
 _KEY: Final = "@output"
-"""Key of the checkpoint inside the outermost one."""
+"""Key of the checkpoint inside the outermost checkpoint."""
 
 
 def format_output(output: object) -> str:

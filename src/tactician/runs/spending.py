@@ -35,7 +35,7 @@ class SpentProgress:
 def keep_spent(meter: BudgetMeter, checkpoint: Checkpoint) -> None:
     """Let the checkpoint of a run keep what its meter counts, which goes on from what the checkpoint has.
 
-    A further meter of the same run goes on from what the first one has counted.
+    A further meter of the same run continues from the count of the first.
 
     Raises:
         StoredStateError: when what the checkpoint has cannot be read.

@@ -193,7 +193,7 @@ class TestSimpleAgent:
         assert (await simple_agent(str, min).run(["b", "a"], context=surroundings())).output == "a"
 
     def test_a_function_that_needs_more_is_refused(self) -> None:
-        with pytest.raises(DeclarationError, match="'more' gets nothing: the step is given 1 values"):
+        with pytest.raises(DeclarationError, match="'more' gets nothing: the step receives 1 values"):
             simple_agent(Joke, lambda topic, more: Joke(topic))
 
 
@@ -226,7 +226,7 @@ class TestPlaces:
         platform = Platform(models=ScriptedModel()).register(Comedian())
         expected = "cats Comedian ('Comedian', 'joke', 'Joke', 'tell')"
         assert await platform.invoke(Joke, "cats") == Joke(expected)
-        with pytest.raises(ConfigurationError, match="no OperationContext is here; an action"):
+        with pytest.raises(ConfigurationError, match="no OperationContext is here; only actions"):
             await joker.run("cats", context=surroundings())
 
     async def test_it_can_be_registered_and_run_by_its_name(self) -> None:

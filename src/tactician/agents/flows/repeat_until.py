@@ -233,9 +233,9 @@ def repeat_until_acceptable(
     name: str | None = None,
     description: str | None = None,
 ) -> RepeatUntilAcceptable[T]:
-    """Repeat a step until an evaluator accepts its result; each attempt gets the feedback on the last one.
+    """Repeat a step until an evaluator accepts its result; each attempt gets the feedback on the last.
 
-    The result is a `Scored`: the first acceptable attempt, or else the best one, with `acceptable` false.
+    The result is a `Scored`: the first acceptable attempt, or else the best attempt, with `acceptable` false.
 
     Args:
         returning: the type of the generator's results.

@@ -1,4 +1,4 @@
-"""Steps of flows: functions and Runnables behind one interface."""
+"""Steps of flows: functions and Runnables behind a common interface."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def as_step(
 
 
 def choose_label(name: str | None, returning: object) -> str:
-    """Return the given name of a flow, or else the name of its output type."""
+    """Return the name of a flow; by default, the name of its output type."""
     return name or str(getattr(returning, "__name__", returning))
 
 
@@ -244,7 +244,7 @@ def _parameters(
             number += 1
         elif parameter.default is parameter.empty:
             raise DeclarationError(
-                name, [f"parameter {parameter.name!r} gets nothing: the step is given {most} values"]
+                name, [f"parameter {parameter.name!r} gets nothing: the step receives {most} values"]
             )
 
 

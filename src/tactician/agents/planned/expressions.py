@@ -123,7 +123,7 @@ def _collect_call_names(node: ast.Call, local: frozenset[str], depth: int) -> It
 def _collect_loop_names(loop: ast.GeneratorExp, local: frozenset[str], depth: int) -> Iterator[str]:
     first, *others = loop.generators
     if others or first.is_async or not isinstance(first.target, ast.Name):
-        raise ExpressionError(f"{_format_node(loop)}: one `for` with one name is allowed")
+        raise ExpressionError(f"{_format_node(loop)}: only a single `for` with a single name is allowed")
     if first.target.id.startswith("_"):
         raise ExpressionError(f"the name {first.target.id!r} is private")
     yield from _collect_names(first.iter, local, depth + 1)

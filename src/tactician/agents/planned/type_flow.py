@@ -79,7 +79,7 @@ class TypeFlow:
                 yield self._words.name_existing(thing), True
 
     def _find_uncertain_conditions(self, action: ActionMethod, effects: dict[str, bool]) -> Iterator[str]:
-        """Yield the conditions about an object that may hold once there is a new one."""
+        """Yield the conditions about an object that may hold once there is a new object."""
         for name, condition in self._declared.conditions.items():
             if any(effects.get(self._words.name_object(parameter)) for parameter in condition.signature.needs):
                 yield name

@@ -19,7 +19,7 @@ from tactician.planning import PlanningBudget
 from tactician.process import ActionRetryPolicy, Export, get_state_declaration
 
 _SET_FROM_OUTSIDE: Final = (
-    "declare a @condition, or an action with it in `post`; one that is set from outside, with "
+    "declare a @condition, or an action with it in `post`; a condition set from outside, with "
     "`blackboard.set_condition`, is declared by a @condition that takes `blackboard: Blackboard` and returns "
     "`blackboard.condition({name!r})`"
 )
@@ -36,7 +36,7 @@ def validate_agent(description: object, planner: object, planning: object) -> It
         yield f"the description is {description!r}; say what the agent is for, as others choose it by that"
     if planner not in tuple(Planner):
         known = ", ".join(f"Planner.{member.name}" for member in Planner)
-        yield f"there is no planner {planner!r}; write one of {known}"
+        yield f"there is no planner {planner!r}; use one of {known}"
     if not isinstance(planning, PlanningBudget | None):
         yield f"planning is {planning!r}; write planning=PlanningBudget(time=5.0)"
 
@@ -138,7 +138,7 @@ def validate_declarations(declared: Declarations, words: ConditionNames, *, need
         yield from _find_unknown_conditions(action, declared, words)
         yield from _find_impossible(action)
         if action.goal is not None and (state := next(_select_states(action.outputs), None)) is not None:
-            yield f"{action.name}: it reaches a goal and enters the state {state.__name__}; let it do one of the two"
+            yield f"{action.name}: it reaches a goal and enters the state {state.__name__}; split it into two actions"
     yield from _find_missing_arguments(declared)
     yield from _find_misleading_names(declared, words)
     yield from _find_dead_ends(declared)
@@ -172,7 +172,7 @@ def _find_wrong_negations(action: ActionMethod) -> Iterator[str]:
     for name in action.post:
         if name.startswith(NOT):
             yield (
-                f"{action.name}: {name!r} in `post`: an action makes conditions true; to end one, call "
+                f"{action.name}: {name!r} in `post`: an action makes conditions true; to end a condition, call "
                 f"`blackboard.set_condition({name.removeprefix(NOT)!r}, False)` in it"
             )
     for name in action.pre:

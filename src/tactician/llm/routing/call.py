@@ -1,4 +1,4 @@
-"""One request of any kind on its way to an answer: attempts, pauses, other instances, fallback models."""
+"""Request of any kind on its way to an answer: attempts, pauses, other instances, fallback models."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Restorer: TypeAlias = Callable[[AnswerT], AnswerT]
 
 
 class RoutedCall(ABC, Generic[RequestT, AnswerT]):
-    """One request, from its first attempt to its answer. Use an instance once.
+    """Request from its first attempt to its answer. Use an instance once.
 
     A subclass says how a model is called, how many tokens a request needs, and which answers are failures.
 
@@ -83,7 +83,7 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
 
     @abstractmethod
     def _send(self, attempt: Attempt, request: RequestT) -> Awaitable[AnswerT]:
-        """Make one attempt, which gives its slot back."""
+        """Make an attempt, which gives its slot back."""
 
     @abstractmethod
     def _count_tokens(self, request: RequestT) -> int:
@@ -102,7 +102,7 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
         return None
 
     async def run(self) -> AnswerT:
-        """Make attempts until one returns a good answer.
+        """Make attempts until a good answer arrives.
 
         An answer that was cut off or filtered is better than an error, so it is the result if nothing better follows.
 
@@ -245,7 +245,7 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
         return tuple(state for state in self._list_untried() if not state.is_cooling_down(now))
 
     def _leave_cooling_model(self, now: float) -> bool:
-        """Switch to a fallback that can be called now, and return whether there is one.
+        """Switch to a fallback that can be called now, and return whether that was possible.
 
         Raises:
             ModelConnectionError: when there is none, and no deployment can be reached.
@@ -275,7 +275,7 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
         return self._limited.ends_at < min(state.breaker.available_at for state in states) < inf
 
     def _fall_back(self, reason: str, number: int | None = None) -> bool:
-        """Switch to the next fallback, or to stage `number`, and return whether there is one."""
+        """Switch to the next fallback, or to stage `number`, and return whether that was possible."""
         number = self._stage_number + 1 if number is None else number
         if reason == Failure.INVALID or number >= len(self._route.stages):
             return False

@@ -147,7 +147,7 @@ class ChatStreamDecoder:
         self._served_by = ""
 
     def feed(self, data: str) -> Sequence[Delta]:
-        """Return the deltas in one event.
+        """Return the deltas in an event.
 
         Raises:
             MalformedResponseError: when the event is not a chat completion chunk.
@@ -164,7 +164,7 @@ class ChatStreamDecoder:
             ) from error
 
     def feed_chunk(self, chunk: Mapping[str, object]) -> Sequence[Delta]:
-        """Return the deltas in one chunk that is already parsed."""
+        """Return the deltas in a chunk that is already parsed."""
         choices = chunk.get("choices")
         if choices is None and (error := chunk.get("error")):
             raise create_openai_error(error, self._model)
@@ -200,7 +200,7 @@ class ChatStreamDecoder:
             yield self._calls.add(call)
 
     def response(self) -> ModelResponse:
-        """Return everything that came as one response.
+        """Combine everything received into a response.
 
         Raises:
             MalformedResponseError: when the stream ended before the answer was complete.

@@ -46,7 +46,7 @@ def decode(body: object, model: str = "") -> ModelResponse:
 
 
 def _error(response: Mapping[str, object]) -> object:
-    """Return the error in a response, if it has one."""
+    """Return the error in a response, or `None`."""
     status = response.get("status")
     if status in ("failed", "cancelled"):
         return response.get("error") or {"message": f"the response is {status}"}
@@ -64,7 +64,7 @@ def _decode(response: Mapping[str, object], model: str) -> ModelResponse:
 
 
 def _parts(item: Mapping[str, object]) -> Iterator[AssistantPart]:
-    """Yield the parts of an assistant's message that one item of the output stands for."""
+    """Yield the parts of an assistant's message that an item of the output stands for."""
     kind = expect_string(item["type"])
     if kind == "message":
         if phase := item.get("phase"):
@@ -139,10 +139,10 @@ class ResponsesStreamDecoder:
         self._final: Mapping[str, object] | None = None
 
     def feed(self, data: str) -> Sequence[Delta]:
-        """Return the deltas in one event.
+        """Return the deltas in an event.
 
         Raises:
-            MalformedResponseError: when the event is not one of a response.
+            MalformedResponseError: when the event is not in the format of a response.
             ModelError: of the class that matches the failure, when the event is an error.
         """
         if data == "[DONE]":
@@ -157,7 +157,8 @@ class ResponsesStreamDecoder:
             return tuple(self._other(kind, event))
         except (KeyError, TypeError, ValueError) as error:
             raise MalformedResponseError(
-                f"{self._model}: an event of the stream is not one of a response: {data[:300]}", model=self._model
+                f"{self._model}: an event of the stream is not in the format of a response: {data[:300]}",
+                model=self._model,
             ) from error
 
     def _other(self, kind: str, event: Mapping[str, object]) -> Iterator[Delta]:
@@ -201,7 +202,7 @@ class ResponsesStreamDecoder:
             yield ToolCallDelta(call.index, call.id, call.name, expect_string(item.get("arguments") or "{}"))
 
     def response(self) -> ModelResponse:
-        """Return everything that came as one response.
+        """Combine everything received into a response.
 
         Raises:
             MalformedResponseError: when the stream ended before the answer was complete.
