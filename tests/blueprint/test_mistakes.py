@@ -244,7 +244,7 @@ class TestBuilding:
         routes = [{"description": "same", "target": agent("A")}, {"description": "same", "target": agent("B")}]
 
         assert told(Blueprint.from_data({**ROUTER, "routes": routes})) == {
-            "routes[1].description": "'same' is said of two routes"
+            "routes[1].description": "'same' describes two routes"
         }
 
     def test_only_an_agent_leads(self) -> None:

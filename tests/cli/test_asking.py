@@ -128,7 +128,7 @@ def test_every_kind_of_field_is_asked_for_in_its_own_way() -> None:
         kind="review",
     )
     for complaint in (
-        "choose one of good, bad, or its number",
+        "choose from good, bad, or its number",
         "'heavy' is not a number",
         "'4.5' is not a whole number",
         "answer y or n",
@@ -178,7 +178,7 @@ def test_what_has_a_default_may_be_left_out() -> None:
     assert "What are you called? (optional): " in person.prompts
     assert "Age (optional): " in person.prompts
     assert "Where / Street: " in person.prompts
-    assert "Friends (optional), one a line; an empty line ends them" in person.heard
+    assert "Friends (optional), each on its own line; an empty line ends them" in person.heard
 
 
 class Booking(BaseModel):

@@ -37,7 +37,7 @@ def test_a_store_is_a_file_or_a_postgresql_database(address: str | Path, path: s
 @pytest.mark.parametrize(
     ("address", "said"),
     [
-        ("http:///secret", "'http' is not a kind of store. Name the store as one of: runs.db, sqlite:///runs.db"),
+        ("http:///secret", "'http' is not a kind of store. Possible addresses: runs.db, sqlite:///runs.db"),
         ("sqlserver://secret@host/x", "'sqlserver' is not a kind of store"),
         ("mysql+pymysql://secret@host/x", "'mysql+pymysql' is not a kind of store"),
         ("postgresq://secret@host/x", "'postgresq' is not a kind of store. Did you mean 'postgresql'? Name the"),

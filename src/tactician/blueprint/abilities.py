@@ -171,9 +171,9 @@ def find_type(name: str | None, builder: Builder, field: str) -> type[object] | 
     """Return the type with a name."""
 
     def find(path: str) -> type[object]:
-        if not isinstance(found := builder.names.find(path), type):
+        if not isinstance(kind := builder.names.find(path), type):
             raise NameProblem(f"{path!r} is not a class")
-        return found
+        return kind
 
     def resolve(text: str) -> type[object]:
         kind = TypeName.of(text).resolve(find)
@@ -240,7 +240,7 @@ def _find_tool_name(tool: Tool, owner: object) -> str | None:
 
 
 def _is_same_tool(other: Tool, tool: FunctionTool[..., object]) -> bool:
-    """Return whether a tool made of the function alone equals one that was declared with options."""
+    """Return whether a tool made of the function alone equals a tool declared with options."""
     known = isinstance(other, FunctionTool) and other.blocking == tool.blocking
     return known and other.spec == tool.spec and other.traits == tool.traits
 

@@ -55,8 +55,8 @@ def _find_defaults(part: Part) -> Mapping[str, object]:
         case RouterBlueprint():
             return {"description": "; ".join(route.description for route in part.routes), "instructions": ""}
         case NetworkBlueprint():
-            told = f"a discussion between {_list_labels(part.peers)}"
-            return {"description": told, "concurrent": False, "mode": "discuss"}
+            description = f"a discussion between {_list_labels(part.peers)}"
+            return {"description": description, "concurrent": False, "mode": "discuss"}
         case ParallelBlueprint():
             return {"description": f"{_list_labels(part.members)}, all at once", "mode": "all"}
         case HierarchicalBlueprint():
@@ -89,7 +89,9 @@ def _find_agent_defaults(part: AgentFields) -> Mapping[str, object]:
 def _find_responder_defaults(part: ResponderPart) -> Mapping[str, object]:
     if part.provider is None:
         return {"api_format": "openai-responses"}
-    provider = next((one for name, one in PROVIDERS.items() if _normalize(name) == _normalize(part.provider)), None)
+    provider = next(
+        (provider for name, provider in PROVIDERS.items() if _normalize(name) == _normalize(part.provider)), None
+    )
     return {} if provider is None else {"api_key_env_var": provider.key_variable}
 
 

@@ -71,7 +71,7 @@ def compare_blueprints(before: Blueprint, after: Blueprint) -> tuple[Difference,
 
 @dataclass(frozen=True, slots=True)
 class _Node:
-    """Data at one path of a blueprint, and its fields that differ from the defaults."""
+    """Data at a path of a blueprint, and its fields that differ from the defaults."""
 
     whole: Data
     plain: Data

@@ -82,7 +82,7 @@ class Recovery:
         return None
 
     def _changes(self, path: Path) -> bool:
-        """Yield the possible changes: removal of the value, or a placeholder for a missing one."""
+        """Yield the possible changes: removal of the value, or a placeholder for a missing value."""
         value = _placeholder(path, f"placeholder_{next(self._numbers)}")
         if path in self._removed or not _has(self.data, path) or (isinstance(path[-1], int) and value is not None):
             if value is not None:

@@ -37,13 +37,13 @@ class AgentRegistry:
 
     `simple/support` is the file `simple/support.json`, `.yaml` or `.yml` in the folder. Nothing outside of the folder
     is read, whatever a name or a link says; what begins with a dot is no agent. Threads and tasks may share a registry:
-    each file is built once, and all are given the same object.
+    each file is built once, and all get the same object.
 
     Args:
         folder: the folder of the blueprints.
-        watch: build an agent anew when one of its files has changed: its own, those it refers to, and those of its
+        watch: build an agent anew when any of its files has changed: its own, those it refers to, and those of its
             instructions. Each `get` looks at their times and sizes. As long as a changed file is wrong, the last good
-            agent is given, and the log says once what is wrong.
+            agent stays in use, and the log says once what is wrong.
         allow: the packages in which names are looked up, as for `Blueprint.build`.
         names: objects for further names, as for `Blueprint.build`.
         environment: the environment variables, as for `Blueprint.build`.
@@ -153,7 +153,7 @@ class AgentRegistry:
         ).files
 
     def _renew(self, name: str, entry: _CachedAgent) -> None:
-        """Build the agent again from its files; keep the present one when they are invalid."""
+        """Build the agent again from its files; keep the present agent when they are invalid."""
         entry.stamps = {file: _read_stamp(file) for file in entry.stamps}
         if not any(self._list_files(name)):
             self.reload(name)
@@ -175,7 +175,7 @@ class AgentRegistry:
             return files[0]
         if files:
             names = ", ".join(file.name for file in files)
-            raise ConfigurationError(f"{self.folder} has several files for the agent {name!r}: {names}. Keep one.")
+            raise ConfigurationError(f"{self.folder} has several files for the agent {name!r}: {names}. Keep only one.")
         known = self.list()
         meant = find_closest(name[:_LONGEST], known)
         hint = f"Did you mean {meant!r}?" if meant else f"There are: {', '.join(known) or 'none'}."

@@ -75,9 +75,7 @@ def build_instructions(part: str | FilePart | ProviderPart, builder: Builder) ->
         file = builder.resolve_file(part.path, "instructions", "path")
         if file is None:
             return None
-        name = (
-            part.path if len(builder.files) <= 1 else builder.make_relative(file)
-        )  # one that a $ref names is elsewhere
+        name = part.path if len(builder.files) <= 1 else builder.make_relative(file)  # the file of a $ref is elsewhere
         return builder.attempt(lambda: InstructionFile(name, file), "instructions")
     source = ProvidedInstructions(part.provider_id, part.prompt_id, part.filters or {})
     return None if builder.attempt(source.check, "instructions") is None else source

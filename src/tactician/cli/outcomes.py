@@ -45,7 +45,7 @@ async def respond_to(platform: Platform, outcome: Outcome, request: PendingReque
 
 
 async def answer_requests(platform: Platform, outcome: Outcome, asker: Asker | None) -> Outcome:
-    """Let the person at the terminal, if there is one, answer all requests."""
+    """Let the person at the terminal, if any, answer all requests."""
     while outcome.pending and asker is not None:
         request = outcome.pending[0]
         try:
@@ -92,7 +92,7 @@ def print_pending(console: Console, pending: tuple[PendingRequest, ...]) -> None
 
 
 def format_output(output: object) -> str:
-    """Return an object as text: its own text if it has one, else JSON."""
+    """Return an object as text: its own text if any, else JSON."""
     return str(output) if type(output).__str__ is not object.__str__ and not _is_plain(output) else as_text(output)
 
 

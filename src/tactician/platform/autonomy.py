@@ -23,7 +23,7 @@ Mode: TypeAlias = Literal["closed", "open"]
 class Autonomy:
     """Choice of the agent or the goal that a request is for, and its run.
 
-    In `"closed"` mode a model chooses among the registered agents, and the best one runs as it is. In `"open"` mode it
+    In `"closed"` mode a model chooses among the registered agents, and the best runs as it is. In `"open"` mode it
     chooses among the goals of all planned agents, and what is done is planned from the actions of all of them. Nothing
     is done when the model is not sure enough.
 
@@ -73,8 +73,8 @@ class Autonomy:
 
         Args:
             request: the request of the user.
-            mode: `"closed"` to choose one agent, `"open"` to choose a goal and use the actions of all agents.
-            options: options of the process, if one is started.
+            mode: `"closed"` to choose an agent, `"open"` to choose a goal and use the actions of all agents.
+            options: options of the process, if any is started.
 
         Raises:
             ConfigurationError: when there is no such mode.

@@ -48,7 +48,7 @@ class Start:
 
 
 def types_leading_to(goal: GoalSpec, agent: PlannedAgentSpec) -> Iterator[type]:
-    """Yield the types that no action gives, and of which one object may be enough to reach the goal.
+    """Yield the types that no action gives, and of which a single object may be enough to reach the goal.
 
     Conditions that no action brings about are taken to be fulfilled.
     """
@@ -61,7 +61,7 @@ def types_leading_to(goal: GoalSpec, agent: PlannedAgentSpec) -> Iterator[type]:
         )
     }
     for label, kind in types.items():
-        there = {one for one, needed in types.items() if ": " not in one and issubclass(kind, needed)}
+        there = {name for name, needed in types.items() if ": " not in name and issubclass(kind, needed)}
         if label not in facts and label in there and _may_reach(goal, agent, there, facts | types.keys()):
             yield kind
 

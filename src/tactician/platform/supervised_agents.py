@@ -1,4 +1,4 @@
-"""Agents in which a model supervises actions: built for one process, and rebuilt where the process is continued."""
+"""Agents in which a model supervises actions: built for a process, and rebuilt where the process is continued."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class Recipe:
 
     Attributes:
         within: names of the components and agents whose actions are supervised.
-        wanted: name of the type of the object.
+        output_type: name of the type of the object.
         model: the supervising model; the default model of the platform, when `None`.
         max_rounds: maximum number of rounds in which the model calls tools.
     """
 
     within: tuple[str, ...]
-    wanted: str
+    output_type: str
     model: str | LlmOptions | None
     max_rounds: int
 
@@ -39,10 +39,10 @@ class Recipe:
 def build_supervised_agent(
     scope: Sequence[object], kind: type, model: str | LlmOptions | LanguageModel | None, max_rounds: int
 ) -> PlannedAgentSpec:
-    """Combine the actions of components and planned agents in one agent, in which a model works towards an object.
+    """Combine the actions of components and planned agents in an agent, in which a model works towards an object.
 
     Raises:
-        AgentNotFoundError: when no action gives one.
+        AgentNotFoundError: when no action gives such an object.
         DeclarationError: when they are not declared correctly, or do not go together.
     """
     spec = _aimed(scope, kind)
@@ -72,14 +72,14 @@ def rebuild_supervised_agent(record: RunRecord, agents: Mapping[str, Runnable]) 
     recipe = _recipe_of(record)
     known = {name: agents[name] for name in recipe.within if name in agents}
     parts = {name: spec for name, agent in known.items() if (spec := planned_spec(agent)) is not None}
-    kind = _given(parts.values()).get(recipe.wanted)
+    kind = _given(parts.values()).get(recipe.output_type)
     if missing := [name for name in recipe.within if name not in parts]:
         raise AgentNotFoundError(
             f"The process {record.run_id} is made of what is not registered here: {', '.join(missing)}. "
             f"Registered: {', '.join(agents) or 'none'}."
         )
     if kind is None:
-        raise AgentNotFoundError(f"No action of {' and '.join(parts)} produces {recipe.wanted}.")
+        raise AgentNotFoundError(f"No action of {' and '.join(parts)} produces {recipe.output_type}.")
     return build_supervised_agent([part.instance for part in parts.values()], kind, recipe.model, recipe.max_rounds)
 
 

@@ -62,7 +62,7 @@ class MemoryStore(DocumentStore):
             return self._save(document)
 
     async def add_step(self, document: StoredDocument, body: Body) -> StoredDocument:
-        """Store a document with one more step; see `DocumentStore.add_step`."""
+        """Store a document with a further step; see `DocumentStore.add_step`."""
         check_step(StoredStep(0, body))
         with self._lock:
             saved = self._save(replace(document, body=None))
@@ -138,7 +138,7 @@ class MemoryStore(DocumentStore):
         limit: int = 1000,
         with_bodies: bool = True,
     ) -> list[StoredDocument]:
-        """Return the documents that match every given filter, oldest first."""
+        """Return the documents that match every filter, oldest first."""
         check_texts(parent_id=parent_id, key=key)
         with self._lock:
             now = self._time()
@@ -252,7 +252,7 @@ class MemoryStore(DocumentStore):
         return entry
 
     def _claimable(self, collection: str, id: str | None) -> Iterator[MemoryEntry]:
-        """Yield the documents that nobody holds: the one with the id, or those that are due."""
+        """Yield the documents that nobody holds: that with the id, or those that are due."""
         entries, now = self._entries.get(collection, {}), self._time()
         selected = entries.values() if id is None else [entries[id]] if id in entries else ()
         for entry in selected:
@@ -266,7 +266,7 @@ def _rank(entry: MemoryEntry) -> tuple[int, float]:
 
 
 def _due_at(document: StoredDocument, stored: StoredDocument | None, now: float) -> float | None:
-    """Return when the document is due. One that was due before keeps its place in the queue."""
+    """Return when the document is due. A document that was due before keeps its place in the queue."""
     if document.due_at != AT_ONCE:
         return document.due_at
     before = None if stored is None else stored.due_at

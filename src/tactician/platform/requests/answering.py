@@ -169,14 +169,14 @@ class Requests(BaseRunnable[object]):
     async def _hold(
         self, request: Request, context: RunContext, run_id: str | None = None
     ) -> AsyncIterator[OpenConversation | None]:
-        """Hold the conversation of a request, if it has one, until its run has ended."""
+        """Hold the conversation of a request, if any, until its run has ended."""
         if request.conversation is None:
             yield None
             return
         async with self._conversations.hold(request.conversation) as opened:
             conversation = await opened.load(is_to_change=True, creates=run_id is None)
             await PrecedingRun(context.store, conversation).check_ended(run_id)
-            if not opened.is_stored:  # another program has to find it, if this one dies
+            if not opened.is_stored:  # another program has to find it, if this program dies
                 await opened.save()
             yield opened
 

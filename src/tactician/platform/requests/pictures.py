@@ -31,7 +31,7 @@ def read_picture(picture: Picture) -> Image:
 
 
 def with_pictures(messages: Sequence[Message], pictures: Iterable[Picture]) -> tuple[Message, ...]:
-    """Return the messages, with the pictures in the last user message, or in a new one if there is none.
+    """Return the messages, with the pictures in the last user message, or else in a new message.
 
     Raises:
         ValueError: when a picture is not valid.
