@@ -214,7 +214,7 @@ class TestMistakes:
             with pytest.raises(ConfigurationError) as caught:
                 await langfuse.get_prompt("missing", filters)
             assert str(caught.value).startswith(f"{server.url} has no prompt 'missing' with the ")
-            assert f"{which}. Create it there, or ask for another one." in str(caught.value)
+            assert f"{which}. Create it there, or ask for another." in str(caught.value)
 
     async def test_a_variable_without_a_value(self, server: LangfuseServer, langfuse: LangfusePrompts) -> None:
         server.prompts["hi"] = [Version("Hi {{who}}, {{label}}", ("production", "x"))]

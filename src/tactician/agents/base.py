@@ -289,7 +289,7 @@ class TypedRunnable(BaseRunnable[T], Generic[T]):
         self.description = inner.description
         self.inner = inner
         self.output_type = kind
-        self._wanted = output_type(kind)
+        self._output = output_type(kind)
 
     @property
     @override
@@ -313,12 +313,12 @@ class TypedRunnable(BaseRunnable[T], Generic[T]):
 
     def _validate(self, result: RunResult[object], context: RunContext) -> RunResult[T]:
         try:
-            output = self._wanted.accept(result.output)
+            output = self._output.accept(result.output)
             return cast("RunResult[T]", replace(result, output=output))  # mypy takes replace to keep the type
         except InvalidOutput as error:
             text = as_text(result.output)
             failed = RunResult(None, RunStatus.FAILED, result.messages, context.tally, run_id=context.run_id)
-            message = f"{self.name}: its answer is not a valid {self._wanted.name}: {error}"
+            message = f"{self.name}: its answer is not a valid {self._output.name}: {error}"
             raise OutputError(message, failed, text) from error
 
 

@@ -148,8 +148,8 @@ def build_guardrails(parts: Sequence[GuardrailPart] | None, builder: Builder, fi
             return registry.find(kind, part.registry_id)
         return as_guardrail(cast("GuardrailLike", builder.names.find(part.class_name or "")))
 
-    tried = (builder.attempt(partial(build, part), field, place) for place, part in enumerate(parts or ()))
-    return [guardrail for guardrail in tried if guardrail is not None]
+    attempts = (builder.attempt(partial(build, part), field, place) for place, part in enumerate(parts or ()))
+    return [guardrail for guardrail in attempts if guardrail is not None]
 
 
 def export_guardrails(used: Iterable[AnyGuardrail], exporter: Exporter, field: str) -> tuple[GuardrailPart, ...]:

@@ -32,8 +32,8 @@ def remove_defaults(part: P) -> P:
     """Return a blueprint with the same behaviour and fewer fields, for comparison only."""
     plain = part.model_copy(update={name: _remove_defaults(getattr(part, name)) for name in type(part).model_fields})
     defaults = _find_defaults(plain)
-    said_anyway = [name for name, value in defaults.items() if getattr(plain, name) in (value, "")]
-    return plain.model_copy(update=dict.fromkeys(said_anyway)) if said_anyway else plain
+    redundant = [name for name, value in defaults.items() if getattr(plain, name) in (value, "")]
+    return plain.model_copy(update=dict.fromkeys(redundant)) if redundant else plain
 
 
 def _remove_defaults(value: object) -> object:

@@ -95,7 +95,7 @@ def export_instructions(source: str | InstructionSource, exporter: Exporter) -> 
 
 
 class AutonomyPart(Part):
-    """Autonomy of an agent; see `Autonomous`. Times are in seconds. `maxIterations: 0` is no limit."""
+    """Autonomy of an agent; see `Autonomous`. Times are in seconds. `maxIterations: 0` removes the limit."""
 
     max_iterations: Count = 25
     end_turn_on_plain_reply: Flag = False
@@ -199,8 +199,8 @@ def export_window(strategy: WindowStrategy, exporter: Exporter) -> WindowPart | 
                 export_window(inner_strategy, exporter.at("strategies", n))
                 for n, inner_strategy in enumerate(strategy.strategies)
             ]
-            said_of = tuple(exported for exported in inner if exported is not None)
-            return ChainPart(strategy_type="chain", strategies=said_of) if said_of else None
+            parts = tuple(exported for exported in inner if exported is not None)
+            return ChainPart(strategy_type="chain", strategies=parts) if parts else None
     exporter.add_problem(f"a {type(strategy).__name__} cannot be saved in a blueprint")
     return None
 

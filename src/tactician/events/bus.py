@@ -82,14 +82,14 @@ def subscribe_everywhere(listener: EventListener) -> Callable[[], None]:
 
 
 class EventEmitter:
-    """Emitter of the events of one run, or of one request inside it, to a bus.
+    """Emitter of the events of a run, or of a request inside it, to a bus.
 
     Args:
         bus: the target of the events.
         run_id: the run.
         path: the names of the runs around it and its own, outermost first.
         clock: the time of the events.
-        parent_id: the id of the process or run around it, if there is one.
+        parent_id: the id of the process or run around it, if any.
     """
 
     __slots__ = ("bus", "clock", "parent_id", "path", "run_id")

@@ -85,8 +85,8 @@ def _callable_tools(request: ModelRequest) -> Iterable[ToolSpec]:
     """Return the tools that may be called now. A small model can repeat a call for ever: then it has to answer."""
     if request.tool_choice == "none":
         return ()
-    made = Counter((call.name, call.arguments) for call in _calls(_since_the_last_question(request.messages)))
-    if made and max(made.values()) >= _MOST_REPEATS:
+    counts = Counter((call.name, call.arguments) for call in _calls(_since_the_last_question(request.messages)))
+    if counts and max(counts.values()) >= _MOST_REPEATS:
         return ()
     if request.tool_choice in ("auto", "required"):
         return request.tools

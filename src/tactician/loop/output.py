@@ -48,7 +48,7 @@ class OutputType(Generic[T]):
 
 def output_type(kind: type[T]) -> OutputType[T]:
     """Return the output type for a Python type: text for `str`, else any type that pydantic validates. Cached."""
-    # A union is no class, but it is a valid output type, and hashable: what mypy cannot express.
+    # A union is not a class, but it is a valid output type, and hashable: what mypy cannot express.
     return cast("OutputType[T]", _compile(cast(Hashable, kind)))
 
 

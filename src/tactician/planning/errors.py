@@ -28,9 +28,9 @@ class SearchLimitExceeded(Exception):  # noqa: N818 - it is a limit, not a mista
         self.limit = limit
         self.expansions = expansions
         self.closest = closest
-        tried = " -> ".join(action.name for action in closest) or "the start itself"
+        path = " -> ".join(action.name for action in closest) or "the start itself"
         super().__init__(
             f"No answer for goal {goal.name!r} after exploring {expansions} states: the limit of planning, {limit} ="
-            f" {getattr(budget, limit)} {_UNITS[limit]}, is reached; the nearest state was reached by: {tried}."
+            f" {getattr(budget, limit)} {_UNITS[limit]}, is reached; the nearest state was reached by: {path}."
             f" Set PlanningBudget({limit}=...) higher, or `{limit}` under [planning] in tactician.toml"
         )

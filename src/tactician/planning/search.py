@@ -224,7 +224,7 @@ class Search:
         flags = nodes.flags[node]
         if flags & _ESTIMATED:
             return True
-        inherited = self._inherited(node)
+        inherited = self._inherit_landmarks(node)
         if flags & _FORCED and inherited:
             return True
         estimate = self._finder.estimate(nodes.states[node], inherited)
@@ -240,7 +240,7 @@ class Search:
             return False
         return True
 
-    def _inherited(self, node: int) -> tuple[int, ...]:
+    def _inherit_landmarks(self, node: int) -> tuple[int, ...]:
         """Return the known landmarks of a node: before the node is estimated, those that the step has left standing."""
         nodes = self._nodes
         if nodes.flags[node] & _ESTIMATED:
@@ -273,7 +273,7 @@ class Search:
         """Return the estimate of a node, computed again from its landmarks if need be: to keep it would take memory."""
         if self._recent is not None and self._recent[0] == node:
             return self._recent[1]
-        return self._finder.carry_over(self._inherited(node))
+        return self._finder.carry_over(self._inherit_landmarks(node))
 
     def _add(self, node: int) -> None:
         nodes = self._nodes

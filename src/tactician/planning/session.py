@@ -32,7 +32,7 @@ class Session:
         """
         self.world = world
         self.index = index
-        self._given = world
+        self._initial = world
         self._amounts: dict[tuple[int, str], tuple[Action | Goal, float]] = {}
         self._asks = asks
         self._asked: set[str] = set()
@@ -57,7 +57,7 @@ class Session:
         """Return the amount, evaluated at most once for each owner, which is kept so that its id stays its own."""
         key = id(owner), evaluate.__name__
         if (entry := self._amounts.get(key)) is None:
-            entry = self._amounts[key] = owner, evaluate(self._given)
+            entry = self._amounts[key] = owner, evaluate(self._initial)
         return entry[1]
 
     def is_open(self, name: str) -> bool:

@@ -8,7 +8,7 @@ The start may treat the objects differently; the goal may not.
 A search that also keeps to strong stubborn sets stays optimal: Wehrle, Helmert, Shleyfman & Katz, "Integrating partial
 order reduction and symmetry elimination for cost-optimal classical planning" (IJCAI 2015). From every state that is
 explored, some lightest plan starts with a stubborn action. If the state behind that action is left out, then a
-symmetric state was reached by a way that is no heavier, and its lightest plan weighs the same. Since every action
+symmetric state was reached by a way that is not heavier, and its lightest plan weighs the same. Since every action
 weighs something, each such exchange leaves less to do, so that a lightest plan is always left.
 """
 

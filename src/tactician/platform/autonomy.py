@@ -85,7 +85,7 @@ class Autonomy:
         """
         context = self._context()
         ranking = await self._ranking(request, mode, context)
-        name = self._chosen(ranking, mode)
+        name = self._choose(ranking, mode)
         agent: Runnable | None = self._platform.agents[name] if mode == "closed" else None
         agent = agent or assemble_for(name, self._platform.agents)
         assert agent is not None
@@ -136,7 +136,7 @@ class Autonomy:
         spec = combine_all(self._platform.agents)
         return {} if spec is None else {goal.name: goal.description for goal in spec.goals}
 
-    def _chosen(self, ranking: Sequence[Ranked], mode: Mode) -> str:
+    def _choose(self, ranking: Sequence[Ranked], mode: Mode) -> str:
         cutoff = self._agent_cutoff if mode == "closed" else self._goal_cutoff
         if (best := ranking[0]).confidence >= cutoff:
             return best.name

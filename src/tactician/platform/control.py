@@ -184,7 +184,7 @@ class RunControl:
             AgentNotFoundError: when what ran is not registered here.
             StoredStateError: when what is stored cannot be read, or an object, an input or an answer cannot be kept in
                 the store; then there is no fork.
-            RunError: when the fork fails, and is no process.
+            RunError: when the fork fails, and is not a process.
         """
         options = ForkOptions(at=at, model=model, input=input, responses=responses)
         return await self._forker.fork(run_id, with_named(objects, named), options)

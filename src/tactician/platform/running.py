@@ -200,7 +200,7 @@ class Runner:
     ) -> AgentProcess | RunResult[object]:
         """Continue a claimed run as far as it can go."""
         if record.kind == PROCESS_KIND:
-            return await self._run(await self._claimed(record, lease, seconds))
+            return await self._run(await self._load_claimed(record, lease, seconds))
         try:
             runnable = self.find_runnable(record)
         except BaseException:
@@ -213,7 +213,7 @@ class Runner:
         """Continue a claimed run: a process by a step, any other run as far as it can go."""
         if record.kind != PROCESS_KIND:
             return await self.continue_claimed(record, lease, seconds)
-        process = await self._claimed(record, lease, seconds)
+        process = await self._load_claimed(record, lease, seconds)
         async with self._continuing(process):
             await process.run_step()
         return process
@@ -239,7 +239,7 @@ class Runner:
         return record.kind == PROCESS_KIND
 
     def find_runnable(self, record: RunRecord) -> BaseRunnable[object]:
-        """Return what runs, where that is no process.
+        """Return what runs, where that is not a process.
 
         Raises:
             AgentNotFoundError: when it is not registered here, or cannot continue a run.
@@ -381,9 +381,9 @@ class Runner:
             if (status := (await self.record(process_id)).status).is_terminal:
                 raise _has_ended(process_id, status)
             raise RunConflictError(f"The process {process_id} is {status}: another worker is continuing it.")
-        return await self._claimed(*claimed)
+        return await self._load_claimed(*claimed)
 
-    async def _claimed(self, record: RunRecord, lease: Lease, seconds: float = DEFAULT_LEASE) -> AgentProcess:
+    async def _load_claimed(self, record: RunRecord, lease: Lease, seconds: float = DEFAULT_LEASE) -> AgentProcess:
         """Return a process whose lease is ours: itself, if it is idle here. Release the lease if that fails."""
         process = self.processes.find(record.run_id)
         try:

@@ -45,7 +45,7 @@ def build_supervised_agent(
         AgentNotFoundError: when no action gives such an object.
         DeclarationError: when they are not declared correctly, or do not go together.
     """
-    spec = _aimed(scope, kind)
+    spec = _build_spec(scope, kind)
     if model is None or isinstance(model, str | LlmOptions):
         recipe = Recipe(tuple(map(_registered_name, scope)), type_name(kind), model, max_rounds)
         spec = replace(spec, recipe=cast("dict[str, JsonValue]", _adapter().dump_python(recipe, mode="json")))
@@ -59,7 +59,7 @@ def is_supervised_agent(name: str) -> bool:
 
 def list_supervised_agents(agents: Iterable[PlannedAgentSpec]) -> Iterator[str]:
     """Return the names of all supervised agents that can be built of these agents."""
-    return iter(dict.fromkeys(map(_name, _given(agents).values())))
+    return iter(dict.fromkeys(map(_name, _list_outputs(agents).values())))
 
 
 def rebuild_supervised_agent(record: RunRecord, agents: Mapping[str, Runnable]) -> PlannedAgentSpec:
@@ -72,7 +72,7 @@ def rebuild_supervised_agent(record: RunRecord, agents: Mapping[str, Runnable]) 
     recipe = _recipe_of(record)
     known = {name: agents[name] for name in recipe.within if name in agents}
     parts = {name: spec for name, agent in known.items() if (spec := planned_spec(agent)) is not None}
-    kind = _given(parts.values()).get(recipe.output_type)
+    kind = _list_outputs(parts.values()).get(recipe.output_type)
     if missing := [name for name in recipe.within if name not in parts]:
         raise AgentNotFoundError(
             f"The process {record.run_id} is made of what is not registered here: {', '.join(missing)}. "
@@ -83,7 +83,7 @@ def rebuild_supervised_agent(record: RunRecord, agents: Mapping[str, Runnable]) 
     return build_supervised_agent([part.instance for part in parts.values()], kind, recipe.model, recipe.max_rounds)
 
 
-def _aimed(scope: Sequence[object], output_type: type) -> PlannedAgentSpec:
+def _build_spec(scope: Sequence[object], output_type: type) -> PlannedAgentSpec:
     description = f"leads to {output_type.__name__}"
     spec = combine_specs(scope, name=_name(output_type), description=description, planner=Planner.GOAP)
     if (aimed := spec.towards(output_type) or _with_goals(spec, output_type)) is None:
@@ -116,7 +116,7 @@ def _registered_name(instance: object) -> str:
     return type(instance).__name__ if is_component(instance) else PlannedAgent(instance).name
 
 
-def _given(agents: Iterable[PlannedAgentSpec]) -> dict[str, type]:
+def _list_outputs(agents: Iterable[PlannedAgentSpec]) -> dict[str, type]:
     """Return the types of all objects that the actions may give, by name, with the bases of these types."""
     outputs = (kind for agent in agents for action in agent.actions for kind in action.output_types)
     return {type_name(base): base for kind in outputs for base in kind.__mro__}

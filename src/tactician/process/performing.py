@@ -93,7 +93,7 @@ async def perform(operation: OperationContext, action: ActionSpec, policy: Actio
             outcome.output = await run_with_retries(partial(_attempt, outcome), policy, run.clock)
     except Replan as replan:
         outcome.replan = replan
-    except (LeaseLostError, RunKilledError):  # this is no failure of the action
+    except (LeaseLostError, RunKilledError):  # not a failure of the action
         raise
     except BaseException as error:
         if (paused := find_suspension(error)) is None:

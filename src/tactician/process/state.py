@@ -93,7 +93,7 @@ class Order:
         names = tuple(action.name for action in plan.actions)
         if names == self.order or sorted(names) != sorted(self.order):
             return plan
-        return _reordered(plan, self.order, world)
+        return _reorder(plan, self.order, world)
 
     def follow(self, plan: Plan) -> None:
         """Take the order of a plan over."""
@@ -113,7 +113,7 @@ class Order:
         self.order = tuple(name for name in self.order if name != action)
 
 
-def _reordered(plan: Plan, order: Sequence[str], world: WorldState) -> Plan:
+def _reorder(plan: Plan, order: Sequence[str], world: WorldState) -> Plan:
     """Return the plan in the order, if it can be followed in that order."""
     steps = {step[0].name: step for step in zip(plan.actions, plan.costs, strict=True)}
     for name in order:

@@ -159,7 +159,7 @@ class DurableRun:
         """
         failure = None if failure is None else escape_invalid(failure)  # it may quote what cannot be stored
         header = replace(
-            self.record.header, pending=pending, failure=failure, output=shorten(output), spent=self._spent()
+            self.record.header, pending=pending, failure=failure, output=shorten(output), spent=self._sum_spending()
         )
         wakes_at = header.find_wake_time(self._context.clock.time()) if status is RunStatus.WAITING else None
         wakes_at = AT_ONCE if is_due else wakes_at
@@ -233,7 +233,7 @@ class DurableRun:
             detail=shorten(detail),
             path=path,
             at=self._context.clock.time(),
-            spent=self._spent(),
+            spent=self._sum_spending(),
             pending=pending,
             operations=operations,
             start=self._start if not self._steps else None,
@@ -297,7 +297,9 @@ class DurableRun:
         open_requests = {request.id: request for request in (*header.pending, *asked) if request.id not in answered}
         pending = tuple(open_requests.values())
         if self.record.status is RunStatus.RUNNING and pending != header.pending:
-            await self._write_record(replace(self.record, header=replace(header, pending=pending, spent=self._spent())))
+            await self._write_record(
+                replace(self.record, header=replace(header, pending=pending, spent=self._sum_spending()))
+            )
 
     async def _fold(self) -> None:
         """Save a snapshot of all steps so far."""
@@ -322,10 +324,10 @@ class DurableRun:
         if not self._is_durable:
             self._tree.detach()
         return self._runs.encode(
-            Snapshot(step=self._steps, start=self._start, spent=self._spent(), tree=self._tree.to_saved())
+            Snapshot(step=self._steps, start=self._start, spent=self._sum_spending(), tree=self._tree.to_saved())
         )
 
-    def _spent(self) -> Spent:
+    def _sum_spending(self) -> Spent:
         if self.meter is not None:
             return self.meter.spent
         return Spent({**NOTHING_SPENT, "usage": list(self._context.tally.by_model.values())})

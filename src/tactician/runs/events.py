@@ -85,7 +85,7 @@ class RunCompleted(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCalled(Event):
-    """Event before a call of a model that is no turn, such as a call for embeddings.
+    """Event before a call of a model outside of turns, such as a call for embeddings.
 
     Attributes:
         operation: what the model does: `"embeddings"`, `"images"` or `"summary"`.

@@ -15,7 +15,7 @@ _KEY: Final = "@output"
 
 
 def format_output(output: object) -> str:
-    """Return an output as text: JSON, where it is no text."""
+    """Return an output as text: JSON, where it is not text."""
     if isinstance(output, str):
         return output
     try:

@@ -58,7 +58,7 @@ async def report_run(
 async def report_model_call(
     calling: Awaitable[AnsweredT], context: RunContext, operation: str, model: str
 ) -> AnsweredT:
-    """Await a call of a model that is no turn, with an event before and after it.
+    """Await a call of a model outside of turns, with an event before and after it.
 
     Args:
         calling: the call.

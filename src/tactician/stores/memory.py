@@ -256,8 +256,8 @@ class MemoryStore(DocumentStore):
         entries, now = self._entries.get(collection, {}), self._time()
         selected = entries.values() if id is None else [entries[id]] if id in entries else ()
         for entry in selected:
-            is_wanted = id is not None or entry.is_due(now)
-            if is_wanted and not entry.document.is_closed and not entry.is_leased(now):
+            is_candidate = id is not None or entry.is_due(now)
+            if is_candidate and not entry.document.is_closed and not entry.is_leased(now):
                 yield entry
 
 

@@ -174,7 +174,7 @@ def consensus(
     """Ask several sources concurrently, and return the answer that they agree on.
 
     The answer is that of at least `quorum` sources; of equal answers the first. When no answer has so many, or
-    two have equally many, the run fails and lists the answers: a tie is no consensus.
+    two have equally many, the run fails and lists the answers: a tie is not a consensus.
 
     Args:
         returning: the type of each answer, and of the result.

@@ -67,7 +67,7 @@ class Opening:
         name: name of the span.
         attributes: attributes to begin with.
         kind: kind of span.
-        trace_parent: trace context that the run was kept with, for one that nothing is around.
+        trace_parent: trace context that the run was kept with, for a run inside no other.
         is_entered: true when the code that runs is in it until it ends.
     """
 
@@ -128,7 +128,7 @@ class SpanTree:
             begun: the span.
             attributes: further attributes.
             error: class of the error, if it failed.
-            detail: message of the error, where that may be told.
+            detail: message of the error, where that may be exported.
         """
         begun.span.set_attributes(attributes)  # type: ignore[arg-type]  # tuples are sequences
         if error is not None:

@@ -35,6 +35,7 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
     """
 
     __slots__ = (
+        "_attempted",
         "_attempts",
         "_delay",
         "_failed_at",
@@ -53,13 +54,12 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
         "_states",
         "_timeouts",
         "_tokens",
-        "_tried",
     )  # fmt: skip
     _attempts: int
     _timeouts: int
     _tokens: int
     _request: RequestT
-    _tried: DeploymentStates
+    _attempted: DeploymentStates
 
     def __init__(
         self,
@@ -194,7 +194,7 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
         reporter, reason = self._reporter, self._settings.policy
         try:
             if self._attempts:
-                failed, failure, reason = self._tried[-1], self._failures[-1][1], "retry"
+                failed, failure, reason = self._attempted[-1], self._failures[-1][1], "retry"
                 delay = attempt.started_at - self._failed_at
                 reporter.report_retry(failed, self._attempts, failure.value, delay, attempt.state)
             elif self._delay is not None:
@@ -208,7 +208,7 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
     def _record_failure(self, state: DeploymentState, failure: Failure) -> None:
         self._attempts += 1
         self._timeouts += failure is Failure.TIMEOUT
-        self._tried += (state,)
+        self._attempted += (state,)
         self._failures += ((state.name, failure),)
         self._failed_at = self._settings.clock.monotonic()
 
@@ -238,7 +238,7 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
         return True
 
     def _list_untried(self) -> DeploymentStates:
-        return tuple(state for state in self._stage.states if state not in self._tried)
+        return tuple(state for state in self._stage.states if state not in self._attempted)
 
     def _list_healthy_untried(self, now: float) -> DeploymentStates:
         """Return the healthy deployments that this call has not tried."""
@@ -291,7 +291,7 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
             self._set_timeout(1)
         self._tokens = self._count_tokens(request) if stage.pool.has_token_limit else 0
         self._attempts = self._timeouts = 0
-        self._tried = ()
+        self._attempted = ()
 
     def _set_timeout(self, times: int) -> None:
         first = self._settings.retries.first_timeout
@@ -305,5 +305,5 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
 
     def _create_deadline_error(self) -> ModelTimeoutError:
         name, seconds = self._route.name, self._settings.retries.deadline
-        tried = format_attempts(self._failures)
-        return ModelTimeoutError(f"{name}: no answer within the deadline of {seconds:g} s; {tried}", model=name)
+        summary = format_attempts(self._failures)
+        return ModelTimeoutError(f"{name}: no answer within the deadline of {seconds:g} s; {summary}", model=name)

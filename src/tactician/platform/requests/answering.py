@@ -196,7 +196,7 @@ class Requests(BaseRunnable[object]):
         async def answer(input: Input, context: RunContext) -> RunResult[object]:
             request = Request.of(input)
             ready = prepare_agent(agent, request, execute)
-            with self._counted(request.agent):
+            with self._count_request(request.agent):
                 if opened is None:
                     result = await ready.run([*request.history, *request.messages], context=context)
                 else:
@@ -207,7 +207,7 @@ class Requests(BaseRunnable[object]):
         return answer
 
     @contextmanager
-    def _counted(self, agent_id: str) -> Iterator[None]:
+    def _count_request(self, agent_id: str) -> Iterator[None]:
         self.active[agent_id] += 1
         try:
             yield

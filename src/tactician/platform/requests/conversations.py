@@ -56,7 +56,7 @@ class Conversations:
         """Give a conversation to requests in sequence.
 
         Raises:
-            ValueError: when the id is no text of 1 to 200 characters.
+            ValueError: when the id is not a text of 1 to 200 characters.
         """
         async with self._use(conversation_id) as opened, opened.turn:
             yield opened
@@ -67,7 +67,7 @@ class Conversations:
 
         Raises:
             ConversationNotFoundError: when there is none.
-            ValueError: when the id is no text of 1 to 200 characters.
+            ValueError: when the id is not a text of 1 to 200 characters.
         """
         async with self._use(conversation_id) as opened:
             yield await opened.load(is_to_change=True, creates=creates)

@@ -70,7 +70,7 @@ def _response(blocks: Iterable[object], message: Mapping[str, object], model: st
 
 
 def _create_refusal(details: object, model: str) -> ContentFilterError:
-    """Return the error of a refusal. What Claude wrote before is no answer, as the guide "Stop reasons" says."""
+    """Return the error of a refusal. What Claude wrote before is not an answer, as the guide "Stop reasons" says."""
     refusal = details if isinstance(details, dict) else {}
     reasons = [str(refusal[name])[:300] for name in ("category", "explanation") if refusal.get(name)]
     reason = ": ".join(reasons) or "it gave no reason"

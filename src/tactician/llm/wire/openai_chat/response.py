@@ -81,12 +81,14 @@ def _split_prose(message: Mapping[str, object]) -> tuple[str, str]:
     if isinstance(content, str):  # nearly always: this runs for every token
         return thinking, content
     pieces = expect_mappings(content)
-    thoughts = "".join(_thought(piece.get("thinking") or "") for piece in pieces if piece.get("type") == "thinking")
+    thoughts = "".join(
+        _read_thinking(piece.get("thinking") or "") for piece in pieces if piece.get("type") == "thinking"
+    )
     text = "".join(expect_string(piece.get("text") or "") for piece in pieces if piece.get("type") == "text")
     return thinking + thoughts, text
 
 
-def _thought(thinking: object) -> str:
+def _read_thinking(thinking: object) -> str:
     """Return the text of a `thinking` part, which Mistral divides into parts again."""
     if isinstance(thinking, str):
         return thinking

@@ -165,9 +165,9 @@ class ResponsesStreamDecoder:
         if kind == "response.function_call_arguments.delta":
             yield self._arguments(event)
         elif kind == "response.output_item.added":
-            yield from self._added(event)
+            yield from self._add_item(event)
         elif kind == "response.output_item.done":
-            yield from self._done(event)
+            yield from self._finish_item(event)
         elif kind == "response.reasoning_summary_part.added":
             if event.get("summary_index"):
                 yield ThinkingDelta("\n\n")  # between two parts of a summary, as `decode` puts it
@@ -176,7 +176,7 @@ class ResponsesStreamDecoder:
         elif kind == "error":
             raise create_openai_error(event.get("error") or event, self._model)
 
-    def _added(self, event: Mapping[str, object]) -> Iterator[Delta]:
+    def _add_item(self, event: Mapping[str, object]) -> Iterator[Delta]:
         item = expect_mapping(event["item"])
         if item.get("type") == "function_call":
             identity = expect_string(item.get("call_id") or item["id"])
@@ -189,14 +189,14 @@ class ResponsesStreamDecoder:
         call.has_deltas = True
         return ToolCallDelta(call.index, call.id, call.name, expect_string(event["delta"]))
 
-    def _done(self, event: Mapping[str, object]) -> Iterator[Delta]:
+    def _finish_item(self, event: Mapping[str, object]) -> Iterator[Delta]:
         item = expect_mapping(event["item"])
         place = event.get("output_index")
         self._items[place if isinstance(place, int) else len(self._items)] = item
         if item.get("type") != "function_call":
             return
         if place not in self._calls:
-            yield from self._added(event)
+            yield from self._add_item(event)
         call = self._calls[place]
         if not call.has_deltas:  # some servers send no deltas
             yield ToolCallDelta(call.index, call.id, call.name, expect_string(item.get("arguments") or "{}"))
