@@ -178,7 +178,7 @@ def test_a_name_is_a_binding_before_it_is_a_class_and_the_newest_wins() -> None:
         ("len()", "'len()': len is not called like this"),
         ("isinstance(a)", "'isinstance(a)': isinstance is not called like this"),
         ("len(obj=a)", "'len(obj=a)': len is not called like this"),
-        ("isinstance(a, a.b)", "'isinstance(a, a.b)': the second argument has to be the name of a class, or several"),
+        ("isinstance(a, a.b)", "'isinstance(a, a.b)': the second argument must be the name of a class, or several"),
         ("[x for x in a]", "'[x for x in a]' is not allowed in it"),
         ("len(x for x in a)", "'(x for x in a)' is not allowed in it"),
         ("any(x for x, y in a)", "'(x for x, y in a)': only a single `for` with a single name is allowed"),

@@ -247,7 +247,7 @@ def test_a_cost_that_is_no_cost(cost: float) -> None:
         def write(self, user_input: UserInput) -> Story:
             return Story("")
 
-    assert find_problems(Dear()) == (f"write: the cost is {cost!r}; it has to be a number from 0 up",)
+    assert find_problems(Dear()) == (f"write: the cost is {cost!r}; it must be a number from 0 up",)
 
 
 def test_methods_that_have_no_self() -> None:
@@ -264,7 +264,7 @@ def test_methods_that_have_no_self() -> None:
             return True
 
     assert find_problems(Static()) == tuple(
-        f"{name}: it has to be a plain method; take @staticmethod or @classmethod away" for name in ("write", "rewrite")
+        f"{name}: it must be a plain method; take @staticmethod or @classmethod away" for name in ("write", "rewrite")
     )
 
 
@@ -458,7 +458,7 @@ def test_a_value_that_is_no_number() -> None:
         def write(self, user_input: UserInput) -> Story:
             return Story("")
 
-    assert find_problems(Agent()) == ("write: the value is nan; it has to be a number",)
+    assert find_problems(Agent()) == ("write: the value is nan; it must be a number",)
 
 
 def test_a_method_that_is_two_things() -> None:

@@ -251,7 +251,7 @@ class TestBuilding:
         department = {"manager": agent("M"), "workers": [agent("W")]}
         data = {"type": "hierarchical", "maxTurns": 3, "executive": ROUTER, "departments": {"D": department}}
 
-        assert told(Blueprint.from_data(data)) == {"executive": "it has to be an agent"}
+        assert told(Blueprint.from_data(data)) == {"executive": "it must be an agent"}
 
     def test_how_much_is_built_is_limited(self) -> None:
         assert "more than 2 agents" in told(Blueprint.from_data(ROUTER), limits=Limits(nodes=2))["routes[1].target"]

@@ -345,7 +345,7 @@ class TestSecrets:
         ],
     )
     def test_no_host(self, host: str) -> None:
-        with pytest.raises(ConfigurationError, match="The host of Langfuse has to be an address such as") as caught:
+        with pytest.raises(ConfigurationError, match="The host of Langfuse must be an address such as") as caught:
             LangfusePrompts(PUBLIC_KEY, SECRET_KEY, host=host)
         assert SECRET_KEY not in "".join(traceback.format_exception(caught.value))
 

@@ -45,7 +45,7 @@ async def save_output(context: RunContext, output: object, declared: object) -> 
     Args:
         context: context of the function.
         output: the output.
-        declared: its declared type; `None` if it declares none: then its output has to be JSON in a run that is
+        declared: its declared type; `None` if it declares none: then its output must be JSON in a run that is
             saved.
 
     Raises:

@@ -160,7 +160,7 @@ class AgentSpec(TurnPolicy, Generic[T_co]):
         if groups := settings.get("tool_groups"):
             fields["tool_groups"] = (groups,) if isinstance(groups, str) else tuple(groups)
         if not isinstance(autonomy := settings.get("autonomy"), Autonomous | None):
-            problem = "it has to be Autonomous(...), the policy of an agent that works on its own"
+            problem = "it must be Autonomous(...), the policy of an agent that works on its own"
             raise DeclarationError(self.name, [f"autonomy is {type(autonomy).__name__}: {problem}"])
         if not settings.keys().isdisjoint(_GUARDRAILS):
             fields["guards"] = Guards.of(*(fields.pop(name, ()) for name in _GUARDRAILS))

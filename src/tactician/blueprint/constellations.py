@@ -307,7 +307,7 @@ def _require_agent(runnable: BaseRunnable[object] | None, builder: Builder, step
     """Return the Runnable if it is an agent, since only agents can delegate."""
     if runnable is None or isinstance(runnable, Agent):
         return runnable
-    builder.add_problem("it has to be an agent", step)
+    builder.add_problem("it must be an agent", step)
     return None
 
 

@@ -173,7 +173,7 @@ def _parse_json_or_text(text: str, field: Field) -> object:
         if field.widget == "json":
             return text
         raise ValueError(
-            f"{field.label} has to be JSON, such as {'[...]' if field.widget == 'list' else '{...}'}"
+            f"{field.label} must be JSON, such as {'[...]' if field.widget == 'list' else '{...}'}"
         ) from None
 
 

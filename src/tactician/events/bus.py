@@ -19,7 +19,7 @@ class EventBus:
     """Bus that delivers events to listeners, in the order in which they subscribed.
 
     Exceptions of a listener are logged by the logger `tactician.events`: the others still receive the event, and the
-    run goes on. A listener that was subscribed twice, here or at the parent, receives an event once.
+    run continues. A listener that was subscribed twice, here or at the parent, receives an event once.
 
     Args:
         listeners: called with each event; `None` is ignored.
@@ -65,7 +65,7 @@ class EventBus:
             try:
                 listener(event)
             except Exception:
-                _logger.exception("%s: a listener failed on %s; the run goes on", " / ".join(event.path), event.type)
+                _logger.exception("%s: a listener failed on %s; the run continues", " / ".join(event.path), event.type)
 
 
 def subscribe_everywhere(listener: EventListener) -> Callable[[], None]:

@@ -41,8 +41,8 @@ class Scheduler(Generic[T]):
     a single `Suspended` with the requests of all. Meanwhile the record of the run shows them. An exception of a step is
     raised by the iteration, after the outcomes of steps that have ended before it, and all other steps are cancelled;
     with `on_error="continue"`, it is an outcome, the steps that depend on the failed step are skipped, and all others
-    go on; with `"drain"`, it is an outcome, the steps that run go on, and all that have not started are skipped. Only
-    an `Exception` is continued after.
+    continue; with `"drain"`, it is an outcome, the steps that run continue, and all that have not started are skipped.
+    Only an `Exception` is continued after.
 
     Leaving the `async with` block cancels the steps that run, and waits for their end.
 

@@ -83,7 +83,7 @@ _DEEPSEEK: Rows = {
     },
 }
 
-# Google: "Thought signatures". From 3 on, the first call of each answer has to be signed; this signature says that
+# Google: "Thought signatures". From 3 on, the first call of each answer must be signed; this signature says that
 # another model made the call.
 _UNSIGNED = {"extra_content": {"google": {"thought_signature": "skip_thought_signature_validator"}}}
 

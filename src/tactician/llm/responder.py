@@ -54,10 +54,10 @@ class RetrySettings:
     def find_problems(self) -> list[Problem]:
         """Return the mistakes in the numbers."""
         checks = (
-            (self.max_retries >= 0, "max_retries", "has to be 0 or more"),
-            (self.initial_delay_ms >= 0, "initial_delay_ms", "has to be 0 or more"),
-            (self.max_delay_ms >= self.initial_delay_ms, "max_delay_ms", "has to be initial_delay_ms or more"),
-            (1 <= self.multiplier <= 1000, "multiplier", "has to be from 1 to 1000"),
+            (self.max_retries >= 0, "max_retries", "must be 0 or more"),
+            (self.initial_delay_ms >= 0, "initial_delay_ms", "must be 0 or more"),
+            (self.max_delay_ms >= self.initial_delay_ms, "max_delay_ms", "must be initial_delay_ms or more"),
+            (1 <= self.multiplier <= 1000, "multiplier", "must be from 1 to 1000"),
             (
                 all(300 <= status <= 599 for status in self.retryable_status_codes),
                 "retryable_status_codes",

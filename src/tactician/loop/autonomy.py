@@ -54,14 +54,14 @@ class Autonomous:
 
     def __post_init__(self) -> None:
         checks = (
-            (_is_limit(self.max_iterations, 1), "max_iterations has to be at least 1, or None"),
-            (_is_limit(self.max_tool_output_tokens, 1), "max_tool_output_tokens has to be at least 1, or None"),
-            (_is_limit(self.compact_after, 0), "compact_after has to be at least 0, or None"),
-            (_is_whole(self.keep_last, 1), "keep_last has to be at least 1"),
-            (_is_limit(self.max_conversation_tokens, 1), "max_conversation_tokens has to be at least 1, or None"),
-            (_is_seconds(self.min_iteration_interval), "min_iteration_interval has to be seconds from 0 up, or None"),
+            (_is_limit(self.max_iterations, 1), "max_iterations must be at least 1, or None"),
+            (_is_limit(self.max_tool_output_tokens, 1), "max_tool_output_tokens must be at least 1, or None"),
+            (_is_limit(self.compact_after, 0), "compact_after must be at least 0, or None"),
+            (_is_whole(self.keep_last, 1), "keep_last must be at least 1"),
+            (_is_limit(self.max_conversation_tokens, 1), "max_conversation_tokens must be at least 1, or None"),
+            (_is_seconds(self.min_iteration_interval), "min_iteration_interval must be seconds from 0 up, or None"),
             (_is_whole(self.retries, 0), "retries cannot be negative"),
-            (not isinstance(self.enabled_tool_groups, str), "enabled_tool_groups has to be a set of names"),
+            (not isinstance(self.enabled_tool_groups, str), "enabled_tool_groups must be a set of names"),
         )
         if problems := [problem for holds, problem in checks if not holds]:
             raise DeclarationError("Autonomous", problems)

@@ -170,5 +170,5 @@ class HandedOff(Event):
     message: str | None = None
 
     def describe(self) -> str:
-        """Return who goes on."""
+        """Return who continues."""
         return f"hands over to {self.target}"

@@ -25,7 +25,7 @@ class InvalidOutput(ValueError):  # noqa: N818 - it says what the answer is
 class OutputType(Generic[T]):
     """Type of an answer. `spec` is `None` for plain text.
 
-    Structured output has to be an object at its root: any other type travels as `{"value": ...}`.
+    Structured output must be an object at its root: any other type travels as `{"value": ...}`.
     """
 
     def __init__(

@@ -84,7 +84,7 @@ class ToolRunner:
     async def _answer(self, call: ToolCall, tools: Toolbox) -> None:
         tool = tools.find(call.name)
         if self._policy.guards.tool_input or (tool is not None and tool.traits.needs_approval):
-            call = _repair_call(call)  # what is checked has to be what is run
+            call = _repair_call(call)  # what is checked must be what is run
         result = self._apply_decision(call, tool)
         if isinstance(result, ToolCall):
             result = await self._call_tool(result, tool, tools)

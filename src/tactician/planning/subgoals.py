@@ -32,7 +32,7 @@ class SubgoalCounter:
 
 
 def _propagate(masks: Masks, start: int) -> dict[int, int]:
-    """Return for each fact that can be reached the facts that have to be true before it."""
+    """Return for each fact that can be reached the facts that must be true before it."""
     needs, adds = masks.needs, masks.adds
     before = dict.fromkeys(bits_of(start), 0)
     waiting = dict.fromkeys(range(len(needs)))

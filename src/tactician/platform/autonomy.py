@@ -30,8 +30,8 @@ class Autonomy:
     Args:
         platform: whose agents there are.
         model: who is asked; that of `tactician.toml`, else the default model of the platform, when `None`.
-        agent_cutoff: how sure it has to be of an agent, from 0 to 1; as `tactician.toml` says, else 0.6, when `None`.
-        goal_cutoff: how sure it has to be of a goal, likewise.
+        agent_cutoff: how sure it must be of an agent, from 0 to 1; as `tactician.toml` says, else 0.6, when `None`.
+        goal_cutoff: how sure it must be of a goal, likewise.
         retries: how often it is asked again when its ranking is not valid; as `tactician.toml` says, else 2, when
             `None`.
 
@@ -122,7 +122,7 @@ class Autonomy:
 
     async def _ranking(self, request: Input, mode: Mode, context: RunContext) -> tuple[Ranked, ...]:
         if mode not in get_args(Mode):
-            raise ConfigurationError(f"The mode is {mode!r}; it has to be 'closed' or 'open'")
+            raise ConfigurationError(f"The mode is {mode!r}; it must be 'closed' or 'open'")
         candidates = self._agents() if mode == "closed" else self._goals()
         if not candidates:
             what = "agent" if mode == "closed" else "planned agent with a goal"

@@ -229,7 +229,7 @@ class RunControl:
         return await self._runner.step_claimed(record, lease, seconds)
 
     async def list_waiting_runs(self, limit: int = 1000) -> list[RunView]:
-        """Return the runs that wait for somebody, or of which a part does while others go on; the oldest is the first.
+        """Return the runs that wait for somebody, or of which a part does while others continue, oldest first.
 
         These are the runs in the store and the processes of this program, an entry for each.
 

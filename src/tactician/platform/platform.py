@@ -90,7 +90,7 @@ class Platform(RunControl):
         self, services: Services, tool_groups: Iterable[ToolGroup] = (), retention: timedelta | None = None
     ) -> None:
         if retention is not None and retention < timedelta(0):
-            raise ConfigurationError(f"The retention is {retention}: it has to be a time from 0 up.")
+            raise ConfigurationError(f"The retention is {retention}: it must be a time from 0 up.")
         self.services = services
         self.retention = retention
         self.tool_groups.add([local_goals(lambda: self.goal_tools(remote=False)), *tool_groups])

@@ -26,7 +26,7 @@ class RunReader:
         self._processes = {process.id: process for process in processes}
 
     async def list_waiting(self, limit: int = 1000) -> list[RunView]:
-        """Return the runs that wait for somebody, or of which a part does while others go on, oldest first."""
+        """Return the runs that wait for somebody, or of which a part does while others continue, oldest first."""
         stored = [view_record(record) for record in await self._store.find_waiting(limit=limit)]
         here = (process for process in self._processes.values() if _is_in_memory(process) and process.pending)
         return stored + [view_process(process) for process in here]

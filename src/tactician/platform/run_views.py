@@ -56,7 +56,7 @@ class RunView:
         seconds: how long it has run, without the time in which it waited.
         tally: what its model calls used.
         history: the actions that it ran, oldest first.
-        pending: what it waits for, or a part of it while others go on.
+        pending: what it waits for, or a part of it while others continue.
         goal: name of the goal that it reached.
         failure: why it failed, is stuck or was ended.
         output: beginning of its result, as text.
@@ -168,7 +168,7 @@ def _find_messages(tree: Checkpoint) -> tuple[Message, ...]:
 
 
 def view_process(process: AgentProcess | IdleProcess) -> RunView:
-    """Return the view of a process of this program. Its objects have to be looked up in the process itself."""
+    """Return the view of a process of this program. Its objects must be looked up in the process itself."""
     return RunView(
         process.id,
         process.agent.name,

@@ -38,7 +38,7 @@ class Worker:
         name: name of the worker as the owner of leases; a random name by default.
         lease: duration of a lease in seconds; it is renewed while the process runs.
         poll: seconds between two claims when there is nothing to do.
-        max_parallel: number of runs that go on at once.
+        max_parallel: number of runs at a time.
     """
 
     def __init__(

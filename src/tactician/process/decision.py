@@ -155,7 +155,7 @@ def iterate_scopes(
     """Yield the actions to plan with: those of the next scope, where no plan is found with these.
 
     In a state, what it declares comes first, and what takes a state. Where that does not lead to a goal, the agent's
-    own actions go on with the objects of the state; those that take nothing belong to the time before it.
+    own actions continue with the objects of the state; those that take nothing belong to the time before it.
     """
     if not agent.states or not any(isinstance(value, agent.states) for value in board.objects):
         yield actions
@@ -205,6 +205,6 @@ async def _add_prices(world: WorldState, agent: PlannedAgentSpec, context: Opera
             result = find(own)
             price: object = await result if isinstance(result, Awaitable) else result
         if not isinstance(price, int | float) or not isfinite(price) or price < 0:
-            raise ValueError(f"the cost {name!r} gave {price!r}; it has to be a number from 0 up")
+            raise ValueError(f"the cost {name!r} gave {price!r}; it must be a number from 0 up")
         prices[name] = float(price)
     return PricedWorld(world, prices)

@@ -54,7 +54,7 @@ class PlanningTurns:
         return turns
 
     async def advance(self, consultation: Consultation) -> str | None:
-        """Let a consultation go on to its next question or its end, and return the question."""
+        """Let a consultation continue to its next question or its end, and return the question."""
         while True:
             question = await self.run(lambda: consultation.advance(_SLICE))
             if question is not None or consultation.is_done:

@@ -97,15 +97,15 @@ class ActionSuspended(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActionResumed(Event):
-    """An action that waited goes on, from its beginning, with what it has done and was answered."""
+    """An action that waited continues, from its beginning, with what it has done and was answered."""
 
     usual_level: ClassVar[int] = logging.INFO
 
     action: str
 
     def describe(self) -> str:
-        """Return which action goes on."""
-        return f"{self.action} goes on"
+        """Return which action continues."""
+        return f"{self.action} continues"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +131,7 @@ class ActionCompleted(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageSent(Event):
-    """An action tells the people outside something, and goes on."""
+    """An action tells the people outside something, and continues."""
 
     usual_level: ClassVar[int] = logging.INFO
 

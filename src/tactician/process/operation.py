@@ -155,7 +155,7 @@ async def _map_items(
     run: RunContext, items: Iterable[T], function: Callable[[T], Awaitable[V]], max_concurrency: int
 ) -> list[V]:
     if max_concurrency < 1:
-        raise ConfigurationError(f"max_concurrency is {max_concurrency}; it has to be at least 1")
+        raise ConfigurationError(f"max_concurrency is {max_concurrency}; it must be at least 1")
     step = run.step("map")
 
     async def work(number: int, item: T) -> V:

@@ -171,7 +171,7 @@ def _need(name: str, value: object, kind: type | UnionType, example: str) -> Non
 
 def _need_name(name: str, value: object) -> None:
     if value is not None and not (isinstance(value, str) and value.strip()):
-        raise ConfigurationError(f"ProcessOptions.{name} is {value!r}; it has to be a name, or None")
+        raise ConfigurationError(f"ProcessOptions.{name} is {value!r}; it must be a name, or None")
 
 
 def _need_function(name: str, value: object, example: str) -> None:

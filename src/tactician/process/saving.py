@@ -63,7 +63,7 @@ class ProcessSaver:
             )
 
     async def show_pending(self) -> None:
-        """Show in the record of the run what somebody is asked while the process goes on, until that is answered."""
+        """Show in the record of the run what somebody is asked while the process continues, until that is answered."""
         if self._state.status is not ProcessStatus.RUNNING or not self.is_active:
             return
         asked = self._pending
@@ -97,7 +97,7 @@ class ProcessSaver:
 
     @property
     def _pending(self) -> tuple[PendingRequest, ...]:
-        """The requests that the record shows: of a process that goes on, those without an answer."""
+        """The requests that the record shows: of a process that continues, those without an answer."""
         match self._state.status:
             case ProcessStatus.WAITING:
                 return self._state.pending

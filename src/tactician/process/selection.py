@@ -1,4 +1,4 @@
-"""The actions that start next: those of a new plan, and those that go on beside others that run or wait."""
+"""The actions that start next: those of a new plan, and those that continue beside others that run or wait."""
 
 from __future__ import annotations
 

@@ -208,7 +208,7 @@ class ProcessState:
 
     @property
     def answered(self) -> list[str]:
-        """The waiting actions that can go on: an answer has come, or they wait for a paused process inside."""
+        """The waiting actions that can continue: an answer has come, or they wait for a paused process inside."""
         answers = self.responses.keys() - set(self.unused)
         return [
             name

@@ -76,7 +76,7 @@ def _find_kind(name: str, agent: PlannedAgentSpec) -> type | None:
 
 
 def _find_agent(kind: type, agent: PlannedAgentSpec) -> PlannedAgentSpec:
-    """Return the agent that finds a type by its name: it may have to be read again, for classes loaded meanwhile.
+    """Return the agent that finds a type by its name: it may be read again, for classes loaded meanwhile.
 
     Raises:
         StoredStateError: when the agent does not know the type.

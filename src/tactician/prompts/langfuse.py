@@ -189,6 +189,6 @@ def _check_host(host: str) -> str:
         parts = urlsplit("")
     if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc or parts.query:
         raise ConfigurationError(
-            f"The host of Langfuse has to be an address such as {DEFAULT_HOST}, without a name or a password in it."
+            f"The host of Langfuse must be an address such as {DEFAULT_HOST}, without a name or a password in it."
         )
     return host.rstrip("/")

@@ -111,7 +111,7 @@ class Journal(Protocol):
         ...
 
     async def show_pending(self, asked: Iterable[PendingRequest], answered: Collection[str]) -> None:
-        """Show requests in the record of the run while it goes on, and no longer those with some ids."""
+        """Show requests in the record of the run while it continues, and no longer those with some ids."""
         ...
 
     async def check_lease(self) -> None:

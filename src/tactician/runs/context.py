@@ -255,7 +255,7 @@ class RunContext:
             await self.checkpoint.journal.save(self.checkpoint, kind, name, detail)
 
     async def show_pending(self, asked: Iterable[PendingRequest], answered: Collection[str] = ()) -> None:
-        """Show in the record of the run what a part of it waits for while others go on, with a durable store.
+        """Show in the record of the run what a part of it waits for while others continue, with a durable store.
 
         Args:
             asked: requests without an answer.
@@ -300,7 +300,7 @@ class RunContext:
         return self._copy(deadline=deadline if self.deadline is None else min(deadline, self.deadline))
 
     def find_limit(self, *, acting: bool = False) -> str | None:
-        """Return the limit that the run has reached, in words; `None` when it may go on.
+        """Return the limit that the run has reached, in words; `None` when it may continue.
 
         Args:
             acting: whether an action is about to run; then the actions that have begun count too.

@@ -36,7 +36,7 @@ class ValueDifference:
 def find_difference(value: object, read: object) -> ValueDifference | None:
     """Return the first difference between a value and its copy that was read back; `None` when they are equal.
 
-    Types have to be the same everywhere, except that an `int` may be read back as the equal `float`: for type checkers,
+    Types must be the same everywhere, except that an `int` may be read back as the equal `float`: for type checkers,
     so is an `int`. Dataclasses, models, sequences, dictionaries and sets are compared part by part, whatever their
     `==` does, and all else by `==`. NaN equals itself.
     """

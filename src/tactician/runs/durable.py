@@ -1,4 +1,4 @@
-"""Run that is kept in a store: saved after each step, under a lease that is renewed as long as the run goes on."""
+"""Run that is kept in a store: saved after each step, under a lease that is renewed as long as the run continues."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class DurableRun:
 
     @property
     def is_held(self) -> bool:
-        """True while the run goes on here."""
+        """True while the run continues here."""
         return self._holder is not None
 
     def is_current(self, record: RunRecord) -> bool:
@@ -166,7 +166,7 @@ class DurableRun:
         await self._write(lambda: self._write_status(status, header, wakes_at))
 
     async def show_pending(self, asked: Iterable[PendingRequest], answered: Collection[str] = ()) -> None:
-        """Show requests in the record while other parts of the run go on, and no longer those with some ids.
+        """Show requests in the record while other parts of the run continue, and no longer those with some ids.
 
         Raises:
             LeaseLostError: when another worker has claimed the run.
@@ -315,7 +315,7 @@ class DurableRun:
         self.record = await self._runs.save(record, None if self._lease is None else self._lease.lease)
 
     def _check(self) -> None:
-        """Raise again what kept an earlier step from being saved: whoever has caught it cannot go on."""
+        """Raise again what kept an earlier step from being saved: whoever has caught it cannot continue."""
         if self._failure is not None:
             raise self._failure
 

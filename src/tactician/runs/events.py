@@ -18,11 +18,11 @@ PROCESS_KIND: Final = "process"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStarted(Event):
-    """Event of a run that begins, or goes on after a pause.
+    """Event of a run that begins, or continues after a pause.
 
     Attributes:
         kind: kind of Runnable, as in the record of the run.
-        is_resumed: true when it goes on.
+        is_resumed: true when it continues.
         trace_parent: W3C trace context of whoever started the run, where it is known.
     """
 
@@ -37,7 +37,7 @@ class RunStarted(Event):
 
     def describe(self) -> str:
         """Return that the run begins."""
-        return "goes on" if self.is_resumed else "starts"
+        return "continues" if self.is_resumed else "starts"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,7 +33,7 @@ def read_stored(text: str, adapter: TypeAdapter[S], subject: str) -> S:
 
     Args:
         text: untrusted JSON.
-        adapter: adapter of the type that it has to be of.
+        adapter: adapter of the type that it must be of.
         subject: name of it in errors, such as `"The state of the run"`.
 
     Raises:

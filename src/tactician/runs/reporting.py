@@ -40,7 +40,7 @@ async def report_run(
         running: the run.
         context: its context.
         kind: kind of Runnable.
-        is_resumed: true when it goes on after a pause.
+        is_resumed: true when it continues after a pause.
     """
     context.emit(RunStarted, kind=kind, is_resumed=is_resumed, trace_parent=context.trace_parent)
     began = perf_counter()

@@ -62,7 +62,7 @@ class RunHeader:
     format: Format = field(default=1, repr=False)
 
     def find_wake_time(self, now: float) -> float | None:
-        """Return when a run that waits goes on without an answer: at the first deadline, of a request or of the run.
+        """Return when a run that waits continues without an answer: at the first deadline, of a request or of the run.
 
         The deadline of a request that has passed is of no use when not even the default was valid.
         """
@@ -123,7 +123,7 @@ class RunRecord:
 
     @property
     def can_resume(self) -> bool:
-        """True for a run that waits or is paused, or of which a part waits for somebody while others go on."""
+        """True for a run that waits or is paused, or of which a part waits for somebody while others continue."""
         asks = self.status is RunStatus.RUNNING and bool(self.header.pending)
         return asks or self.status in (RunStatus.WAITING, RunStatus.PAUSED)
 
@@ -296,7 +296,7 @@ class RunStore:
         return None if documents is None else [_record_or_problem(document) for document in documents]
 
     async def find_waiting(self, *, limit: int = 1000) -> list[RunRecord]:
-        """Return the runs that wait for somebody, or of which a part does while others go on, oldest first."""
+        """Return the runs that wait for somebody, or of which a part does while others continue, oldest first."""
         waiting = await self.find(statuses=(RunStatus.WAITING.value,), limit=limit)
         running = await self.find(statuses=(RunStatus.RUNNING.value,), limit=limit)
         records = [*waiting, *(record for record in running if record.header.pending)]

@@ -169,7 +169,7 @@ class AgentService(MediaService):
         Args:
             model: its name.
             message: the message to the model.
-            output_type: what the answer has to be; text by default.
+            output_type: what the answer must be; text by default.
             options: see `ModelOptions`.
 
         Raises:

@@ -14,7 +14,7 @@ class RequestMatch:
 
     Attributes:
         prompt_contains: a text in the prompt.
-        wants: the type that the answer has to be of; `str` for text.
+        wants: the type that the answer must be of; `str` for text.
         tool: the name of a tool that the model may call.
     """
 

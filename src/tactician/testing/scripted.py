@@ -124,7 +124,7 @@ class ScriptedModel:
 
         Args:
             prompt_contains: a text in the prompt.
-            wants: the type that the answer has to be of; `str` for text.
+            wants: the type that the answer must be of; `str` for text.
             tool: the name of a tool that the model may call.
             times: number of replies, after which other replies and the steps count; no limit by default.
         """
@@ -148,7 +148,7 @@ class ScriptedModel:
 
         Args:
             prompt_contains: a text in the prompt.
-            wants: the type that the answer has to be of; `str` for text.
+            wants: the type that the answer must be of; `str` for text.
             tool: the name of a tool that the model may call.
             times: number of these requests; at least 1, when `None`.
 

@@ -60,7 +60,7 @@ class AgentNetwork(BaseRunnable[object]):
     ) -> None:
         checks = (
             (len(peers) > 1, "it needs at least two peers"),
-            (max_rounds > 0, "max_rounds has to be at least 1"),
+            (max_rounds > 0, "max_rounds must be at least 1"),
         )
         counts = Counter(peer.name for peer in peers)
         twice = [

@@ -40,9 +40,9 @@ class ScatterGather(BaseRunnable[T], Generic[T]):
     ) -> None:
         problems = [] if generators else ["it needs at least one generator"]
         if max_concurrency is not None and max_concurrency < 1:
-            problems.append("max_concurrency has to be at least 1")
+            problems.append("max_concurrency must be at least 1")
         if not 0 <= tolerate <= max(0, len(generators) - 1):
-            problems.append("tolerate has to be 0 or more, and less than there are generators")
+            problems.append("tolerate must be 0 or more, and less than there are generators")
         if problems:
             raise DeclarationError(name, problems)
         self.output_type = returning
@@ -194,7 +194,7 @@ def consensus(
     namespace = find_caller_namespace(1)
     needed = len(sources) // 2 + 1 if quorum is None else quorum
     if sources and not 1 <= needed <= len(sources):
-        raise DeclarationError(label, ["quorum has to be from 1 to the number of sources"])
+        raise DeclarationError(label, ["quorum must be from 1 to the number of sources"])
     numbered = enumerate(sources, start=1)
     steps = [as_step(source, returning, f"{label} {number}", namespace, most=1) for number, source in numbered]
 

@@ -92,7 +92,7 @@ class ConditionNames:
         """Return the condition that prevents an action from running again for an existing object.
 
         It is not the type's own condition where that is hoped for: a `Document` may turn out to be a
-        `SignedDocument`, and yet an action that signs has to be part of the plan.
+        `SignedDocument`, and yet an action that signs must be part of the plan.
         """
         label = self.name_object(thing)
         return f"{label} already" if label in self._uncertain else label

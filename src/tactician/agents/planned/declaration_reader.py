@@ -125,7 +125,7 @@ class _Reader:
     ) -> Method:
         label = f"{source.prefix}{attribute}"
         if isinstance(inspect.getattr_static(source.kind, attribute), staticmethod | classmethod):
-            self.problems.append(f"{label}: it has to be a plain method; take @staticmethod or @classmethod away")
+            self.problems.append(f"{label}: it must be a plain method; take @staticmethod or @classmethod away")
         signature = Signature(())
         try:
             hints = specialize_hints(resolve_hints(function, source.namespace), source.kind, attribute)

@@ -115,9 +115,7 @@ def _collect_call_names(node: ast.Call, local: frozenset[str], depth: int) -> It
     for classes in rest:
         kinds = classes.elts if isinstance(classes, ast.Tuple) else [classes]
         if not all(isinstance(kind, ast.Name) for kind in kinds):
-            raise ExpressionError(
-                f"{_format_node(node)}: the second argument has to be the name of a class, or several"
-            )
+            raise ExpressionError(f"{_format_node(node)}: the second argument must be the name of a class, or several")
 
 
 def _collect_loop_names(loop: ast.GeneratorExp, local: frozenset[str], depth: int) -> Iterator[str]:

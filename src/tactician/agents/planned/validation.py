@@ -63,9 +63,9 @@ def validate_settings(action: ActionMethod) -> Iterator[str]:
 
 def _validate_values(declared: ActionDeclaration) -> Iterator[str]:
     if not (_is_number(cost := declared.cost) and cost >= 0):
-        yield f"the cost is {cost!r}; it has to be a number from 0 up"
+        yield f"the cost is {cost!r}; it must be a number from 0 up"
     if not _is_number(value := declared.value):
-        yield f"the value is {value!r}; it has to be a number"
+        yield f"the value is {value!r}; it must be a number"
     if not isinstance(retry := declared.retry, ActionRetryPolicy | None):
         attempts = retry if isinstance(retry, int) else 3
         yield f"the retry is {retry!r}; write ActionRetryPolicy(attempts={attempts})"
@@ -75,9 +75,9 @@ def _validate_values(declared: ActionDeclaration) -> Iterator[str]:
 
 def _validate_names(declared: ActionDeclaration) -> Iterator[str]:
     if not isinstance(declared.description, str | None):
-        yield f"the description is {declared.description!r}; it has to be a text"
+        yield f"the description is {declared.description!r}; it must be a text"
     if not _is_text(declared.output_binding):
-        yield f"the output_binding is {declared.output_binding!r}; it has to be a name"
+        yield f"the output_binding is {declared.output_binding!r}; it must be a name"
     for setting in ("cost_method", "value_method"):
         if not isinstance(method := getattr(declared, setting), str | None):
             yield f"the {setting} is {method!r}; write the name of a @cost method"
@@ -91,7 +91,7 @@ def _validate_goal(goal: GoalDeclaration) -> Iterator[str]:
     if not _is_text(goal.description):
         yield 'its goal has no description; write @achieves_goal("what is reached")'
     if not _is_number(goal.value):
-        yield f"the value of its goal is {goal.value!r}; it has to be a number"
+        yield f"the value of its goal is {goal.value!r}; it must be a number"
     export: object = goal.export
     if isinstance(export, Export):
         yield from _validate_export(export)
@@ -101,7 +101,7 @@ def _validate_goal(goal: GoalDeclaration) -> Iterator[str]:
 
 def _validate_export(export: Export) -> Iterator[str]:
     if not (export.name is None or _is_text(export.name)):
-        yield f"Export.name is {export.name!r}; it has to be a name"
+        yield f"Export.name is {export.name!r}; it must be a name"
     for name in ("remote", "local"):
         yield from _validate_flag(f"Export.{name}", getattr(export, name))
     kinds: object = export.starting_input_types
@@ -115,7 +115,7 @@ def _validate_export(export: Export) -> Iterator[str]:
 
 def _validate_flag(name: str, value: object) -> Iterator[str]:
     if not isinstance(value, bool):
-        yield f"{name} is {value!r}; it has to be True or False"
+        yield f"{name} is {value!r}; it must be True or False"
 
 
 def _is_text(value: object) -> bool:

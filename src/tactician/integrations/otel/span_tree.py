@@ -139,7 +139,7 @@ class SpanTree:
             attach(around.before)
 
     def note_rest(self, run_id: str, begun: OpenSpan) -> None:
-        """Remember the trace of a run that waits, for when it goes on in this program without a record of its own."""
+        """Remember the trace of a run that waits, for when it continues in this program without a record of its own."""
         while len(self._resting) >= _MOST_RESTING:
             del self._resting[next(iter(self._resting))]
         if (parent := _format_trace_parent(begun.inside)) is not None:

@@ -46,7 +46,7 @@ class Dialect:
         thinking_display: whether Claude's thinking comes back `summarized` or `omitted`; the model's default if empty.
         traces: whether it takes the trace of a request, and passes it on (OpenRouter).
         plain_answers: whether its answers go back as plain text, because parts would need an id (OpenRouter).
-        stream_usage: whether a stream has to be asked for its usage (`stream_options`); Mistral refuses the field, and
+        stream_usage: whether a stream must be asked for its usage (`stream_options`); Mistral refuses the field, and
             sends the usage anyway.
         user_after_tool: whether a message of the user may follow a tool's result; Mistral wants an answer in between.
         drops_stale_thinking: whether Claude ignores thinking whose conversation was changed since, instead of

@@ -182,7 +182,7 @@ class OpenConversation:
                     await self._store.save(self._conversation)
                     self._is_saved = not self.is_answering
                 except ConversationConflictError:
-                    self._conversation = None  # it has to be loaded again
+                    self._conversation = None  # it must be loaded again
                     raise
                 finally:
                     self._is_new = False
