@@ -90,6 +90,11 @@ IDIOMS = {
     "words": "formatting",
 }
 
+FILLERS = re.compile(r"\b(?:one|told|said|given|found|wanted)\b", re.IGNORECASE)
+"""Words that stand where a noun or a verb of the field belongs. Each is right now and then, so only their share counts."""
+MOST_FILLERS = 4 / 1000
+"""Share of lines, as in the code bases that language.md compares."""
+
 # How many offenders the packages have that are not done yet.
 QUESTIONS_LEFT: dict[str, int] = {}
 PARTICIPLES_LEFT: dict[str, int] = {}
@@ -181,6 +186,15 @@ def test_no_public_name_is_an_idiom() -> None:
     new = {path: word for path, word in used.items() if path not in IDIOMS_LEFT}
     assert new == {}, "the field has a word for it"
     assert used.keys() >= IDIOMS_LEFT, "gone: remove it from the allowance"
+
+
+def test_sentences_name_what_they_are_about() -> None:
+    texts = {file.relative_to(ROOT).parts[0]: "" for file in ROOT.rglob("*.py")}
+    for file in ROOT.rglob("*.py"):
+        texts[file.relative_to(ROOT).parts[0]] += file.read_text(encoding="utf-8")
+    counts = Counter({package: len(FILLERS.findall(text)) for package, text in texts.items()})
+    lines = sum(text.count("\n") for text in texts.values())
+    assert counts.total() <= MOST_FILLERS * lines, counts.most_common(5)
 
 
 @pytest.mark.parametrize(
