@@ -42,7 +42,7 @@ def read_programs() -> dict[str, list[str]]:
 def choose_reply(
     messages: Sequence[Mapping[str, object]], tools: Sequence[Mapping[str, object]]
 ) -> str | dict[str, object]:
-    """Return the reply of the model: a call of the first tool with the number in the question, then the tool's result."""
+    """Return the reply of the model: first a call of a tool with the number in the question, then the result."""
     last = messages[-1]
     text = str(last.get("content") or last.get("output") or "")
     if last.get("role") == "tool" or last.get("type") == "function_call_output":

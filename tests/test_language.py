@@ -91,7 +91,7 @@ IDIOMS = {
 }
 
 FILLERS = re.compile(r"\b(?:one|told|said|given|found|wanted)\b", re.IGNORECASE)
-"""Words that stand where a noun or a verb of the field belongs. Each is right now and then, so only their share counts."""
+"""Words that stand for a noun or a verb of the field. Some uses are right, so only their share counts."""
 MOST_FILLERS = 4 / 1000
 """Share of lines, as in the code bases that language.md compares."""
 

@@ -9,13 +9,15 @@ import tactician
 PUBLIC = {
     "tactician": """
         Agent AgentDefinition AgentNetwork AgentService Ai AssistantMessage Autonomous Autonomy Blackboard Blueprint
-        Budget Department Ensemble Export Feedback Handoff HierarchicalAgents HierarchicalConstraints Image LlmOptions
-        ModelRouter
-        OperationContext ParallelAgents Planned PlannedAgent Planner Platform ProcessOptions ProcessStatus RouterAgent
+        InProcessMemory MemoryReflections Reflection Scope SqlMemory SqlReflections
+        Budget Delegation Department Ensemble Export Feedback Handoff HierarchicalAgents HierarchicalConstraints
+        Image LlmOptions ModelRouter Phase PhaseDecision PhaseReview
+        OperationContext ParallelAgents Planned PlannedAgent Planner Platform ProcessOptions ProcessStatus
+        Review ReviewDecision ReviewPolicy RouterAgent
         RunContext RunResult RunStatus Runnable SomeOf SupervisorAgent SupervisorInvocation Task Tool ToolGroup
         UserInput UserMessage Verbosity Workflow achieves_goal action approve ask_human by_name component condition
-        confirm consensus cost handoff log planned_agent reject repeat_until repeat_until_acceptable resolve runnable
-        scatter_gather simple_agent state tool
+        confirm consensus cost days handoff log planned_agent reject repeat_until repeat_until_acceptable resolve
+        runnable scatter_gather simple_agent state tool
     """,
     "tactician.agents": """
         Agent AgentDefinition AgentNetwork AgentSettings AgentSpec BLUEPRINTS BaseRunnable BlueprintLike
@@ -45,13 +47,21 @@ PUBLIC = {
         Window chain count_equal find_token_counter repair_history
     """,
     "tactician.ensemble": """
-        ConstraintViolationError DelegationCompleted DelegationFailed DelegationStarted HierarchicalConstraints
-        Ensemble EnsembleDefinitionError EnsembleResult Handler Task TaskCompleted TaskErrorPolicy TaskFailed
-        TaskFailedError TaskInput TaskOutput TaskStarted Workflow
+        AskPerson ConsoleReviewer Review ReviewDecided ReviewDecision ReviewPolicy ReviewRejectedError
+        ReviewRequested Reviewer
+        Embedder Improvement InProcessMemory MemoryReflections Reflection ReflectionInput ReflectionStore
+        ReflectionStrategy Scope ScopeEntry ScopedMemory SqlMemory SqlReflections TaskReflected TaskReflection days
+        ConstraintViolationError Delegation DelegationCompleted DelegationContext DelegationDecision DelegationFailed
+        DelegationPolicy DelegationPriority DelegationRequest DelegationResponse DelegationStarted DelegationStatus
+        HierarchicalConstraints Ensemble EnsembleDefinitionError EnsembleResult ExitReason Handler OverdueReview
+        PersonReview Phase PhaseAttempt PhaseCompleted PhaseDecision PhaseFailed PhaseOutput PhaseReview
+        PhaseReviewError PhaseReviewRecord PhaseReviewed PhaseReviewer PhaseStarted Revision Task TaskCompleted
+        TaskErrorPolicy TaskFailed TaskFailedError TaskInput TaskOutput TaskOutputs TaskSkipped TaskStarted
+        PhaseResumed TaskRestored TaskResumed TaskSuspended Workflow
     """,
     "tactician.events": """
         Event EventBus EventEmitter EventListener EventLog encode event_from_json event_to_json find_event_type new_id
-        read_event_log subscribe_everywhere
+        read_event_log subscribe_everywhere OpenSpan OpenSpans SpanFacts SpanKind find_span_id
     """,
     "tactician.flow": """
         ErrorPolicy FlowStep RetryPolicy Scheduler StepCompleted StepFailed StepOutcome StepSkipped StepSuspended
@@ -81,6 +91,7 @@ PUBLIC = {
         AT_ONCE Body DocumentStore HeldLease LEASE_HEARTBEAT Lease MemoryStore PostgresStore SqliteStore StoredDocument
         StoredStep SupportsJson list_documents open_store store_path escape_invalid translate_json_errors
     """,
+    "tactician.trace": "CaptureMode ModelUse Recorder Trace TraceNode TraceNote TracePause",
     "tactician.testing": "FakeClock FakeContext ScriptError ScriptedModel Step ToolCall When",
 }
 
@@ -106,6 +117,7 @@ PACKAGES = [
         "runs",
         "service",
         "testing",
+        "trace",
     ),
     "tools",
 ]

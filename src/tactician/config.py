@@ -268,17 +268,21 @@ class PromptSettings(DocumentModel):
 
 
 class TelemetrySettings(DocumentModel):
-    """Settings of the `[telemetry]` table: OpenTelemetry, with the extra `otel`. `OTEL_*` variables say the rest.
+    """Settings of the `[telemetry]` table: traces of results, and OpenTelemetry, with the extra `otel`.
+
+    `OTEL_*` variables say the rest.
 
     Attributes:
         enabled: send traces and metrics.
         content: send prompts, answers, arguments and results of tools, and messages of errors, too.
         service_name: the name of the program, where `OTEL_SERVICE_NAME` gives none.
+        capture: how much the traces of results have, for ensembles that do not say it.
     """
 
     enabled: bool = False
     content: bool = False
     service_name: str | None = Field(default=None, min_length=1)
+    capture: Literal["off", "standard", "full"] = "off"
 
 
 class TemplateSettings(DocumentModel):

@@ -16,6 +16,7 @@ _ELSEWHERE: Final = "models"
 _NAMES: Final[Mapping[str, str]] = {
     "process.store": "TACTICIAN_STORE",
     "platform.personality": "TACTICIAN_PERSONALITY",
+    "telemetry.capture": "TACTICIAN_CAPTURE",
     "models.default": "TACTICIAN_MODEL",
     "models.default_embedding": "TACTICIAN_EMBEDDING",
     "models.default_image": "TACTICIAN_IMAGE",

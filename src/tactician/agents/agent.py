@@ -55,9 +55,11 @@ class Agent(BaseRunnable[T_co]):
         max_turns: number of requests in which the model may use tools. After them the model has to answer.
         max_attempts: number of attempts at a valid `output_type`.
         max_tool_calls: number of tool calls in all; no limit by default.
-        max_tool_output_tokens: length at which a tool's result is cut off; no limit by default.
+        max_tool_output_tokens: length at which a tool's result is cut off for the model; no limit by default.
+        max_tool_output_chars: the same length in characters; the shorter one counts.
         parallel_tools: run the tool calls of a turn concurrently.
         tool_timeout: seconds for a tool call; no limit by default.
+        allow_delegation: let the agent delegate to the other agents of an ensemble.
 
     Raises:
         DeclarationError: when it has neither name nor role, or a tool or a guardrail is not declared correctly.

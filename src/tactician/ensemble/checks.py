@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from graphlib import CycleError, TopologicalSorter
 from itertools import chain
 from typing import NamedTuple
@@ -29,12 +29,22 @@ _logger = logging.getLogger(__name__)
 
 
 def find_structure_problems(
-    tasks: Sequence[Task], agents: Sequence[object] | None, workflow: Workflow
+    tasks: Sequence[Task],
+    agents: Sequence[object] | None,
+    workflow: Workflow,
+    earlier: Collection[str] | None = None,
 ) -> tuple[Problem, ...]:
-    """Return the mistakes in how the tasks and agents of an ensemble fit together."""
+    """Return the mistakes in how the tasks and agents of an ensemble, or of a phase, fit together.
+
+    Args:
+        tasks: the tasks.
+        agents: the agents that may do them; any, when `None`.
+        workflow: the order of the tasks.
+        earlier: ids of the tasks of the phases before; `None` for the tasks of an ensemble without phases.
+    """
     found = chain(
-        _find_duplicates(tasks),
-        _find_context_mistakes(tasks, workflow),
+        () if earlier is not None else _find_duplicates(tasks),
+        _find_context_mistakes(tasks, workflow, earlier),
         _find_cycle(tasks),
         () if agents is None else _find_strangers(tasks, agents),
         _find_agent_mistakes(tasks),
@@ -79,14 +89,20 @@ def _find_duplicates(tasks: Sequence[Task]) -> Iterator[tuple[str, str]]:
             yield f"tasks[{number}].id", problem
 
 
-def _find_context_mistakes(tasks: Sequence[Task], workflow: Workflow) -> Iterator[tuple[str, str]]:
+def _find_context_mistakes(
+    tasks: Sequence[Task], workflow: Workflow, earlier: Collection[str] | None
+) -> Iterator[tuple[str, str]]:
+    remedy = "is not in the ensemble: add it to the tasks"
+    if earlier is not None:
+        remedy = "is in no phase that runs before: add its phase to `after`"
     places = {task.id: number for number, task in enumerate(tasks)}
     for number, task in enumerate(tasks):
         for at, other in enumerate(task.context or ()):
             path = f"tasks[{number}].context[{at}]"
             reference = f"Task {task.label!r} references context task {other.label!r}"
             if other.id not in places:
-                yield path, f"{reference}, which is not in the ensemble: add it to the tasks"
+                if other.id not in (earlier or ()):
+                    yield path, f"{reference}, which {remedy}"
             elif workflow is Workflow.SEQUENTIAL and places[other.id] > number:
                 yield path, f"{reference}, which appears later in the list: move it, or use Workflow.PARALLEL"
 

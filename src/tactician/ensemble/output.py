@@ -1,20 +1,28 @@
-"""Inputs and outputs of tasks, and the result of an ensemble."""
+"""Inputs and outputs of tasks and phases, and the result of an ensemble."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
+from enum import StrEnum
 from functools import cache
+from types import MappingProxyType
 from typing import TypeAlias, TypeVar, cast
 
 from pydantic import TypeAdapter
+from typing_extensions import override
 
 from tactician.documents import did_you_mean
+from tactician.ensemble.delegation import DelegationResponse
+from tactician.ensemble.learning import ScopeEntry, TaskReflection
+from tactician.ensemble.phase_decisions import PhaseReviewRecord
 from tactician.errors import StoredStateError
+from tactician.events import SpanKind
 from tactician.llm import NO_USAGE, ToolResult, Usage
 from tactician.runs import RunContext, RunResult, RunStatus, decode_value, encode_value
 from tactician.tools import as_text
+from tactician.trace import ModelUse, Trace, TraceNode
 
 T = TypeVar("T")
 Values: TypeAlias = Mapping[str, str]
@@ -64,6 +72,21 @@ class TaskOutput:
 
 
 @dataclass(frozen=True, slots=True)
+class Revision:
+    """What a task is told that runs again because its output was not good enough.
+
+    Attributes:
+        attempt: number of the attempt that begins, from 2.
+        feedback: what has to change.
+        previous: the output of the attempt before.
+    """
+
+    attempt: int
+    feedback: str = ""
+    previous: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class TaskInput:
     """Input of a task, as its handler gets it.
 
@@ -74,6 +97,9 @@ class TaskInput:
         context_outputs: the outputs of its context tasks, in the order in which the task names them.
         values: the values for templates with which the ensemble runs.
         text: the text of the caller, for the first tasks of an ensemble whose templates do not name `{input}`.
+        revision: the feedback on the attempt before, and its output; `None` in the first attempt.
+        memory: the entries that the task has recalled, by memory scope.
+        reflections: the reflections on earlier runs of the task, newest first.
     """
 
     task_id: str
@@ -82,31 +108,103 @@ class TaskInput:
     context_outputs: tuple[TaskOutput, ...] = ()
     values: Values = field(default_factory=dict)
     text: str = ""
+    revision: Revision | None = None
+    memory: Mapping[str, tuple[ScopeEntry, ...]] = field(default_factory=dict)
+    reflections: tuple[TaskReflection, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseOutput:
+    """Output of a completed phase.
+
+    Attributes:
+        name: the name of the phase.
+        task_outputs: the outputs of its tasks in the attempt that was accepted, in the order in which they ended.
+        raw: the output of its last task, as text.
+        duration: seconds that the tasks of that attempt took, waiting included.
+        skipped: the reasons why other tasks of the phase did not run, by task id.
+        review: the attempts and the decisions on them; without attempts, when the phase has no review.
+    """
+
+    name: str
+    task_outputs: tuple[TaskOutput, ...]
+    raw: str
+    duration: float = 0.0
+    skipped: Mapping[str, str] = field(default_factory=dict)
+    review: PhaseReviewRecord = field(default_factory=PhaseReviewRecord)
+
+    def __getitem__(self, task_id: str) -> TaskOutput:
+        """Return the output of a task.
+
+        Raises:
+            KeyError: when no task of the phase has the id.
+        """
+        return _find_output(self.task_outputs, task_id)
+
+
+class ExitReason(StrEnum):
+    """Reason for the end of an ensemble."""
+
+    COMPLETED = "completed"
+    """All tasks have completed, but for those that were skipped because of their `when`."""
+    EXIT_EARLY = "exit_early"
+    """A reviewer has ended the ensemble."""
+    TIMEOUT = "timeout"
+    """A review was not answered in time, and its `on_timeout` ends the ensemble."""
+    FAILED = "failed"
+    """A task has failed."""
 
 
 @dataclass(slots=True)
 class EnsembleResult(RunResult[object]):
     """Result of a run of an ensemble. `output` is that of the last task in the list of tasks.
 
+    Of an ensemble that has ended early, or whose last task was skipped, it is that of the last completed one.
+
     Attributes:
         raw: the same output as text.
         task_outputs: the outputs of the completed tasks, in the order in which they ended.
         duration: seconds from the start of the run to its end, waiting included.
+        phase_outputs: the outputs of the completed phases, by name.
+        exit_reason: the reason for the end; `None` while the run waits.
+        skipped: the reasons why other tasks did not run, by task id.
+        delegations: the responses to all delegations in the run, those that were not allowed included.
     """
 
     raw: str = ""
     task_outputs: tuple[TaskOutput, ...] = ()
     duration: float = 0.0
+    phase_outputs: Mapping[str, PhaseOutput] = field(default_factory=dict)
+    exit_reason: ExitReason | None = None
+    skipped: Mapping[str, str] = field(default_factory=dict)
+    delegations: tuple[DelegationResponse, ...] = ()
 
     @classmethod
     def create(
-        cls, outputs: Iterable[TaskOutput], last: TaskOutput | None, context: RunContext, duration: float
+        cls,
+        outputs: Iterable[TaskOutput],
+        last: TaskOutput | None,
+        context: RunContext,
+        duration: float,
+        *,
+        exit_reason: ExitReason = ExitReason.COMPLETED,
+        skipped: Mapping[str, str] = MappingProxyType({}),
     ) -> EnsembleResult:
-        """Return the result of a run; without the output of the last task, it is that of a failed run."""
+        """Return the result of a run.
+
+        Args:
+            outputs: the outputs of the completed tasks.
+            last: the output of the ensemble; `None` when there is none.
+            context: the context of the run.
+            duration: seconds from its start to its end.
+            exit_reason: the reason for the end.
+            skipped: the reasons why other tasks did not run, by task id.
+        """
         ended = tuple(sorted(outputs, key=lambda output: output.completed_at))
-        status = RunStatus.FAILED if last is None else RunStatus.COMPLETED
+        status = RunStatus.FAILED if exit_reason is ExitReason.FAILED else RunStatus.COMPLETED
         result = cls(None, status, tally=context.tally, run_id=context.run_id, task_outputs=ended, duration=duration)
-        if last is not None:
+        result.exit_reason, result.skipped = exit_reason, dict(skipped)
+        if last is not None and exit_reason is not ExitReason.FAILED:
             result.raw = last.raw
             result.output = last.raw if last.parsed is None else last.parsed
         return result
@@ -119,6 +217,12 @@ class EnsembleResult(RunResult[object]):
         return cls(**{one.name: getattr(result, one.name) for one in fields(RunResult)})
 
     @property
+    @override
+    def trace(self) -> Trace:
+        """Tree of all that the run did; with the tasks alone, when it was not captured."""
+        return self.recorded or _trace_tasks(self)
+
+    @property
     def total_tool_calls(self) -> int:
         """Number of tool calls of all tasks."""
         return sum(output.tool_calls for output in self.task_outputs)
@@ -129,10 +233,48 @@ class EnsembleResult(RunResult[object]):
         Raises:
             KeyError: when no completed task has the id.
         """
-        known = {output.task_id: output for output in self.task_outputs}
-        if task_id in known:
-            return known[task_id]
-        raise KeyError(f"no completed task has the id {task_id!r}.{did_you_mean(task_id, known)}")
+        return _find_output(self.task_outputs, task_id)
+
+
+def _find_output(outputs: Iterable[TaskOutput], task_id: str) -> TaskOutput:
+    known = {output.task_id: output for output in outputs}
+    if task_id in known:
+        return known[task_id]
+    raise KeyError(f"no completed task has the id {task_id!r}.{did_you_mean(task_id, known)}")
+
+
+def _trace_tasks(result: EnsembleResult) -> Trace:
+    """Return a trace of the completed tasks alone, as their outputs tell of them."""
+    nodes = tuple(_trace_task(output, result.run_id) for output in result.task_outputs)
+    ended = max((node.ended for node in nodes if node.ended is not None), default=0.0)
+    root = TraceNode(
+        result.run_id,
+        SpanKind.RUN,
+        "ensemble",
+        ended - result.duration,
+        ended,
+        result.status.value,
+        result.run_id,
+        children=nodes,
+    )
+    return Trace([root])
+
+
+def _trace_task(output: TaskOutput, run_id: str) -> TraceNode:
+    ended = output.completed_at.timestamp()
+    return TraceNode(
+        f"{run_id}/{output.task_id}",
+        SpanKind.TASK,
+        output.task_id,
+        ended - output.duration,
+        ended,
+        "completed",
+        run_id,
+        output.task_id,
+        used=ModelUse.of(output.usage, "") if output.usage != NO_USAGE else (),
+        facts={"role": output.role, "tool_calls": output.tool_calls},
+        content={"output": output.raw},
+    )
 
 
 def create_task_output(

@@ -7,8 +7,11 @@ from typing import Final
 
 from pydantic_core import to_json
 
-from tactician.ensemble.output import TaskInput, TaskOutput
+from tactician.ensemble.delegation import DelegationPriority, DelegationRequest
+from tactician.ensemble.learning import list_memory_sections, list_note_sections
+from tactician.ensemble.output import Revision, TaskInput, TaskOutput
 from tactician.loop import output_type
+from tactician.tools import as_text
 
 GUIDANCE: Final = (
     "Work on the task that you are given, and answer with its result alone. "
@@ -28,15 +31,28 @@ def build_prompt(task: TaskInput, kind: type[object] | None) -> str:
 
 
 def _list_sections(task: TaskInput, kind: type[object] | None) -> Iterator[str]:
+    yield from list_memory_sections(task.memory)
     if task.context_outputs:
         outputs = "\n\n---\n\n".join(map(_format_context, task.context_outputs))
         yield f"## Context from Previous Tasks\n\n{outputs}"
+    yield from list_note_sections(task.reflections)
+    if task.revision is not None:
+        yield _format_revision(task.revision)
     if task.text:
         yield f"## Input\n\n{task.text}"
     yield f"## Task\n\n{task.description}"
     if task.expected_output:
         yield f"## Expected Output\n\n{task.expected_output}"
     yield from list_format_sections(kind)
+
+
+def list_delegation_sections(request: DelegationRequest) -> Iterator[str]:
+    """Yield the sections of a delegation before those of its task."""
+    if request.priority is not DelegationPriority.NORMAL:
+        yield f"## Priority\n\n{request.priority}"
+    if request.scope:
+        values = "\n".join(f"- {name}: {as_text(value)}" for name, value in request.scope.items())
+        yield f"## Scope\n\n{values}"
 
 
 def list_format_sections(kind: type[object] | None) -> Iterator[str]:
@@ -48,3 +64,9 @@ def list_format_sections(kind: type[object] | None) -> Iterator[str]:
 
 def _format_context(output: TaskOutput) -> str:
     return f"### {output.role}: {output.description}\n\n{output.raw}"
+
+
+def _format_revision(revision: Revision) -> str:
+    feedback = f"\n\n### Feedback\n\n{revision.feedback}" if revision.feedback else ""
+    previous = f"\n\n### Previous Output\n\n{revision.previous}" if revision.previous else ""
+    return f"## Revision Instructions (Attempt {revision.attempt}){feedback}{previous}"

@@ -8,6 +8,7 @@ from typing import ParamSpec, TypeAlias
 
 from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.events.event import Event
+from tactician.events.spans import find_span_id, follow_span
 
 P = ParamSpec("P")
 EventListener: TypeAlias = Callable[[Event], object]
@@ -60,12 +61,14 @@ class EventBus:
         return EventBus(*listeners, parent=self)
 
     def emit(self, event: Event) -> None:
-        """Deliver an event to all listeners."""
+        """Deliver an event to all listeners; what the code does next is inside the span that the event opens."""
         for listener in self.listeners:
             try:
                 listener(event)
             except Exception:
                 _logger.exception("%s: a listener failed on %s; the run continues", " / ".join(event.path), event.type)
+        if event.opens is not None or event.closes is not None:
+            follow_span(event)
 
 
 def subscribe_everywhere(listener: EventListener) -> Callable[[], None]:
@@ -123,7 +126,7 @@ class EventEmitter:
         """
         if self.bus.is_observed:
             build: Callable[..., Event] = kind  # P cannot say that events have these fields
-            own = {"run_id": self.run_id, "parent_id": self.parent_id, "path": self.path}
+            own = {"run_id": self.run_id, "parent_id": self.parent_id, "path": self.path, "span_id": find_span_id()}
             self.bus.emit(build(*args, **own, time=self.clock.time(), **fields))
 
     def with_bus(self, bus: EventBus) -> EventEmitter:

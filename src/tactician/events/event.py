@@ -9,6 +9,7 @@ from time import time
 from typing import ClassVar, TypeVar
 
 from tactician.errors import DeclarationError
+from tactician.events.span_facts import NO_FACTS, SpanFacts
 
 _types: dict[str, type[Event]] = {}
 _ids: list[str] = []  # read from the system many at a time: a call of it takes ten times as long as the rest
@@ -42,16 +43,27 @@ class Event:
         path: the names of the runs around it and its own, outermost first.
         id: a random id of the event.
         time: the time of the event, in seconds since the epoch.
+        span_id: the id of the event that opened the innermost span in which it happens; one that closes a span happens
+            in it.
     """
 
     type: ClassVar[str] = "Event"
     usual_level: ClassVar[int] = logging.DEBUG
+    opens: ClassVar[str | None] = None
+    """Kind of span that begins with such an event, as in `SpanKind`."""
+    closes: ClassVar[str | None] = None
+    """Kind of span that ends with such an event. One that opens a span too ends that which is open, else it is all."""
+    enters: ClassVar[bool] = True
+    """True when the code that emits an opening event is inside the span from then on; else only what names its run."""
+    is_recorded: ClassVar[bool] = True
+    """False for an event that repeats what others say, or is a piece of it."""
 
     run_id: str = ""
     parent_id: str | None = field(default=None, compare=False)
     path: tuple[str, ...] = ()
     id: str = field(default_factory=new_id, compare=False)
     time: float = field(default_factory=time, compare=False)
+    span_id: str | None = field(default=None, compare=False)
 
     @property
     def level(self) -> int:
@@ -61,6 +73,15 @@ class Event:
     def describe(self) -> str:
         """Return the event in a single line, for logs: without prompts, answers and arguments."""
         return self.type
+
+    @property
+    def span_key(self) -> str:
+        """Key that tells the span that it opens or closes from others of the kind in the run."""
+        return ""
+
+    def describe_span(self) -> SpanFacts:
+        """Return what the event knows of the span that it opens or closes."""
+        return NO_FACTS
 
     def __init_subclass__(cls, **options: object) -> None:
         object.__init_subclass__(**options)

@@ -133,7 +133,7 @@ class ToolRunner:
             self._context.emit(ToolInterrupted, call=call, seconds=seconds, error=failure)
             raise
         self._context.emit(ToolReturned, call=call, result=result, seconds=perf_counter() - started)
-        return result
+        return _trim(result, self._policy)
 
     async def _produce_result(self, call: ToolCall, tool: Tool | None, tools: Toolbox) -> ToolResult:
         if (why_not := self._find_refusal(call, tool)) is not None:
@@ -143,7 +143,7 @@ class ToolRunner:
             return _answer_objection(call, objection)
         if self._context.pace is not None:
             await self._context.pace.turn()
-        result = self._trim(await self._run_in_time(call, tool, tools))
+        result = await self._run_in_time(call, tool, tools)
         if guards.tool_output and not result.is_error:
             checked = CheckedToolOutput(call, result.content)
             if objection := await find_first_objection(guards.tool_output, checked, self._context):
@@ -156,7 +156,7 @@ class ToolRunner:
         if call.id in state.admitted:
             return None
         if policy.max_tool_calls is not None and state.calls >= policy.max_tool_calls:
-            return f"Not run: all {policy.max_tool_calls} tool calls are used up. Answer now with what you have.", True
+            return f"STOP: all {policy.max_tool_calls} tool calls are used up. Answer now, with what you have.", True
         state.calls += 1
         state.admitted.add(call.id)
         if policy.max_repeats is None or (tool is not None and tool.traits.repeatable):
@@ -195,12 +195,19 @@ class ToolRunner:
             raise paused from group
         return result
 
-    def _trim(self, result: ToolResult) -> ToolResult:
-        limit = self._policy.tool_output_limit
-        if limit is None or len(result.content) <= limit * _CHARACTERS_PER_TOKEN:
-            return result
-        part = result.content[: limit * _CHARACTERS_PER_TOKEN]
-        return replace(result, content=f"{part}... [trimmed: output exceeded {limit} token limit]")
+
+def _trim(result: ToolResult, policy: TurnPolicy) -> ToolResult:
+    """Return a result as the model sees it: cut off at the limit, if there is one."""
+    tokens, chars = policy.tool_output_limit, policy.max_tool_output_chars
+    if tokens is not None and (chars is None or tokens * _CHARACTERS_PER_TOKEN < chars):
+        length, limit = tokens * _CHARACTERS_PER_TOKEN, f"{tokens} token limit"
+    elif chars is not None:
+        length, limit = chars, f"{chars} character limit"
+    else:
+        return result
+    if len(result.content) <= length:
+        return result
+    return replace(result, content=f"{result.content[:length]}... [trimmed: output exceeded {limit}]")
 
 
 def _parse_approval(response: bool | dict[str, object]) -> object:

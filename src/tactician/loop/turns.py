@@ -40,7 +40,7 @@ T = TypeVar("T")
 NO_TOOLS = Toolbox()
 _MAX_REFUSALS = 3
 _ANSWER_NOW = UserMessage("You have used up what you may do. Answer now, with what you have, and call no tools.")
-_NOT_RUN = "Not run: no more tools may be called. Answer now, with what you have."
+_NOT_RUN = "STOP: no more tools may be called. Answer now, with what you have."
 
 
 class TurnLoop(Generic[T]):

@@ -43,6 +43,7 @@ from tactician.runs.output import format_output, read_output
 from tactician.runs.pace import Pace
 from tactician.runs.parameters import RunParameter, find_run_parameter
 from tactician.runs.reporting import report_model_call, report_retrieval
+from tactician.runs.respondents import NOBODY, Respondent, admit_response
 from tactician.runs.restoration import restore_context
 from tactician.runs.result import RunResult
 from tactician.runs.runnable import Input, Runnable, is_conversation, messages_of, stream_events
@@ -64,7 +65,7 @@ from tactician.runs.suspension import (
     list_prompts,
     reject,
 )
-from tactician.runs.telemetry import TELEMETRY, start_telemetry
+from tactician.runs.telemetry import TELEMETRY, load_capture_mode, start_telemetry
 from tactician.runs.threads import in_thread, run_blocking
 from tactician.runs.trace_context import find_trace_parent, set_trace_source
 
@@ -94,6 +95,9 @@ __all__ = [
     "PendingRequest",
     "PendingKind",
     "Response",
+    "Respondent",
+    "NOBODY",
+    "admit_response",
     "ReportedError",
     "Suspended",
     "find_suspension",
@@ -162,6 +166,7 @@ __all__ = [
     "report_retrieval",
     "TELEMETRY",
     "start_telemetry",
+    "load_capture_mode",
     "find_trace_parent",
     "set_trace_source",
     "RunError",

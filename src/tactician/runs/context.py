@@ -11,7 +11,7 @@ from typing import Final, ParamSpec, TypeVar
 
 from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.errors import ConfigurationError
-from tactician.events import Event, EventBus, EventEmitter, EventListener, new_id
+from tactician.events import Event, EventBus, EventEmitter, EventListener, find_span_id, new_id
 from tactician.llm import (
     NO_OPTIONS,
     LanguageModel,
@@ -29,6 +29,7 @@ from tactician.runs.services import Services
 from tactician.runs.spending import keep_spent
 from tactician.runs.suspension import PendingRequest, Response
 from tactician.stores import DocumentStore
+from tactician.trace import CaptureMode, Recorder
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -176,7 +177,7 @@ class RunContext:
         services = self.services
         if (bus := services.bus).is_observed:
             build: Callable[..., Event] = kind  # P cannot say that events have these fields
-            own = {"run_id": self.run_id, "parent_id": self.parent_id, "path": self.path}
+            own = {"run_id": self.run_id, "parent_id": self.parent_id, "path": self.path, "span_id": find_span_id()}
             bus.emit(build(*args, **own, time=services.clock.time(), **fields))
 
     def enter(self) -> EnteredRun:
@@ -387,6 +388,17 @@ class RunContext:
         """
         services = self.services.with_bus(self.bus.create_child(*listeners))
         return self._copy(services=services, streaming=self.streaming if streaming is None else streaming)
+
+    def captured(self, capture: CaptureMode | str = CaptureMode.STANDARD) -> RunContext:
+        """Return the same context in which the results of runs, and of all runs inside them, have traces.
+
+        Args:
+            capture: how much the traces have; with `"off"` the context is as it was.
+        """
+        recorder = Recorder(capture)
+        if recorder.capture is CaptureMode.OFF:
+            return self
+        return self.with_listeners(recorder).inside({Recorder: recorder})
 
     def _child_checkpoint(self, name: str, key: str | None) -> Checkpoint:
         if self.checkpoint is None:

@@ -6,7 +6,7 @@ import logging
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from tactician.events import Event
+from tactician.events import Event, SpanFacts, SpanKind
 from tactician.llm import NO_USAGE, Usage, UsageTally
 from tactician.runs.result import RunResult
 from tactician.runs.status import RunStatus
@@ -26,6 +26,8 @@ class RunStarted(Event):
         trace_parent: W3C trace context of whoever started the run, where it is known.
     """
 
+    opens: ClassVar[str | None] = SpanKind.RUN
+
     kind: str = "run"
     is_resumed: bool = False
     trace_parent: str | None = None
@@ -39,10 +41,16 @@ class RunStarted(Event):
         """Return that the run begins."""
         return "continues" if self.is_resumed else "starts"
 
+    def describe_span(self) -> SpanFacts:
+        """Return the name of the run."""
+        return SpanFacts(self.path[-1] if self.path else "", facts={"runnable": self.kind})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunEnded(Event):
     """Event of a run that has gone as far as it can; `error` is what it raised."""
+
+    closes: ClassVar[str | None] = SpanKind.RUN
 
     status: RunStatus
     seconds: float
@@ -62,6 +70,10 @@ class RunEnded(Event):
         used = f"is {self.status}, {self.seconds:.2f} s, {self.tally.total.total_tokens} tokens"
         return used if self.error is None else f"{used}: {self.error}"
 
+    def describe_span(self) -> SpanFacts:
+        """Return how the run ended."""
+        return SpanFacts(status=self.status.value, error=self.error)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSuspended(Event):
@@ -75,10 +87,16 @@ class RunSuspended(Event):
         """Return what the run waits for, by kind."""
         return f"waits for {', '.join(f'{request.kind} {request.id}' for request in self.pending)}"
 
+    def describe_span(self) -> SpanFacts:
+        """Return what is asked."""
+        return SpanFacts(content={"asks": [request.prompt for request in self.pending]})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunCompleted(Event):
     """The run has its result: the last event of every stream."""
+
+    is_recorded: ClassVar[bool] = False
 
     result: RunResult[object]
 
@@ -92,23 +110,41 @@ class ModelCalled(Event):
         model: name of the model.
     """
 
+    opens: ClassVar[str | None] = SpanKind.MODEL
+
     operation: str
     model: str
+
+    @property
+    def span_key(self) -> str:
+        """The operation."""
+        return self.operation
 
     def describe(self) -> str:
         """Return which model is called."""
         return f"calls {self.model} for {self.operation}"
+
+    def describe_span(self) -> SpanFacts:
+        """Return the model and the operation."""
+        return SpanFacts(self.model, facts={"operation": self.operation})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelReturned(Event):
     """Event of the end of such a call; `error` is what it raised."""
 
+    closes: ClassVar[str | None] = SpanKind.MODEL
+
     operation: str
     model: str
     seconds: float
     usage: Usage = NO_USAGE
     error: str | None = None
+
+    @property
+    def span_key(self) -> str:
+        """The operation."""
+        return self.operation
 
     @property
     def level(self) -> int:
@@ -121,14 +157,29 @@ class ModelReturned(Event):
             return f"{self.model} failed at {self.operation}: {self.error}"
         return f"{self.model} gave {self.operation}, {self.seconds:.2f} s, {self.usage.total_tokens} tokens"
 
+    def describe_span(self) -> SpanFacts:
+        """Return what the call used, or why it failed."""
+        return SpanFacts(error=self.error, facts={"usage": self.usage})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrievalStarted(Event):
     """Event before `source` is searched for at most `limit` documents."""
 
+    opens: ClassVar[str | None] = SpanKind.SEARCH
+
     source: str
     query: str
     limit: int | None = None
+
+    @property
+    def span_key(self) -> str:
+        """The source."""
+        return self.source
+
+    def describe_span(self) -> SpanFacts:
+        """Return the source and the query."""
+        return SpanFacts(self.source, content={"query": self.query})
 
     def describe(self) -> str:
         """Return what is searched."""
@@ -139,10 +190,21 @@ class RetrievalStarted(Event):
 class RetrievalEnded(Event):
     """Event of the end of a search, with the number of `documents` in the result; `error` is what it raised."""
 
+    closes: ClassVar[str | None] = SpanKind.SEARCH
+
     source: str
     documents: int
     seconds: float
     error: str | None = None
+
+    @property
+    def span_key(self) -> str:
+        """The source."""
+        return self.source
+
+    def describe_span(self) -> SpanFacts:
+        """Return how many documents were found."""
+        return SpanFacts(error=self.error, facts={"documents": self.documents})
 
     @property
     def level(self) -> int:

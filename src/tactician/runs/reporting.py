@@ -14,6 +14,7 @@ from tactician.runs.result import RunResult
 from tactician.runs.status import RunStatus
 from tactician.runs.suspension import find_suspension
 from tactician.text import describe_error
+from tactician.trace import Recorder
 
 T = TypeVar("T")
 
@@ -50,9 +51,17 @@ async def report_run(
         seconds, failure = perf_counter() - began, None if find_suspension(error) else describe_error(error)
         status, tally = _judge(error), context.tally
         context.emit(RunEnded, status=status, kind=kind, seconds=seconds, tally=tally, error=failure)
+        if isinstance(error, RunError):
+            _add_trace(error.result, context)
         raise
     context.emit(RunEnded, status=result.status, kind=kind, seconds=perf_counter() - began, tally=context.tally)
+    _add_trace(result, context)
     return result
+
+
+def _add_trace(result: RunResult[object], context: RunContext) -> None:
+    if (recorder := context.find(Recorder)) is not None:
+        result.recorded = recorder.read_trace(context.run_id)
 
 
 async def report_model_call(

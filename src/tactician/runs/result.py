@@ -12,6 +12,7 @@ from tactician.diagrams import render_card
 from tactician.llm import AssistantMessage, Message, Usage, UsageTally
 from tactician.runs.status import RunStatus
 from tactician.runs.suspension import PendingRequest
+from tactician.trace import Trace
 
 T_co = TypeVar("T_co", covariant=True, default=str)
 
@@ -31,6 +32,8 @@ class RunResult(Generic[T_co]):
         delegation_path: who handed the work on, outermost first, and last who answered; empty when nobody did.
         related: the results of the others, where several worked on the same input.
         pending: what the run waits for.
+        is_cut_off: true when the model broke off its last reply, as it was too long.
+        recorded: the trace, when the run was captured.
     """
 
     output: T_co
@@ -42,6 +45,13 @@ class RunResult(Generic[T_co]):
     delegation_path: tuple[str, ...] = ()
     related: tuple[RunResult[object], ...] = ()
     pending: tuple[PendingRequest, ...] = ()
+    is_cut_off: bool = False
+    recorded: Trace | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def trace(self) -> Trace:
+        """Tree of all that the run did; empty when it was not captured."""
+        return self.recorded or Trace()
 
     @property
     def usage(self) -> Usage:
