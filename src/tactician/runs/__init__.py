@@ -40,7 +40,7 @@ from tactician.runs.execution import (
 from tactician.runs.forking import Fork, ForkOptions, prepare_fork
 from tactician.runs.inputs import READS_MESSAGES, InputTypes, restore_input
 from tactician.runs.output import format_output, read_output
-from tactician.runs.pace import Pace
+from tactician.runs.pace import Pace, RequestPace
 from tactician.runs.parameters import RunParameter, find_run_parameter
 from tactician.runs.reporting import report_model_call, report_retrieval
 from tactician.runs.respondents import NOBODY, Respondent, admit_response
@@ -89,6 +89,7 @@ __all__ = [
     "restore_spent",
     "save_inside",
     "Pace",
+    "RequestPace",
     "Approval",
     "approve",
     "reject",
