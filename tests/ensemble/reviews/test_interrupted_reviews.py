@@ -39,12 +39,11 @@ class Office:
             self.done.append(f"guardrail {output}")
             return guardrails.passed()
 
+        after = Review.after(timeout=0)
         return Ensemble(
             "E",
             [
-                Task(
-                    "Write", id="write", handler=self.write, review=Review.after(timeout=0), output_guardrails=[check]
-                ),
+                Task("Write", id="write", handler=self.write, review=after, output_guardrails=[check]),
                 Task("Check", id="check", handler=self.read, review=Review.before(timeout=0)),
                 Task("Publish", id="publish", handler=self.read, review=after),
                 Task("Archive", id="archive", handler=self.read),
