@@ -14,6 +14,7 @@ from typing_extensions import override
 
 from tactician.agents import Agent, BaseRunnable, Member, as_runnable
 from tactician.clock import Clock
+from tactician.context_format import ContextFormat, ContextFormatter, load_formatter
 from tactician.conversation import Conversation
 from tactician.diagrams import Diagram, DiagramEdge, DiagramNode
 from tactician.ensemble.assignment import Assignment, assign
@@ -56,6 +57,7 @@ from tactician.runs import (
     RunContext,
     load_capture_mode,
     run_blocking,
+    with_formatter,
 )
 from tactician.tools import Toolbox, ToolLike
 from tactician.trace import CaptureMode, Recorder
@@ -98,6 +100,8 @@ class Ensemble(BaseRunnable[object]):
         budget: the budget of each run that is given no other one.
         capture: how much `result.trace` has: `"off"`, `"standard"` or `"full"`. By default as the context of the run or
             the setting `[telemetry] capture` says, which is `"off"`: then the trace has the tasks alone.
+        context_format: the format of data for models in prompts, tool results and memory, or an object that writes it.
+            By default that of the ensemble around this one, which is JSON. Schemas and answers are JSON in any case.
 
     Raises:
         EnsembleDefinitionError: with all mistakes in these arguments. What is wrong between the tasks, `check` finds.
@@ -128,6 +132,7 @@ class Ensemble(BaseRunnable[object]):
         synthesize: ModelLike | None = None,
         budget: Budget | None = None,
         capture: CaptureMode | str | None = None,
+        context_format: ContextFormat | ContextFormatter | None = None,
     ) -> None:
         self.name = name
         self.phases = tuple(phases or ())
@@ -152,6 +157,7 @@ class Ensemble(BaseRunnable[object]):
         self._synthesized: Mapping[str, Task] = {}
         self.budget = budget
         self.capture = capture
+        self.context_format = context_format
         self._default_workflow = workflow
         mistakes = (*_find_phase_mistakes(tasks, self.phases, workflow), *_find_mistakes(self))
         if problems := [Problem(path, message) for path, message in mistakes]:
@@ -253,6 +259,8 @@ class Ensemble(BaseRunnable[object]):
     async def _work(self, input: Input, context: RunContext) -> EnsembleResult:
         given = EnsembleInput.create(input)
         self._check(given, context)
+        if self.context_format is not None:
+            context = with_formatter(context, load_formatter(self.context_format))
         if self.rate_limit is not None:
             context = context.inside({RequestPace: self._find_pace(context)})
         if self.synthesize is None:
@@ -290,9 +298,7 @@ class Ensemble(BaseRunnable[object]):
         readers = () if self._names_text else self._first_ids
         if self.phases:
             return await run_phases(self.name, self._plan, given, readers, context)
-        is_sequence = self.workflow is Workflow.SEQUENTIAL
-        order = TaskOrder(self._jobs, is_sequence, self.max_parallel, self.on_error, self._reviews)
-        return await run_tasks(self.name, order, given, readers, context)
+        return await run_tasks(self.name, self._order, given, readers, context)
 
     @override
     def _with_trace(self, context: RunContext | None) -> RunContext | None:
@@ -364,6 +370,11 @@ class Ensemble(BaseRunnable[object]):
         return tuple(self._assign(task, context) for task, context in zip(self.tasks, contexts, strict=True))
 
     @cached_property
+    def _order(self) -> TaskOrder:
+        is_sequence = self.workflow is Workflow.SEQUENTIAL
+        return TaskOrder(self._jobs, is_sequence, self.max_parallel, self.on_error, self._reviews)
+
+    @cached_property
     def _members(self) -> tuple[object, ...]:
         return tuple(agent for agent in find_agents(self.tasks, self.agents) if agent is not self.manager)
 
@@ -395,7 +406,7 @@ class Ensemble(BaseRunnable[object]):
 
     @cached_property
     def _structure_problems(self) -> tuple[Problem, ...]:
-        if self.agents is not None and self.workflow is not Workflow.HIERARCHICAL:
+        if self.agents is not None and not self._delegates:
             warn_of_unused_agents(self.name, self.tasks, self.agents)
         places = ((path, job.task) for path, job in self._list_jobs())
         learning = (Problem(path, message) for path, message in find_learning_mistakes(places, self._stores))
@@ -481,6 +492,10 @@ def _find_mistakes(ensemble: Ensemble) -> Iterator[tuple[str, str]]:
         yield "review_policy", "the tasks of a hierarchy are not reviewed: review the task whose agent it is"
     if ensemble.reviewer is not None and not callable(ensemble.reviewer):
         yield "reviewer", f"{ensemble.reviewer!r} is not a function of a pending request"
+    try:
+        load_formatter(ContextFormat.JSON if ensemble.context_format is None else ensemble.context_format)
+    except ConfigurationError as error:
+        yield "context_format", str(error)
     try:
         Toolbox(ensemble.tools)
     except DeclarationError as error:

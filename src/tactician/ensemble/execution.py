@@ -218,6 +218,8 @@ class TaskRunner:
 
 def _find_context(job: Assignment, outcomes: Mapping[str, TaskOutcome]) -> tuple[TaskOutput, ...]:
     """Return the outputs that a task sees. In a sequence, a skipped task passes on those that it would have seen."""
+    if not job.context:
+        return ()
     known = [outcomes[other.id] for other in job.context]
     if job.task.context is None and len(known) == 1 and isinstance(known[0], SkippedTask):
         return known[0].context_outputs

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import Final, Literal, TypeAlias
 
 from tactician.ensemble.assignment import Assignment
@@ -24,7 +25,7 @@ NO_LIMIT: Final[AbstractAsyncContextManager[object]] = nullcontext()
 _RunTask: TypeAlias = Callable[[Assignment, Mapping[str, TaskOutcome]], Awaitable[TaskOutcome]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TaskOrder:
     """Order and limits in which the tasks of an ensemble run.
 
@@ -46,6 +47,12 @@ class TaskOrder:
     def last_id(self) -> str:
         """The id of the task whose output is that of the ensemble."""
         return self.jobs[-1].task.id
+
+    @cached_property
+    def dependencies(self) -> Sequence[tuple[str, ...]]:
+        """The ids of the context tasks of each task, as far as they run in this order too."""
+        own = {job.task.id for job in self.jobs}
+        return [tuple(dict.fromkeys(other.id for other in job.context if other.id in own)) for job in self.jobs]
 
 
 @dataclass(slots=True)
@@ -125,13 +132,13 @@ async def run_tasks(
         known=known,
     )
 
-    async def run_task(job: Assignment, outcomes: Mapping[str, TaskOutcome]) -> TaskOutcome:
+    async def run_in_room(job: Assignment, outcomes: Mapping[str, TaskOutcome]) -> TaskOutcome:
         async with room:
             return await runner.run(job, outcomes)
 
     outcomes = _Outcomes()
     try:
-        await _follow(order, run_task, outcomes, context)
+        await _follow(order, runner.run if room is NO_LIMIT else run_in_room, outcomes, context)
     except Suspended:
         if ending.reason is None and (not outcomes.failed or order.on_error == "continue"):
             runner.record_failures(outcomes.failed)
@@ -149,19 +156,12 @@ async def _follow(order: TaskOrder, run_task: _RunTask, outcomes: _Outcomes, con
     on_error: ErrorPolicy = "drain" if order.on_error == "fail_fast" else "continue"
     scheduler: Scheduler[TaskOutcome] = Scheduler(max_concurrency=limit, on_error=on_error, clock=context.clock)
     async with scheduler:
-        own = {job.task.id for job in order.jobs}
-        scheduler.add(*(_create_step(job, own, run_task) for job in order.jobs))
+        jobs = zip(order.jobs, order.dependencies, strict=True)
+        scheduler.add(*(FlowStep(job.task.id, partial(run_task, job), needed) for job, needed in jobs))
         async for outcome in scheduler:
             outcomes.add(outcome)
             if order.is_sequence and isinstance(outcome, StepSuspended):
                 raise Suspended(*outcome.pending)
-
-
-def _create_step(job: Assignment, own: Collection[str], run_task: _RunTask) -> FlowStep[TaskOutcome]:
-    async def work(outcomes: Mapping[str, TaskOutcome]) -> TaskOutcome:
-        return await run_task(job, outcomes)
-
-    return FlowStep(job.task.id, work, tuple(dict.fromkeys(other.id for other in job.context if other.id in own)))
 
 
 def note_begin(context: RunContext) -> float:

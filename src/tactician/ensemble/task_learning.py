@@ -52,7 +52,8 @@ class TaskLearning:
         self._task = task
         self._stores = stores
         self._model = model
-        self._place = place.at("learning")
+        learns = bool(task.memory) or task.reflection is not None
+        self._place = place.at("learning") if learns else place
 
     async def load(self, input: TaskInput) -> TaskInput:
         """Return the input with what earlier runs have left. It is read once, before the task begins to work.
