@@ -514,8 +514,10 @@ def _find_mistakes(ensemble: Ensemble) -> Iterator[tuple[str, str]]:
         yield "max_parallel", f"it must be > 0, got: {ensemble.max_parallel}"
     if ensemble.rate_limit is not None and not 0 < ensemble.rate_limit < inf:
         yield "rate_limit", f"it must be a number of requests a second > 0, got: {ensemble.rate_limit}"
-    if strangers := [one for one in ensemble.listeners if not callable(one)]:
-        yield "listeners", f"{strangers[0]!r} is not a function of an event"
+    listeners: Sequence[object] = ensemble.listeners
+    for place, listener in enumerate(listeners):
+        if not callable(listener):
+            yield f"listeners[{place}]", f"{listener!r} is not a function of an event"
     if not isinstance(ensemble.review_policy, ReviewPolicy):
         yield "review_policy", f"{ensemble.review_policy!r} is not a ReviewPolicy"
     elif ensemble.workflow is Workflow.HIERARCHICAL and ensemble.review_policy is not ReviewPolicy.NEVER:
