@@ -9,7 +9,7 @@ import tactician
 PUBLIC = {
     "tactician": """
         Agent AgentDefinition AgentNetwork AgentService Ai AssistantMessage Autonomous Autonomy Blackboard Blueprint
-        InProcessMemory MemoryReflections Reflection Scope SqlMemory SqlReflections
+        ContextFormat ContextFormatter InProcessMemory MemoryReflections Reflection Scope SqlMemory SqlReflections
         Budget Delegation Department Ensemble Export Feedback Handoff HierarchicalAgents HierarchicalConstraints
         Image LlmOptions ModelRouter Phase PhaseDecision PhaseReview
         OperationContext ParallelAgents Planned PlannedAgent Planner Platform ProcessOptions ProcessStatus

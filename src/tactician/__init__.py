@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     )
     from tactician.ai import Ai
     from tactician.blueprint import Blueprint
+    from tactician.context_format import ContextFormat, ContextFormatter
     from tactician.ensemble import (
         Delegation,
         Ensemble,
@@ -118,6 +119,7 @@ _HOMES = {
     ),
     "tactician.ai": ("Ai",),
     "tactician.blueprint": ("Blueprint",),
+    "tactician.context_format": ("ContextFormat", "ContextFormatter"),
     "tactician.ensemble": (
         "Delegation",
         "Ensemble",
@@ -191,6 +193,8 @@ __all__ = [
     "ReviewDecision",
     "ReviewPolicy",
     "Workflow",
+    "ContextFormat",
+    "ContextFormatter",
     "HierarchicalConstraints",
     "Reflection",
     "MemoryReflections",

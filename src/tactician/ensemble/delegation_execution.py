@@ -171,7 +171,8 @@ class DelegationExecutor:
             inside = inside.with_model(*inside.find_model(self._model))
         values = {name: as_text(value) for name, value in request.scope.items()}
         task = TaskInput(entry.task_id, request.task, request.expected_output, values=values)
-        prompt = "\n\n".join((*list_delegation_sections(request), build_prompt(task, request.output_type)))
+        sections = list_delegation_sections(request, inside)
+        prompt = "\n\n".join((*sections, build_prompt(task, request.output_type, inside)))
         runnable = worker.expect(request.output_type, 1 + request.max_output_retries)
         result = await runnable.run(task if worker.is_handler else prompt, context=inside)
         now, is_typed = call.clock.time(), request.output_type is not None

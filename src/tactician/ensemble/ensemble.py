@@ -10,6 +10,7 @@ from typing import get_args
 from typing_extensions import override
 
 from tactician.agents import Agent, BaseRunnable, Member, as_runnable
+from tactician.context_format import ContextFormat, ContextFormatter, load_formatter
 from tactician.conversation import Conversation
 from tactician.diagrams import Diagram, DiagramEdge, DiagramNode
 from tactician.ensemble.assignment import Assignment, assign
@@ -40,7 +41,7 @@ from tactician.ensemble.worker import TeamWorker
 from tactician.ensemble.workflows import Workflow, find_context, find_first_tasks, infer_workflow
 from tactician.errors import ConfigurationError, DeclarationError, Problem
 from tactician.llm import ModelLike
-from tactician.runs import Budget, Input, Response, RunContext, load_capture_mode, run_blocking
+from tactician.runs import Budget, Input, Response, RunContext, load_capture_mode, run_blocking, with_formatter
 from tactician.tools import Toolbox, ToolLike
 from tactician.trace import CaptureMode, Recorder
 
@@ -78,6 +79,8 @@ class Ensemble(BaseRunnable[object]):
         budget: the budget of each run that is given no other one.
         capture: how much `result.trace` has: `"off"`, `"standard"` or `"full"`. By default as the context of the run or
             the setting `[telemetry] capture` says, which is `"off"`: then the trace has the tasks alone.
+        context_format: the format of data for models in prompts, tool results and memory, or an object that writes it.
+            By default that of the ensemble around this one, which is JSON. Schemas and answers are JSON in any case.
 
     Raises:
         EnsembleDefinitionError: with all mistakes in these arguments. What is wrong between the tasks, `check` finds.
@@ -105,6 +108,7 @@ class Ensemble(BaseRunnable[object]):
         reviewer: Reviewer | None = None,
         budget: Budget | None = None,
         capture: CaptureMode | str | None = None,
+        context_format: ContextFormat | ContextFormatter | None = None,
     ) -> None:
         self.name = name
         self.phases = tuple(phases or ())
@@ -124,6 +128,7 @@ class Ensemble(BaseRunnable[object]):
         self.reviewer = reviewer
         self.budget = budget
         self.capture = capture
+        self.context_format = context_format
         self._default_workflow = workflow
         mistakes = (*_find_phase_mistakes(tasks, self.phases, workflow), *_find_mistakes(self))
         if problems := [Problem(path, message) for path, message in mistakes]:
@@ -225,6 +230,8 @@ class Ensemble(BaseRunnable[object]):
     async def _work(self, input: Input, context: RunContext) -> EnsembleResult:
         given = EnsembleInput.create(input)
         self._check(given, context)
+        if self.context_format is not None:
+            context = with_formatter(context, load_formatter(self.context_format))
         if not self._delegates:
             return await self._run_workflow(given, context)
         workers = {worker.role: worker for worker in self._team}
@@ -418,6 +425,10 @@ def _find_mistakes(ensemble: Ensemble) -> Iterator[tuple[str, str]]:
         yield "review_policy", f"{ensemble.review_policy!r} is not a ReviewPolicy"
     if ensemble.reviewer is not None and not callable(ensemble.reviewer):
         yield "reviewer", f"{ensemble.reviewer!r} is not a function of a pending request"
+    try:
+        load_formatter(ContextFormat.JSON if ensemble.context_format is None else ensemble.context_format)
+    except ConfigurationError as error:
+        yield "context_format", str(error)
     try:
         Toolbox(ensemble.tools)
     except DeclarationError as error:

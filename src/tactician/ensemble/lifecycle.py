@@ -126,7 +126,7 @@ class TaskLifecycle:
         guardrails, step = self._job.task.guards.input.all, "input guardrails"
         if not guardrails or self._progress.is_done(step):
             return
-        message = UserMessage(build_prompt(self._task, self._job.task.output_type))
+        message = UserMessage(build_prompt(self._task, self._job.task.output_type, self._place))
         checked = CheckedInput((message,), (message,))
         if (objection := await self._find_objection(guardrails, checked)) is not None:
             raise self._create_error(objection)
@@ -154,7 +154,7 @@ class TaskLifecycle:
         async def run(inside: RunContext) -> RunResult[object]:
             if job.task.handler is not None:
                 return await job.runnable.run(task, context=inside)
-            return await run_with_output_retries(job, build_prompt(task, job.task.output_type), inside)
+            return await run_with_output_retries(job, build_prompt(task, job.task.output_type, inside), inside)
 
         return await self._reviews.run_with_reviewer(run, place)
 
