@@ -8,18 +8,16 @@ import re
 from tactician import Agent, Delegation, Ensemble, RunContext, Task
 from tactician.ensemble import DelegationContext, DelegationDecision, DelegationRequest, EnsembleResult
 from tactician.ensemble.delegation import allow
-from tactician.llm import AssistantMessage, Features, ModelRequest, ModelResponse, Text, ToolCall, Usage
+from tactician.llm import AssistantMessage, ModelRequest, ModelResponse, Text, ToolCall, Usage
 from tactician.stores import MemoryStore
+from tactician.testing import ScriptedModel
 from tests.support.stored import JsonStore
 
 RUNS = 1_000
 
 
-class EchoModel:
+class EchoModel(ScriptedModel):
     """Model that answers with the number in its prompt. With a tool, it delegates first."""
-
-    name = "echo"
-    features = Features(tools=True)
 
     async def generate(self, request: ModelRequest) -> ModelResponse:
         """Return the call, or the answer."""
