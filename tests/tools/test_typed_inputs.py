@@ -140,7 +140,7 @@ async def test_an_enum_is_text_with_an_enum_constraint() -> None:
         ("{}", "url"),
         ("", "url"),
         ("nonsense", "JSON"),
-        ('["http://x", "GET"]', "valid dictionary"),
+        ('["http://x", "GET"]', "should be an object"),
     ],
 )
 async def test_a_missing_null_or_wrong_field_is_a_failure_before_the_body_runs(arguments: str, field: str) -> None:

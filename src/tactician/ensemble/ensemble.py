@@ -12,28 +12,32 @@ from typing_extensions import override
 from tactician.agents import Agent, BaseRunnable, Member, as_runnable
 from tactician.context_format import ContextFormat, ContextFormatter, load_formatter
 from tactician.conversation import Conversation
-from tactician.diagrams import Diagram, DiagramEdge, DiagramNode
+from tactician.diagrams import Diagram, DiagramEdge
 from tactician.ensemble.assignment import Assignment, assign
 from tactician.ensemble.checks import (
-    TaskTemplate,
     find_structure_problems,
     find_template_problems,
-    list_templates,
+    list_part_templates,
+    number_tasks,
     warn_of_unused_agents,
 )
+from tactician.ensemble.composite import Equipment, TaskTemplate, walk_tasks
 from tactician.ensemble.constraints import HierarchicalConstraints
 from tactician.ensemble.delegation import Delegation
 from tactician.ensemble.delegation_execution import DelegationExecutor
+from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import EnsembleDefinitionError
 from tactician.ensemble.hierarchy import Hierarchy, create_hierarchy, run_hierarchy
 from tactician.ensemble.inputs import TEXT_NAME, EnsembleInput
 from tactician.ensemble.learning import LearningStores, ReflectionStore, ScopedMemory
+from tactician.ensemble.model_checks import find_model_problems
+from tactician.ensemble.nested import NestedEnsemble
 from tactician.ensemble.output import EnsembleResult
 from tactician.ensemble.phases import Phase, PhasePlan, draw_reviews, run_phases
 from tactician.ensemble.reviews import Reviewer, ReviewPolicy
 from tactician.ensemble.roster import Roster, find_agents
 from tactician.ensemble.running import TaskErrorPolicy, TaskOrder, run_tasks
-from tactician.ensemble.task import Task
+from tactician.ensemble.task import Task, TaskLike, as_tasks
 from tactician.ensemble.task_learning import find_learning_mistakes
 from tactician.ensemble.task_reviews import ReviewSettings
 from tactician.ensemble.team import create_team, find_duplicates, list_handlers
@@ -57,7 +61,8 @@ class Ensemble(BaseRunnable[object]):
 
     Args:
         name: the name.
-        tasks: the tasks. The output of the last one in the list is that of the ensemble.
+        tasks: the tasks; loops, graphs, map-reduces and other ensembles stand in the place of a task. The output of the
+            last one in the list is that of the ensemble.
         phases: groups of tasks instead of tasks. The output of the last one in the list is that of the ensemble.
         description: the purpose, for the choice between agents; a list of the tasks by default.
         agents: the agents that may do tasks; those of the tasks by default.
@@ -89,7 +94,7 @@ class Ensemble(BaseRunnable[object]):
     def __init__(
         self,
         name: str,
-        tasks: Sequence[Task] = (),
+        tasks: Sequence[TaskLike] = (),
         *,
         phases: Sequence[Phase] | None = None,
         description: str | None = None,
@@ -112,7 +117,7 @@ class Ensemble(BaseRunnable[object]):
     ) -> None:
         self.name = name
         self.phases = tuple(phases or ())
-        self.tasks = tuple(tasks)
+        self.tasks = as_tasks(tasks)
         self.agents = None if agents is None else tuple(agents)
         self.model = model
         self.tools = tuple(tools)
@@ -135,6 +140,10 @@ class Ensemble(BaseRunnable[object]):
             raise EnsembleDefinitionError(self._subject, problems)
         self.tasks = self.tasks or _list_tasks(self.phases)
         self.description = description or f"Does these tasks: {'; '.join(task.label for task in self.tasks)}"
+
+    def as_task(self) -> Task:
+        """Return the task for which the ensemble stands in another one."""
+        return self._task
 
     def __repr__(self) -> str:
         return f"Ensemble({self.name!r})"
@@ -219,33 +228,51 @@ class Ensemble(BaseRunnable[object]):
         """
         if self.workflow is Workflow.HIERARCHICAL:
             return super().diagram()
-        numbers = {task.id: f"task_{number}" for number, task in enumerate(self.tasks)}
-        jobs = [job for _, job in self._list_jobs() if job.task.id in numbers]
-        nodes = tuple(DiagramNode(numbers[job.task.id], (job.task.label, job.role)) for job in jobs)
-        arrows = tuple(DiagramEdge(numbers[one], numbers[other]) for one, other in self._find_arrows())
-        reviews, ways = draw_reviews(self._plan, numbers, numbers) if self.phases else ((), ())
-        return Diagram((*nodes, *reviews), (*arrows, *ways))
+        known = {task.id for task in self.tasks}
+        jobs = (job for _, job in self._list_jobs() if job.task.id in known)
+        drawings = {job.task.id: job.draw(f"task_{number}") for number, job in enumerate(jobs)}
+        entries = {task_id: drawing.entry for task_id, drawing in drawings.items()}
+        exits = {task_id: drawing.exit for task_id, drawing in drawings.items()}
+        arrows = tuple(DiagramEdge(exits[one], entries[other]) for one, other in self._find_arrows())
+        reviews, ways = draw_reviews(self._plan, entries, exits) if self.phases else ((), ())
+        nodes = (node for drawing in drawings.values() for node in drawing.nodes)
+        inner = (edge for drawing in drawings.values() for edge in drawing.edges)
+        return Diagram((*nodes, *reviews), (*inner, *arrows, *ways))
 
     @override
     async def _work(self, input: Input, context: RunContext) -> EnsembleResult:
         given = EnsembleInput.create(input)
         self._check(given, context)
+        return await self.run_tasks(TaskEnvironment(given), context)
+
+    async def run_tasks(self, environment: TaskEnvironment, context: RunContext) -> EnsembleResult:
+        """Run the tasks in a run that has checked them.
+
+        Args:
+            environment: what they begin with.
+            context: the context of the run.
+
+        Raises:
+            TaskFailedError: when a task fails.
+        """
         if self.context_format is not None:
             context = with_formatter(context, load_formatter(self.context_format))
+        if self._names_text:
+            environment = replace(environment, input=EnsembleInput(environment.input.values))
         if not self._delegates:
-            return await self._run_workflow(given, context)
+            return await self._run_workflow(environment, context)
         workers = {worker.role: worker for worker in self._team}
-        executor = DelegationExecutor(workers, self._roster.settings, self.model, context)
-        return await executor.collect(self._run_workflow(given, context.inside({DelegationExecutor: executor})))
+        executor = DelegationExecutor(workers, self._roster.settings, self.model, context, environment.input.values)
+        inside = context.inside({DelegationExecutor: executor})
+        return await executor.collect(self._run_workflow(environment, inside))
 
-    async def _run_workflow(self, given: EnsembleInput, context: RunContext) -> EnsembleResult:
+    async def _run_workflow(self, environment: TaskEnvironment, context: RunContext) -> EnsembleResult:
         if self.workflow is Workflow.HIERARCHICAL:
-            text = "" if self._names_text else given.text
-            return await run_hierarchy(self.name, self._hierarchy, given, text, context)
-        readers = () if self._names_text else self._first_ids
+            return await run_hierarchy(self.name, self._hierarchy, environment, context)
+        inside = replace(environment, first_ids=self._first_ids)
         if self.phases:
-            return await run_phases(self.name, self._plan, given, readers, context)
-        return await run_tasks(self.name, self._order, given, readers, context)
+            return await run_phases(self.name, self._plan, inside, context)
+        return await run_tasks(self.name, self._order, inside, context)
 
     @override
     def _with_trace(self, context: RunContext | None) -> RunContext | None:
@@ -258,20 +285,13 @@ class Ensemble(BaseRunnable[object]):
         return traced if mode is CaptureMode.OFF else outer.captured(mode)
 
     def _check(self, input: EnsembleInput, context: RunContext) -> None:
-        templates, models = find_template_problems(self._templates, input.values), self._find_model_problems(context)
-        if problems := (*self._structure_problems, *templates, *models):
+        templates, models = find_template_problems(self.templates, input.values), self.find_model_problems(context)
+        if problems := (*self.structure_problems, *templates, *models):
             raise EnsembleDefinitionError(self._subject, problems)
 
-    def _find_model_problems(self, context: RunContext) -> Iterator[Problem]:
+    def find_model_problems(self, context: RunContext) -> Iterator[Problem]:
         """Yield a problem for each task whose model cannot be used."""
-        for path, job in self._list_jobs():
-            model = job.runnable.model if isinstance(job.runnable, Agent) else job.model
-            if model is None and not isinstance(job.runnable, Agent):
-                continue
-            try:
-                context.find_model(model)
-            except ConfigurationError as error:
-                yield Problem(f"{path}.model", str(error))
+        return find_model_problems(self._list_jobs(), context)
 
     def _list_jobs(self) -> Iterator[tuple[str, Assignment]]:
         """Yield the tasks with who does them, and their places."""
@@ -298,7 +318,7 @@ class Ensemble(BaseRunnable[object]):
         return f"Ensemble {self.name!r}"
 
     def _assign(self, task: Task, context: tuple[Task, ...]) -> Assignment:
-        return replace(assign(task, context, self.model, self.tools, self._roster), stores=self._stores)
+        return assign(task, context, Equipment(self.model, self.tools, self._roster, self._stores))
 
     @cached_property
     def _stores(self) -> LearningStores:
@@ -316,7 +336,10 @@ class Ensemble(BaseRunnable[object]):
 
     @cached_property
     def _members(self) -> tuple[object, ...]:
-        return tuple(agent for agent in find_agents(self.tasks, self.agents) if agent is not self.manager)
+        tasks = self.tasks
+        if self.workflow is not Workflow.HIERARCHICAL:  # else those inside work for a task that is a worker itself
+            tasks = tuple(task for _, task in walk_tasks(number_tasks(tasks)))
+        return tuple(agent for agent in find_agents(tasks, self.agents) if agent is not self.manager)
 
     @cached_property
     def _roster(self) -> Roster:
@@ -345,10 +368,15 @@ class Ensemble(BaseRunnable[object]):
         return create_hierarchy(self._jobs, self._team, self.manager, self.constraints, self.model, settings)
 
     @cached_property
-    def _structure_problems(self) -> tuple[Problem, ...]:
+    def _task(self) -> Task:
+        return NestedEnsemble(self).as_task()
+
+    @cached_property
+    def structure_problems(self) -> tuple[Problem, ...]:
+        """The mistakes in how the tasks and agents fit together."""
         if self.agents is not None and not self._delegates:
             warn_of_unused_agents(self.name, self.tasks, self.agents)
-        places = ((path, job.task) for path, job in self._list_jobs())
+        places = walk_tasks((path, job.task) for path, job in self._list_jobs())
         learning = (Problem(path, message) for path, message in find_learning_mistakes(places, self._stores))
         if self.phases:
             found = list(self._plan.find_problems(self.agents))
@@ -362,12 +390,13 @@ class Ensemble(BaseRunnable[object]):
         return tuple(found)
 
     @cached_property
-    def _templates(self) -> tuple[TaskTemplate, ...]:
-        return tuple(self._plan.list_templates()) if self.phases else list_templates(self.tasks)
+    def templates(self) -> tuple[TaskTemplate, ...]:
+        """The templates that need values, those of tasks inside of others included."""
+        return tuple(list_part_templates((path, job.task) for path, job in self._list_jobs()))
 
     @cached_property
     def _names_text(self) -> bool:
-        return any(TEXT_NAME in template.names for template in self._templates)
+        return any(TEXT_NAME in template.names for template in self.templates)
 
     @cached_property
     def _first_ids(self) -> frozenset[str]:
@@ -377,11 +406,11 @@ class Ensemble(BaseRunnable[object]):
 
 
 def _list_tasks(phases: Sequence[Phase]) -> tuple[Task, ...]:
-    return tuple(task for phase in phases for task in phase.tasks)
+    return tuple(task for phase in phases for task in phase.own_tasks)
 
 
 def _find_phase_mistakes(
-    tasks: Sequence[Task], phases: Sequence[Phase], workflow: Workflow | None
+    tasks: Sequence[TaskLike], phases: Sequence[Phase], workflow: Workflow | None
 ) -> Iterator[tuple[str, str]]:
     """Yield the place and the description of each mistake in the phases of an ensemble."""
     if tasks and phases:

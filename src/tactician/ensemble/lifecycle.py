@@ -101,7 +101,7 @@ class TaskLifecycle:
         """Return a saved output. An object that it lacks is in the saved run of its agent."""
         if output.parsed is not None or not self._progress.has_run:
             return output
-        return replace(output, parsed=(await self._work()).output)
+        return output.with_result(await self._work(), is_typed=self._job.task.output_type is not None)
 
     async def _attempt(self) -> TaskOutput | None:
         """Return the output of an attempt; `None` when another attempt has to follow."""
@@ -137,7 +137,7 @@ class TaskLifecycle:
         if (draft := self._progress.draft) is not None:
             return await self.restore(draft)
         output = self._create_output(await self._work())
-        self._progress.note_run(has_run=self._job.task.handler is None and output.parsed is not None)
+        self._progress.note_run(has_run=self._job.has_run(output))
         if self._is_followed:
             await self._progress.save_draft(output)
         return output

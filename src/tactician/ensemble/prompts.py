@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from pydantic_core import to_json
@@ -33,9 +33,7 @@ def build_prompt(task: TaskInput, kind: type[object] | None, context: RunContext
 
 def _list_sections(task: TaskInput, kind: type[object] | None, context: RunContext) -> Iterator[str]:
     yield from list_memory_sections(task.memory, context)
-    if task.context_outputs:
-        outputs = "\n\n---\n\n".join(_format_output(output, context) for output in task.context_outputs)
-        yield f"## Context from Previous Tasks\n\n{outputs}"
+    yield from list_context_sections(task.context_outputs, context, task.earlier_outputs)
     yield from list_note_sections(task.reflections)
     if task.revision is not None:
         yield _format_revision(task.revision)
@@ -45,6 +43,22 @@ def _list_sections(task: TaskInput, kind: type[object] | None, context: RunConte
     if task.expected_output:
         yield f"## Expected Output\n\n{task.expected_output}"
     yield from list_format_sections(kind)
+
+
+def list_context_sections(
+    outputs: Iterable[TaskOutput], context: RunContext, earlier: Iterable[TaskOutput] = ()
+) -> Iterator[str]:
+    """Yield the section with the outputs of other tasks; nothing, when there are none.
+
+    Args:
+        outputs: the outputs.
+        context: the context of the task.
+        earlier: outputs of earlier iterations of a loop, which stand before them.
+    """
+    before = [_format_output(output, context, " (earlier iteration)") for output in earlier]
+    if texts := [*before, *(_format_output(output, context) for output in outputs)]:
+        joined = "\n\n---\n\n".join(texts)
+        yield f"## Context from Previous Tasks\n\n{joined}"
 
 
 def list_delegation_sections(request: DelegationRequest, context: RunContext) -> Iterator[str]:
@@ -63,8 +77,8 @@ def list_format_sections(kind: type[object] | None) -> Iterator[str]:
         yield f"## Output Format\n\nAnswer with JSON that matches this schema, and nothing else:\n\n{schema}"
 
 
-def _format_output(output: TaskOutput, context: RunContext) -> str:
-    return f"### {output.role}: {output.description}\n\n{format_data(output.raw, context)}"
+def _format_output(output: TaskOutput, context: RunContext, note: str = "") -> str:
+    return f"### {output.role}: {output.description}{note}\n\n{format_data(output.raw, context)}"
 
 
 def _format_revision(revision: Revision) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -10,11 +10,11 @@ from typing import Final, Literal, TypeAlias
 
 from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.early_exit import EarlyExit
+from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import INTERRUPTIONS, TaskFailedError
-from tactician.ensemble.execution import NO_OUTCOMES, NO_REVIEWS, NO_REVISIONS, TaskRunner
-from tactician.ensemble.inputs import EnsembleInput
+from tactician.ensemble.execution import NO_REVIEWS, TaskRunner
 from tactician.ensemble.outcomes import SkippedTask, TaskOutcome
-from tactician.ensemble.output import EnsembleResult, ExitReason, Revision, TaskOutput
+from tactician.ensemble.output import EnsembleResult, ExitReason, TaskOutput
 from tactician.ensemble.task_reviews import ReviewSettings
 from tactician.flow import ErrorPolicy, FlowStep, Scheduler, StepCompleted, StepOutcome, StepSkipped, StepSuspended
 from tactician.runs import RunContext, Suspended
@@ -93,12 +93,9 @@ class _Outcomes:
 async def run_tasks(
     name: str,
     order: TaskOrder,
-    input: EnsembleInput,
-    readers: Collection[str],
+    environment: TaskEnvironment,
     context: RunContext,
     *,
-    known: Mapping[str, TaskOutcome] = NO_OUTCOMES,
-    revisions: Mapping[str, Revision] = NO_REVISIONS,
     room: AbstractAsyncContextManager[object] = NO_LIMIT,
     exit: EarlyExit | None = None,
 ) -> EnsembleResult:
@@ -107,11 +104,8 @@ async def run_tasks(
     Args:
         name: the name of the ensemble.
         order: the tasks.
-        input: the input of the run.
-        readers: ids of the tasks that see the text of the input in their prompts.
+        environment: what the tasks begin with.
         context: the context of the run.
-        known: the outcomes of the tasks of earlier phases, by task id.
-        revisions: what tasks are told that run again, by task id.
         room: entered while a task runs, to limit the tasks of several phases together.
         exit: the early end of the run of the ensemble; of this context alone by default.
 
@@ -120,17 +114,8 @@ async def run_tasks(
         Suspended: when tasks wait for answers, and none has failed or `on_error` is `"continue"`.
     """
     began = note_begin(context)
-    ending = EarlyExit(context) if exit is None else exit
-    runner = TaskRunner(
-        input,
-        readers,
-        order.last_id,
-        context,
-        reviews=order.reviews,
-        exit=ending,
-        revisions=revisions,
-        known=known,
-    )
+    ending = exit or environment.exit or EarlyExit(context)
+    runner = TaskRunner(environment, order.last_id, context, reviews=order.reviews, exit=ending)
 
     async def run_in_room(job: Assignment, outcomes: Mapping[str, TaskOutcome]) -> TaskOutcome:
         async with room:
