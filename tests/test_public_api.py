@@ -8,14 +8,16 @@ import tactician
 
 PUBLIC = {
     "tactician": """
-        Agent AgentDefinition AgentNetwork AgentService Ai AssistantMessage Autonomous Autonomy Blackboard Blueprint
-        Budget Department Ensemble Export Feedback Handoff HierarchicalAgents HierarchicalConstraints Image LlmOptions
-        ModelRouter
-        OperationContext ParallelAgents Planned PlannedAgent Planner Platform ProcessOptions ProcessStatus RouterAgent
-        RunContext RunResult RunStatus Runnable SomeOf SupervisorAgent SupervisorInvocation Task Tool ToolGroup
-        UserInput UserMessage Verbosity Workflow achieves_goal action approve ask_human by_name component condition
-        confirm consensus cost handoff log planned_agent reject repeat_until repeat_until_acceptable resolve runnable
-        scatter_gather simple_agent state tool
+        achieves_goal action Agent AgentDefinition AgentNetwork AgentService Ai approve ask_human
+        AssistantMessage Autonomous Autonomy Blackboard Blueprint Budget by_name component condition confirm
+        consensus ContextFormat ContextFormatter cost days Delegation Department Edge END Ensemble Export
+        Feedback Graph Handoff handoff HierarchicalAgents HierarchicalConstraints Image InProcessMemory
+        LlmOptions log Loop MapReduce MemoryReflections ModelRouter OperationContext ParallelAgents Phase
+        PhaseDecision PhaseReview Planned planned_agent PlannedAgent Planner Platform ProcessOptions
+        ProcessStatus Reflection reject repeat_until repeat_until_acceptable resolve Review ReviewDecision
+        ReviewPolicy RouterAgent RunContext runnable Runnable RunResult RunStatus scatter_gather Scope
+        simple_agent SomeOf SqlMemory SqlReflections state SupervisorAgent SupervisorInvocation Task Tool tool
+        ToolGroup UserInput UserMessage Verbosity Window Workflow
     """,
     "tactician.agents": """
         Agent AgentDefinition AgentNetwork AgentSettings AgentSpec BLUEPRINTS BaseRunnable BlueprintLike
@@ -42,16 +44,25 @@ PUBLIC = {
     "tactician.conversation": """
         Chain CompactToolResults WindowStrategy ConversationSummarized Conversation ConversationStore ESTIMATE
         Messages RunPart SlidingWindow Summarization TextCounter TokenCounter
-        Window chain count_equal find_token_counter repair_history
+        MessageWindow chain count_equal find_token_counter repair_history
     """,
     "tactician.ensemble": """
-        ConstraintViolationError DelegationCompleted DelegationFailed DelegationStarted HierarchicalConstraints
-        Ensemble EnsembleDefinitionError EnsembleResult Handler Revision Task TaskCompleted TaskErrorPolicy TaskFailed
-        TaskFailedError TaskInput TaskOutput TaskStarted Workflow
+        AskPerson CompositeError ConsoleReviewer ConstraintViolationError days Delegation DelegationCompleted
+        DelegationContext DelegationDecision DelegationFailed DelegationPolicy DelegationPriority
+        DelegationRequest DelegationResponse DelegationStarted DelegationStatus Edge Embedder END Ensemble
+        EnsembleDefinitionError EnsembleResult ExitReason Graph GraphError Handler HierarchicalConstraints
+        Improvement InProcessMemory Loop LoopLimitError MapReduce MapReduceError MemoryReflections OverdueReview
+        PersonReview Phase PhaseAttempt PhaseCompleted PhaseDecision PhaseFailed PhaseOutput PhaseResumed
+        PhaseReview PhaseReviewed PhaseReviewer PhaseReviewError PhaseReviewRecord PhaseStarted PredicateError
+        Reflection ReflectionInput ReflectionStore ReflectionStrategy Review ReviewDecided ReviewDecision
+        Reviewer ReviewPolicy ReviewRejectedError ReviewRequested Revision Scope ScopedMemory ScopeEntry
+        SqlMemory SqlReflections Task TaskCompleted TaskErrorPolicy TaskFailed TaskFailedError TaskInput
+        TaskLike TaskOutput TaskOutputs TaskReflected TaskReflection TaskRestored TaskResumed TaskSkipped
+        TaskStarted TaskSuspended Window Workflow
     """,
     "tactician.events": """
         Event EventBus EventEmitter EventListener EventLog encode event_from_json event_to_json find_event_type new_id
-        read_event_log subscribe_everywhere
+        read_event_log subscribe_everywhere OpenSpan OpenSpans SpanFacts SpanKind find_span_id
     """,
     "tactician.flow": """
         ErrorPolicy FlowStep RetryPolicy Scheduler StepCompleted StepFailed StepOutcome StepSkipped StepSuspended
@@ -81,6 +92,7 @@ PUBLIC = {
         AT_ONCE Body DocumentStore HeldLease LEASE_HEARTBEAT Lease MemoryStore PostgresStore SqliteStore StoredDocument
         StoredStep SupportsJson list_documents open_store store_path escape_invalid translate_json_errors
     """,
+    "tactician.trace": "CaptureMode ModelUse Recorder Trace TraceNode TraceNote TracePause",
     "tactician.testing": "FakeClock FakeContext ScriptError ScriptedModel Step ToolCall When",
 }
 
@@ -106,6 +118,7 @@ PACKAGES = [
         "runs",
         "service",
         "testing",
+        "trace",
     ),
     "tools",
 ]

@@ -148,12 +148,12 @@ class ProcessSettings(DocumentModel):
 
 
 class PlanningTable(DocumentModel):
-    """The `[planning]` table: the limits of one decision of a planner.
+    """The `[planning]` table: the limits of a decision of a planner.
 
     Attributes:
         time: seconds of processor time.
-        expansions: number of states that one search may explore.
-        memory: megabytes that one search may hold, as estimated.
+        expansions: number of states that a search may explore.
+        memory: megabytes that a search may hold, as estimated.
     """
 
     time: float = Field(default=1.0, ge=0, allow_inf_nan=False)
@@ -268,17 +268,21 @@ class PromptSettings(DocumentModel):
 
 
 class TelemetrySettings(DocumentModel):
-    """Settings of the `[telemetry]` table: OpenTelemetry, with the extra `otel`. `OTEL_*` variables say the rest.
+    """Settings of the `[telemetry]` table: traces of results, and OpenTelemetry, with the extra `otel`.
+
+    `OTEL_*` variables say the rest.
 
     Attributes:
         enabled: send traces and metrics.
         content: send prompts, answers, arguments and results of tools, and messages of errors, too.
         service_name: the name of the program, where `OTEL_SERVICE_NAME` gives none.
+        capture: how much the traces of results have, for ensembles that do not say it.
     """
 
     enabled: bool = False
     content: bool = False
     service_name: str | None = Field(default=None, min_length=1)
+    capture: Literal["off", "standard", "full"] = "off"
 
 
 class TemplateSettings(DocumentModel):

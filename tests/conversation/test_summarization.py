@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from tactician.clock import SYSTEM_CLOCK
-from tactician.conversation import Conversation, ConversationSummarized, Messages, Summarization, Window
+from tactician.conversation import Conversation, ConversationSummarized, Messages, MessageWindow, Summarization
 from tactician.errors import DeclarationError, ModelServerError
 from tactician.events import Event
 from tactician.llm import (
@@ -40,7 +40,7 @@ def summed(text: str) -> UserMessage:
     return user(f"What was said and done before this, summed up:\n{text}")
 
 
-def window_of(strategy: Summarization, model: LanguageModel, run: RunContext | None = None) -> Window:
+def window_of(strategy: Summarization, model: LanguageModel, run: RunContext | None = None) -> MessageWindow:
     return strategy.start(run or RunContext.over(model), Ones())
 
 
@@ -294,7 +294,7 @@ class TestFailures:
         ]
 
     def test_numbers_have_to_be_positive(self) -> None:
-        with pytest.raises(DeclarationError, match=r"max_tokens has to .*\s+- keep_recent has to be at least 1"):
+        with pytest.raises(DeclarationError, match=r"max_tokens must .*\s+- keep_recent must be at least 1"):
             Summarization(0, keep_recent=0)
 
 

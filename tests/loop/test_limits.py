@@ -66,7 +66,7 @@ class TestTurns:
 
         assert result.output == "at last"
         assert counter.calls == [1]
-        assert [text.partition(":")[0] for text in results_of(result)] == ["done 1", "Not run", "Not run"]
+        assert [text.partition(":")[0] for text in results_of(result)] == ["done 1", "STOP", "STOP"]
 
     async def test_the_third_time_that_it_does_not_listen_ends_the_run(self) -> None:
         counter, model = Counter(), ScriptedModel(*steps(1, 2, 3, 4))
@@ -105,7 +105,7 @@ class TestToolCalls:
         result = await agent.run("hi")
 
         assert counter.calls == [1, 2]
-        assert results_of(result)[2] == "Not run: all 2 tool calls are used up. Answer now with what you have."
+        assert results_of(result)[2] == "STOP: all 2 tool calls are used up. Answer now, with what you have."
         assert model.calls[1].tool_choice == "none"
 
     async def test_the_third_refusal_ends_the_run(self) -> None:

@@ -158,3 +158,28 @@ def test_a_model_is_told_what_is_wrong(wanted: object, text: str, reason: str) -
         parse(wanted, text)
 
     assert reason in str(raised.value)
+
+
+@dataclass
+class Verdict:
+    """Answer that has a form as text."""
+
+    text: str
+    is_good: bool = False
+
+    @classmethod
+    def __from_text__(cls, text: str) -> Verdict | None:
+        return cls(text.removeprefix("GOOD: "), True) if text.startswith("GOOD: ") else None
+
+
+class TestTextForms:
+    def test_a_type_with_a_form_as_text_is_read_from_it_before_it_is_read_as_json(self) -> None:
+        kind = output_type(Verdict)
+        assert kind.parse('GOOD: {"text": "bad"}') == Verdict('{"text": "bad"}', True)
+        assert kind.accept("GOOD: yes") == Verdict("yes", True)
+
+    def test_any_other_text_is_read_as_json(self) -> None:
+        kind = output_type(Verdict)
+        assert kind.parse('{"text": "bad"}') == Verdict("bad")
+        with pytest.raises(InvalidOutput):
+            kind.parse("BAD: no")

@@ -72,8 +72,10 @@ class AgentFields(Blueprint):
     max_attempts: Positive | None = None
     max_tool_calls: Positive | None = None
     max_tool_output_tokens: Positive | None = None
+    max_tool_output_chars: Positive | None = None
     parallel_tools: Flag | None = None
     tool_timeout: Seconds | None = None
+    allow_delegation: Flag | None = None
 
     def build_settings(self, builder: Builder) -> AgentSettings:
         """Return the settings of the agent, without its name and its output type."""
@@ -224,7 +226,7 @@ def _build_workers(parts: Sequence[WorkerPart], builder: Builder) -> dict[str, R
     workers: dict[str, Runnable] = {}
     for place, part in enumerate(parts):
         if part.description in workers:
-            builder.add_problem(f"{part.description!r} is said of two workers", "workers", place, "description")
+            builder.add_problem(f"{part.description!r} describes two workers", "workers", place, "description")
         if (worker := builder.build_node(part.worker, "workers", place, "worker")) is not None:
             workers[part.description] = worker
     return workers

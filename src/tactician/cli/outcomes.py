@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Final, TypeAlias
 
 import typer
@@ -22,6 +23,7 @@ from tactician.runs import PendingKind, PendingRequest, Response, Runnable, RunR
 from tactician.tools import as_text
 
 Outcome: TypeAlias = AgentProcess | RunResult[object]
+Watch: TypeAlias = Callable[[], AbstractContextManager[None]]
 WAITING: Final = 3
 """The exit code of a run that waits for somebody, or is paused."""
 _EXAMPLES: Mapping[PendingKind, str] = {
@@ -44,18 +46,33 @@ async def respond_to(platform: Platform, outcome: Outcome, request: PendingReque
     return await platform.respond(_find_id(outcome), request.id, response)
 
 
-async def answer_requests(platform: Platform, outcome: Outcome, asker: Asker | None) -> Outcome:
-    """Let the person at the terminal, if there is one, answer all requests."""
-    while outcome.pending and asker is not None:
-        request = outcome.pending[0]
+async def answer_requests(
+    platform: Platform, outcome: Outcome, asker: Asker | None, watch: Watch = nullcontext
+) -> Outcome:
+    """Let the person at the terminal, if any, answer all requests.
+
+    Args:
+        platform: the platform.
+        outcome: the outcome so far.
+        asker: who asks the person.
+        watch: what shows the progress while the run continues.
+    """
+    while asker is not None and (request := _find_open_request(outcome.pending)) is not None:
         try:
-            outcome = await respond_to(platform, outcome, request, asker.answer(request))
+            response = asker.answer(request)
+            with watch():
+                outcome = await respond_to(platform, outcome, request, response)
         except ResponseError as error:
             asker.complain(str(error))
         except EOFError:
             err.print()
             break
     return outcome
+
+
+def _find_open_request(pending: tuple[PendingRequest, ...]) -> PendingRequest | None:
+    """Return the first request that needs no role; `None` when there is none."""
+    return next((request for request in pending if request.required_role is None), None)
 
 
 def print_outcome(outcome: Outcome, again: str | None) -> None:
@@ -86,13 +103,15 @@ def print_pending(console: Console, pending: tuple[PendingRequest, ...]) -> None
         if request.deadline is not None:
             default = escape(as_text(request.default))
             lines.append(f"  [dim]until {format_time(request.deadline)}; without an answer: {default}[/dim]")
+        if request.required_role is not None:
+            lines.append(f"  [dim]needs the role {escape(request.required_role)}[/dim]")
         if request.kind == "form":
             lines += [_format_field(field) for field in list_fields(request.schema or {})]
         console.print("\n".join(lines), highlight=False, soft_wrap=True)
 
 
 def format_output(output: object) -> str:
-    """Return an object as text: its own text if it has one, else JSON."""
+    """Return an object as text: its own text if any, else JSON."""
     return str(output) if type(output).__str__ is not object.__str__ and not _is_plain(output) else as_text(output)
 
 
@@ -118,4 +137,5 @@ def _describe_how_to_answer(outcome: Outcome, again: str | None) -> str:
         return "It waits, and is not kept. Run it in a terminal to answer there, or with --store FILE to answer later."
     first = outcome.pending[0]
     request = f" {shlex.quote(first.id)}" if len(outcome.pending) > 1 else ""
-    return f"Answer with: tactician respond {_find_id(outcome)}{request} {_EXAMPLES[first.kind]} {again}"
+    role = "" if first.required_role is None else f" --role {shlex.quote(first.required_role)}"
+    return f"Answer with: tactician respond {_find_id(outcome)}{request} {_EXAMPLES[first.kind]} {again}{role}"

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 from rich.console import Console
+from rich.live import Live
 from rich.markup import escape
 from rich.panel import Panel
 
 from tactician.cli.drawing import build_plan_tree
 from tactician.cli.formatting import format_usage, shorten
 from tactician.cli.personalities import PLAIN, Personality
+from tactician.cli.task_board import TaskBoard, TaskRow
 from tactician.events import Event
 from tactician.llm import CircuitClosed, CircuitOpened, ModelFellBack, RequestDelayed, RequestRetried
 from tactician.loop import OutputRejected, ToolCalled, ToolReturned, TurnCompleted, TurnStarted
@@ -36,9 +40,10 @@ class ProgressView:
     Attributes:
         prompts: show the prompts of models.
         responses: show the responses of models.
-        spec: the agent whose plans are drawn in full; with `None` a plan is one line.
+        spec: the agent whose plans are drawn in full; with `None` a plan takes a single line.
         voice: the personality.
         shows_ids: show the ids of processes that are in a store.
+        board: the tasks of ensembles.
     """
 
     console: Console
@@ -47,18 +52,34 @@ class ProgressView:
     spec: PlannedAgentSpec | None = None
     voice: Personality = PLAIN
     shows_ids: bool = False
+    board: TaskBoard = field(default_factory=TaskBoard)
+    _live: Live | None = field(default=None, init=False)
+
+    @contextmanager
+    def watch(self) -> Iterator[None]:
+        """Draw the tasks of ensembles during the `with` block, if the console is a terminal."""
+        live = self._live = self.board.create_live(self.console) if self.console.is_terminal else None
+        try:
+            yield
+        finally:
+            self._live = None
+            if live is not None and live.is_started:
+                live.stop()
 
     def __call__(self, event: Event) -> None:
-        """Print an event, if it is one of those that are shown."""
+        """Print an event, if it is shown at all."""
+        row = self.board(event)
+        if row is not None:
+            self._show_row(row)
         match event:
             case ProcessStarted():
                 self._process_started(event)
             case PlanMade():
                 self._plan_made(event)
             case ActionStarted():
-                said = self.voice.acting.format(action=escape(event.action))
+                text = self.voice.acting.format(action=escape(event.action))
                 self._print_line(
-                    event, f"{_colour(self.voice.accent, f'▶ {said}')}  [dim]{escape(event.description)}[/dim]"
+                    event, f"{_colour(self.voice.accent, f'▶ {text}')}  [dim]{escape(event.description)}[/dim]"
                 )
             case ActionCompleted():
                 self._action_completed(event)
@@ -88,6 +109,21 @@ class ProgressView:
             case _:
                 pass
 
+    def _show_row(self, row: TaskRow) -> None:
+        """Draw the tasks from now on, or print a line where nothing is drawn."""
+        if self._live is None:
+            self._print_row(row)
+        elif not self._live.is_started:
+            self._live.start()
+
+    def _print_row(self, row: TaskRow) -> None:
+        figures = "" if row.status == "running" else f"  [dim]{self.board.describe(row)}[/dim]"
+        detail = f"  [dim]{escape(shorten(row.detail))}[/dim]" if row.detail else ""
+        role = f"  [dim]{escape(row.role)}[/dim]" if row.status == "running" else ""
+        indent = "  " * row.depth
+        line = f"{indent}{row.mark} {escape(shorten(row.name))}{role}{figures}{detail}"
+        self.console.print(line, soft_wrap=True, highlight=False)
+
     def _process_started(self, event: ProcessStarted) -> None:
         text = self.voice.started.format(agent=escape(event.agent), goals=escape(", ".join(event.goals)))
         self._print_line(event, f"{text}  [dim]{event.run_id}[/dim]" if self.shows_ids else text)
@@ -104,9 +140,9 @@ class ProgressView:
         if event.error is not None:
             self._print_line(event, f"{_colour(voice.bad, f'✗ {voice.failed.format(action=action)}')}  {used}")
             return
-        given = " ".join(("→", *event.outputs)) if event.outputs else "→ nothing"
+        outputs = " ".join(("→", *event.outputs)) if event.outputs else "→ nothing"
         self._print_line(
-            event, f"{_colour(voice.good, f'✓ {voice.acted.format(action=action)}')} {escape(given)}  {used}"
+            event, f"{_colour(voice.good, f'✓ {voice.acted.format(action=action)}')} {escape(outputs)}  {used}"
         )
 
     def _process_ended(self, event: ProcessEnded) -> None:

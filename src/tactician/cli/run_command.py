@@ -94,7 +94,7 @@ def create_platform(
 
 
 def open_catalog(model: str | None = None) -> ModelCatalog:
-    """Return the models of this machine, with another default model when one is named."""
+    """Return the models of this machine, with another default model if requested."""
     return ModelCatalog(environment={**os.environ, MODEL_VARIABLE: model} if model else os.environ)
 
 
@@ -140,4 +140,6 @@ async def _run(
         opened = None if store is None else await stack.enter_async_context(open_store(store))
         platform = create_platform(agents, view, opened, models, agents.tool_groups)
         await stack.enter_async_context(say_how_to_resume(opened, chosen.name, arguments or ""))
-        return await answer_requests(platform, await start_run(platform, chosen, input), asker)
+        with view.watch():
+            outcome = await start_run(platform, chosen, input)
+        return await answer_requests(platform, outcome, asker, view.watch)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from tactician.conversation.conversation import Conversation
 from tactician.conversation.tokens import TokenCounter
-from tactician.conversation.window_strategy import Window, WindowStrategy
+from tactician.conversation.window_strategy import MessageWindow, WindowStrategy
 from tactician.errors import DeclarationError
 from tactician.llm import AssistantMessage, Message, ToolResult
 from tactician.runs import RunContext
@@ -33,11 +33,11 @@ class CompactToolResults(WindowStrategy):
     keep_last: int = 1
 
     def __post_init__(self) -> None:
-        checks = ((self.after >= 0, "after cannot be negative"), (self.keep_last > 0, "keep_last has to be at least 1"))
+        checks = ((self.after >= 0, "after cannot be negative"), (self.keep_last > 0, "keep_last must be at least 1"))
         if problems := [problem for holds, problem in checks if not holds]:
             raise DeclarationError("CompactToolResults", problems)
 
-    def start(self, run: RunContext, counter: TokenCounter) -> Window:
+    def start(self, run: RunContext, counter: TokenCounter) -> MessageWindow:
         """Return the window of a run."""
         return _CompactView(self)
 

@@ -15,8 +15,8 @@ from tactician.llm import Message
 from tactician.runs import RunContext
 
 
-class Window(Protocol):
-    """View of a conversation in one run, to which the window belongs."""
+class MessageWindow(Protocol):
+    """View of a conversation in a run, to which the window belongs."""
 
     async def view(self, conversation: Conversation) -> Sequence[Message]:
         """Return the messages for the next turn. Called once a turn; the conversation stays unchanged.
@@ -35,7 +35,7 @@ class WindowStrategy(ABC):
     __slots__ = ()
 
     @abstractmethod
-    def start(self, run: RunContext, counter: TokenCounter) -> Window:
+    def start(self, run: RunContext, counter: TokenCounter) -> MessageWindow:
         """Return the window of a run, which counts tokens for the model of the run."""
         ...
 
@@ -45,7 +45,7 @@ class WindowStrategy(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Chain(WindowStrategy):
-    """Strategies in sequence, each on the messages that the one before selects; see `chain`.
+    """Strategies in sequence, each on the messages that the previous strategy selects; see `chain`.
 
     Raises:
         DeclarationError: when there are none.
@@ -57,7 +57,7 @@ class Chain(WindowStrategy):
         if not self.strategies:
             raise DeclarationError("Chain", ["strategies is empty: name at least one"])
 
-    def start(self, run: RunContext, counter: TokenCounter) -> Window:
+    def start(self, run: RunContext, counter: TokenCounter) -> MessageWindow:
         """Return the window of a run."""
         return _ChainWindow([strategy.start(run, counter) for strategy in self.strategies])
 
@@ -72,7 +72,7 @@ class _ChainWindow:
 
     __slots__ = ("_shown", "_windows")
 
-    def __init__(self, windows: Sequence[Window]) -> None:
+    def __init__(self, windows: Sequence[MessageWindow]) -> None:
         self._windows = windows
         self._shown = [Conversation() for _ in windows[:-1]]
 
@@ -84,7 +84,7 @@ class _ChainWindow:
 
 
 def _as_conversation(shown: Conversation, view: Sequence[Message]) -> Conversation:
-    """Return a conversation with the messages of a view; the viewed conversation itself, if there is one."""
+    """Return a conversation with the messages of a view; the viewed conversation itself, if any."""
     if isinstance(view, Messages):
         return view.conversation
     same = list(map(is_, shown.messages, view))

@@ -7,11 +7,17 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final
 
-from tactician.agents import Agent, AgentSettings, BaseRunnable, TypedRunnable
+from tactician.agents import Agent, AgentSettings
+from tactician.ensemble.composite import NO_STORES, Equipment, find_composite
 from tactician.ensemble.default_agent import create_default_agent
+from tactician.ensemble.drawing import Drawable, Drawing
 from tactician.ensemble.handler import HandlerRunnable
+from tactician.ensemble.learning import LearningStores
+from tactician.ensemble.output import TaskOutput
 from tactician.ensemble.prompts import GUIDANCE
+from tactician.ensemble.roster import Roster, get_role
 from tactician.ensemble.task import Task
+from tactician.ensemble.worker import expect_type
 from tactician.llm import ModelLike
 from tactician.runs import Runnable
 from tactician.tools import Toolbox, ToolLike
@@ -31,6 +37,7 @@ class Assignment:
         role: the role of the agent.
         key: key of the checkpoint of the task.
         model: the model for all that the task runs and that has no model of its own.
+        stores: the stores with which the ensemble learns.
     """
 
     task: Task
@@ -39,6 +46,13 @@ class Assignment:
     role: str
     key: str
     model: ModelLike | None
+    stores: LearningStores = NO_STORES
+
+    def draw(self, prefix: str) -> Drawing:
+        """Return a drawing of the task, whose nodes have ids that begin with the prefix."""
+        if isinstance(self.runnable, Drawable):
+            return self.runnable.draw(prefix)
+        return Drawing.of_node(prefix, (self.task.label, self.role))
 
     @property
     def output_kind(self) -> object:
@@ -46,43 +60,57 @@ class Assignment:
         declared = self.task.output_type or getattr(self.runnable, "output_type", None)
         return object if declared in (None, str) else declared
 
+    def has_run(self, output: TaskOutput) -> bool:
+        """Return whether the saved run of the task gives what a saved output lacks: an object, or outputs of others."""
+        return bool(output.parts) or (self.task.handler is None and output.parsed is not None)
 
-def assign(task: Task, context: tuple[Task, ...], model: ModelLike | None, tools: Sequence[ToolLike]) -> Assignment:
+    @property
+    def is_examined(self) -> bool:
+        """True when something follows on the output, so that the output is saved before."""
+        return bool(self.task.guards.output or self.task.memory or self.task.reflection)
+
+
+def assign(task: Task, context: tuple[Task, ...], equipment: Equipment) -> Assignment:
     """Return a task with the Runnable that does it.
 
     Args:
         task: the task.
         context: the tasks whose outputs it sees.
-        model: the model of the ensemble.
-        tools: the tools of the ensemble.
+        equipment: the settings of the ensemble.
     """
-    chosen = model if task.model is None else task.model
-    key = _create_key(task.id)
+    chosen = equipment._replace(model=equipment.model if task.model is None else task.model)
+    runnable, role = _choose_runnable(task, chosen)
+    return Assignment(task, context, runnable, role, _create_key(task.id), chosen.model, equipment.stores)
+
+
+def _choose_runnable(task: Task, equipment: Equipment) -> tuple[Runnable, str]:
+    """Return who does a task, and the role."""
+    if (composite := find_composite(task)) is not None:
+        tools = tuple(Toolbox(equipment.tools).with_preferred(Toolbox(task.tools)))
+        return composite.bind(equipment._replace(tools=tools)), composite.role
     if task.handler is not None:
-        handler = _expect_type(HandlerRunnable(task.handler, task.description), task)
-        return Assignment(task, context, handler, HANDLER_ROLE, key, chosen)
+        return expect_type(HandlerRunnable(task.handler, task.description), task.output_type), HANDLER_ROLE
     agent = task.runnable or create_default_agent(task)
     role = get_role(agent)
     if not isinstance(agent, Agent):
-        return Assignment(task, context, _expect_type(agent, task), role, key, chosen)
-    return Assignment(task, context, _equip(agent, task, chosen, tools), role, key, chosen)
+        return expect_type(agent, task.output_type), role
+    return _equip(agent, task, equipment.model, equipment.tools, equipment.roster), role
 
 
-def _equip(agent: Agent[object], task: Task, model: ModelLike | None, tools: Sequence[ToolLike]) -> Agent[object]:
+def _equip(
+    agent: Agent[object], task: Task, model: ModelLike | None, tools: Sequence[ToolLike], roster: Roster
+) -> Agent[object]:
     """Return an agent for a task: with its own settings, else those of the task, else those of the ensemble."""
-    merged = tuple(Toolbox(tools).with_preferred(Toolbox(task.tools)))
+    own = Toolbox((*task.tools, *roster.create_tools(agent)))
+    merged = tuple(Toolbox(tools).with_preferred(own))
     settings: AgentSettings = {
         "model": model,
         "max_tool_calls": task.max_tool_calls,
         "max_turns": task.max_tool_calls,
         "max_attempts": task.max_output_retries + 1,
+        "max_tool_output_chars": task.max_tool_output_chars,
     }
     return add_guidance(agent.with_defaults(task.output_type, more_tools=merged, **settings))
-
-
-def get_role(runnable: Runnable) -> str:
-    """Return the role of an agent; of any other Runnable, its name."""
-    return (runnable.spec.role if isinstance(runnable, Agent) else None) or runnable.name
 
 
 def add_guidance(agent: Agent[object]) -> Agent[object]:
@@ -92,15 +120,6 @@ def add_guidance(agent: Agent[object]) -> Agent[object]:
     own = agent.spec.instructions
     text = f"{GUIDANCE}\n{own}" if isinstance(own, str) and own else GUIDANCE
     return agent.with_changes(instructions=agent.spec.with_settings(instructions=text).prompt)
-
-
-def _expect_type(runnable: Runnable, task: Task) -> Runnable:
-    """Return a Runnable whose output is validated as the output type of a task, if it has one."""
-    if task.output_type is None or getattr(runnable, "output_type", None) is task.output_type:
-        return runnable
-    if isinstance(runnable, BaseRunnable):
-        return runnable.with_output_type(task.output_type)
-    return TypedRunnable(runnable, task.output_type)
 
 
 def _create_key(task_id: str) -> str:

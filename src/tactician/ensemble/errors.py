@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import cast
+from typing import Final, cast
 
 from tactician.ensemble.output import EnsembleResult, TaskOutput
-from tactician.errors import DocumentError
-from tactician.runs import RunError, RunResult
+from tactician.ensemble.phase_decisions import PhaseReviewRecord
+from tactician.errors import DocumentError, LeaseLostError, StoreError
+from tactician.runs import RunError, RunKilledError, RunResult
+
+INTERRUPTIONS: Final = (LeaseLostError, StoreError, RunKilledError)
+"""Errors that are not those of a task: the run continues elsewhere, or nowhere."""
 
 
 class EnsembleDefinitionError(DocumentError):
@@ -40,6 +44,38 @@ class TaskFailedError(RunError):
             self.status = first.status
 
 
+class CompositeError(RunError):
+    """A loop, a graph or a map-reduce failed, although its tasks did not.
+
+    Attributes:
+        outputs: the outputs of its tasks so far, in the order in which they ended.
+    """
+
+    def __init__(self, message: str, result: EnsembleResult) -> None:
+        super().__init__(message, cast("RunResult[None]", result))  # it has no output
+        self.outputs = result.task_outputs
+
+
+class PredicateError(CompositeError):
+    """A predicate of a loop or of a graph raised."""
+
+
+class LoopLimitError(CompositeError):
+    """The predicate of a loop has not held after `max_iterations`."""
+
+
+class GraphError(CompositeError):
+    """A graph had no edge that matches, or did not reach its end in `max_steps`."""
+
+
+class MapReduceError(CompositeError):
+    """A function of a map-reduce failed, or returned what is not a task."""
+
+
+class ReviewRejectedError(RunError):
+    """Nobody has decided in time about a task whose review has `on_timeout="reject"`."""
+
+
 class ConstraintViolationError(TaskFailedError):
     """The manager of a hierarchy answered before all required workers had completed a delegation.
 
@@ -52,3 +88,29 @@ class ConstraintViolationError(TaskFailedError):
     ) -> None:
         super().__init__(message, result, completed, {}, violations)
         self.violations = tuple(violations.values())
+
+
+class PhaseReviewError(TaskFailedError):
+    """The review of a phase has rejected it, asked for more retries than it has, or came to no decision.
+
+    Attributes:
+        phase: the name of the phase.
+        feedback: the last feedback.
+        review: the attempts and the decisions on them.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        result: EnsembleResult,
+        completed: Mapping[str, TaskOutput],
+        failed: Mapping[str, Exception],
+        skipped: Mapping[str, str],
+        *,
+        phase: str,
+        review: PhaseReviewRecord,
+    ) -> None:
+        super().__init__(message, result, completed, failed, skipped)
+        self.phase = phase
+        self.review = review
+        self.feedback = next((one.decision.feedback for one in reversed(review.history) if one.decision.feedback), "")

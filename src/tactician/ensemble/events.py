@@ -6,7 +6,8 @@ import logging
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tactician.events import Event
+from tactician.events import Event, SpanFacts, SpanKind
+from tactician.llm import NO_USAGE, Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,13 +15,104 @@ class TaskStarted(Event):
     """Event of a task that starts; `role` is that of its agent."""
 
     usual_level: ClassVar[int] = logging.INFO
+    opens: ClassVar[str | None] = SpanKind.TASK
 
     task_id: str
     role: str
 
+    @property
+    def span_key(self) -> str:
+        """The id of the task."""
+        return self.task_id
+
     def describe(self) -> str:
         """Return which task starts."""
         return f"task {self.task_id!r} starts"
+
+    def describe_span(self) -> SpanFacts:
+        """Return the task and its role."""
+        return SpanFacts(self.task_id, facts={"role": self.role})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskResumed(Event):
+    """Event of a task that goes on where it waited, or where it was interrupted."""
+
+    usual_level: ClassVar[int] = logging.INFO
+    opens: ClassVar[str | None] = SpanKind.TASK
+
+    task_id: str
+    role: str
+
+    @property
+    def span_key(self) -> str:
+        """The id of the task."""
+        return self.task_id
+
+    def describe(self) -> str:
+        """Return which task goes on."""
+        return f"task {self.task_id!r} goes on"
+
+    def describe_span(self) -> SpanFacts:
+        """Return the task and its role."""
+        return SpanFacts(self.task_id, facts={"role": self.role})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskSuspended(Event):
+    """Event of a task that waits for answers; `prompts` says for which."""
+
+    usual_level: ClassVar[int] = logging.INFO
+    closes: ClassVar[str | None] = SpanKind.TASK
+
+    task_id: str
+    role: str
+    prompts: str
+
+    @property
+    def span_key(self) -> str:
+        """The id of the task."""
+        return self.task_id
+
+    def describe(self) -> str:
+        """Return which task waits."""
+        return f"task {self.task_id!r} waits"
+
+    def describe_span(self) -> SpanFacts:
+        """Return what the task waits for."""
+        return SpanFacts(status="waiting", content={"waits for": self.prompts})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskRestored(Event):
+    """Event of a task that was completed before the run goes on; `ended` is when, in seconds since the epoch."""
+
+    opens: ClassVar[str | None] = SpanKind.TASK
+    closes: ClassVar[str | None] = SpanKind.TASK
+
+    task_id: str
+    role: str
+    raw: str
+    seconds: float
+    ended: float
+    tool_calls: int = 0
+    usage: Usage = NO_USAGE
+
+    @property
+    def span_key(self) -> str:
+        """The id of the task."""
+        return self.task_id
+
+    def describe(self) -> str:
+        """Return which task was completed before."""
+        return f"task {self.task_id!r} was completed before"
+
+    def describe_span(self) -> SpanFacts:
+        """Return the times, the usage and the output of the task."""
+        used = {"usage": self.usage} if self.usage != NO_USAGE else {}
+        facts = {"role": self.role, "tool_calls": self.tool_calls, **used}
+        began = self.ended - self.seconds
+        return SpanFacts(self.task_id, started=began, ended=self.ended, facts=facts, content={"output": self.raw})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +120,7 @@ class TaskCompleted(Event):
     """Event of a task that has its output."""
 
     usual_level: ClassVar[int] = logging.INFO
+    closes: ClassVar[str | None] = SpanKind.TASK
 
     task_id: str
     role: str
@@ -35,18 +128,63 @@ class TaskCompleted(Event):
     seconds: float
     tool_calls: int = 0
 
+    @property
+    def span_key(self) -> str:
+        """The id of the task."""
+        return self.task_id
+
     def describe(self) -> str:
         """Return which task is completed."""
         return f"task {self.task_id!r} is completed, {self.seconds:.2f} s, {self.tool_calls} tool calls"
+
+    def describe_span(self) -> SpanFacts:
+        """Return the output of the task."""
+        return SpanFacts(status="completed", facts={"tool_calls": self.tool_calls}, content={"output": self.raw})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskSkipped(Event):
+    """Event of a task that does not run because of its `when`, or because all its context tasks were skipped."""
+
+    usual_level: ClassVar[int] = logging.INFO
+    opens: ClassVar[str | None] = SpanKind.TASK
+    closes: ClassVar[str | None] = SpanKind.TASK
+
+    task_id: str
+    reason: str
+
+    def describe(self) -> str:
+        """Return which task is skipped, and why."""
+        return f"task {self.task_id!r} is skipped: {self.reason}"
+
+    @property
+    def span_key(self) -> str:
+        """The id of the task."""
+        return self.task_id
+
+    def describe_span(self) -> SpanFacts:
+        """Return why the task was skipped."""
+        return SpanFacts(self.task_id, status="skipped", facts={"reason": self.reason})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskFailed(Event):
     """Event of a task that raised `error`."""
 
+    closes: ClassVar[str | None] = SpanKind.TASK
+
     task_id: str
     role: str
     error: str
+
+    @property
+    def span_key(self) -> str:
+        """The id of the task."""
+        return self.task_id
+
+    def describe_span(self) -> SpanFacts:
+        """Return why the task failed."""
+        return SpanFacts(status="failed", error=self.error)
 
     @property
     def level(self) -> int:
@@ -59,18 +197,175 @@ class TaskFailed(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TaskReflected(Event):
+    """Event of a reflection on the output of a task, whose notes later runs read. One that failed has an `error`."""
+
+    task_id: str
+    notes: tuple[str, ...] = ()
+    error: str | None = None
+
+    @property
+    def level(self) -> int:
+        """Level `WARNING` after a failure, else `DEBUG`."""
+        return logging.DEBUG if self.error is None else logging.WARNING
+
+    def describe(self) -> str:
+        """Return how many notes there are, or why there are none."""
+        if self.error is not None:
+            return f"task {self.task_id!r}: {self.error}"
+        return f"task {self.task_id!r} leaves {len(self.notes)} notes for later runs"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseStarted(Event):
+    """Event of a phase whose tasks start, for the first time or once more."""
+
+    usual_level: ClassVar[int] = logging.INFO
+    opens: ClassVar[str | None] = SpanKind.PHASE
+
+    phase: str
+    attempt: int
+
+    @property
+    def span_key(self) -> str:
+        """The name of the phase."""
+        return self.phase
+
+    def describe(self) -> str:
+        """Return which phase starts."""
+        return f"phase {self.phase!r} starts" + (f", attempt {self.attempt}" if self.attempt > 1 else "")
+
+    def describe_span(self) -> SpanFacts:
+        """Return the phase and the attempt."""
+        return SpanFacts(self.phase, facts={"attempt": self.attempt})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseResumed(Event):
+    """Event of a phase that goes on where it waited, or where it was interrupted."""
+
+    usual_level: ClassVar[int] = logging.INFO
+    opens: ClassVar[str | None] = SpanKind.PHASE
+
+    phase: str
+
+    @property
+    def span_key(self) -> str:
+        """The name of the phase."""
+        return self.phase
+
+    def describe(self) -> str:
+        """Return which phase goes on."""
+        return f"phase {self.phase!r} goes on"
+
+    def describe_span(self) -> SpanFacts:
+        """Return the phase."""
+        return SpanFacts(self.phase)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseReviewed(Event):
+    """Event of a decision on a phase: `"approve"`, `"retry"`, `"retry_predecessor"` or `"reject"`."""
+
+    usual_level: ClassVar[int] = logging.INFO
+    closes: ClassVar[str | None] = SpanKind.PHASE
+
+    phase: str
+    attempt: int
+    decision: str
+    feedback: str
+
+    @property
+    def span_key(self) -> str:
+        """The name of the phase."""
+        return self.phase
+
+    def describe_span(self) -> SpanFacts:
+        """Return the decision, which ends the attempt."""
+        status = "completed" if self.decision == "approve" else self.decision
+        return SpanFacts(status=status, facts={"decision": self.decision}, content={"feedback": self.feedback})
+
+    def describe(self) -> str:
+        """Return the decision."""
+        return f"phase {self.phase!r}, attempt {self.attempt}: {self.decision} {self.feedback}".rstrip()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseCompleted(Event):
+    """Event of a phase whose outputs are accepted."""
+
+    usual_level: ClassVar[int] = logging.INFO
+    closes: ClassVar[str | None] = SpanKind.PHASE
+
+    phase: str
+    attempt: int
+    seconds: float
+
+    @property
+    def span_key(self) -> str:
+        """The name of the phase."""
+        return self.phase
+
+    def describe(self) -> str:
+        """Return which phase is completed."""
+        return f"phase {self.phase!r} is completed, {self.seconds:.2f} s"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseFailed(Event):
+    """Event of a phase that failed. Those that come after it do not run."""
+
+    closes: ClassVar[str | None] = SpanKind.PHASE
+
+    phase: str
+    error: str
+
+    @property
+    def span_key(self) -> str:
+        """The name of the phase."""
+        return self.phase
+
+    def describe_span(self) -> SpanFacts:
+        """Return why the phase failed."""
+        return SpanFacts(status="failed", error=self.error)
+
+    @property
+    def level(self) -> int:
+        """Level `ERROR`."""
+        return logging.ERROR
+
+    def describe(self) -> str:
+        """Return which phase failed, and why."""
+        return f"phase {self.phase!r} failed: {self.error}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DelegationStarted(Event):
-    """Event of a manager that asks for a delegation to the worker `role`, also of one that is refused then."""
+    """Event of the agent `delegator` that asks for a delegation to the worker `role`, also of one that is refused."""
 
     usual_level: ClassVar[int] = logging.INFO
 
+    opens: ClassVar[str | None] = SpanKind.DELEGATION
+
     delegation_id: str
+    delegator: str
     role: str
     task: str
+    priority: str = "normal"
+    depth: int = 1
+
+    @property
+    def span_key(self) -> str:
+        """The id of the delegation."""
+        return self.delegation_id
 
     def describe(self) -> str:
         """Return to whom a task is delegated."""
-        return f"delegates to {self.role}"
+        return f"{self.delegator} delegates to {self.role}"
+
+    def describe_span(self) -> SpanFacts:
+        """Return the worker and its task."""
+        return SpanFacts(self.role, content={"task": self.task})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,9 +374,18 @@ class DelegationCompleted(Event):
 
     usual_level: ClassVar[int] = logging.INFO
 
+    closes: ClassVar[str | None] = SpanKind.DELEGATION
+
     delegation_id: str
+    delegator: str
     role: str
     seconds: float
+    status: str = "success"
+
+    @property
+    def span_key(self) -> str:
+        """The id of the delegation."""
+        return self.delegation_id
 
     def describe(self) -> str:
         """Return which worker is done."""
@@ -92,9 +396,21 @@ class DelegationCompleted(Event):
 class DelegationFailed(Event):
     """Event of a delegation that was refused, or whose worker failed."""
 
+    closes: ClassVar[str | None] = SpanKind.DELEGATION
+
     delegation_id: str
+    delegator: str
     role: str
     error: str
+
+    @property
+    def span_key(self) -> str:
+        """The id of the delegation."""
+        return self.delegation_id
+
+    def describe_span(self) -> SpanFacts:
+        """Return why the delegation failed."""
+        return SpanFacts(status="failed", error=self.error)
 
     @property
     def level(self) -> int:

@@ -2,71 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import replace
-from functools import partial
-from types import MappingProxyType
+from collections.abc import Mapping
 from typing import Final
 
-from tactician.agents import Agent
 from tactician.ensemble.assignment import Assignment
-from tactician.ensemble.events import TaskCompleted, TaskFailed, TaskStarted
-from tactician.ensemble.inputs import EnsembleInput
-from tactician.ensemble.output import (
-    Revision,
-    TaskInput,
-    TaskOutput,
-    create_task_output,
-    decode_task_output,
-    encode_task_output,
+from tactician.ensemble.composite import find_composite
+from tactician.ensemble.early_exit import ENDED, EarlyExit
+from tactician.ensemble.environment import TaskEnvironment
+from tactician.ensemble.errors import INTERRUPTIONS
+from tactician.ensemble.events import (
+    TaskCompleted,
+    TaskFailed,
+    TaskRestored,
+    TaskResumed,
+    TaskSkipped,
+    TaskStarted,
+    TaskSuspended,
 )
-from tactician.ensemble.prompts import build_prompt
+from tactician.ensemble.lifecycle import TaskLifecycle
+from tactician.ensemble.outcomes import SkippedTask, TaskOutcome, TaskOutputs, collect_context
+from tactician.ensemble.output import TaskInput, TaskOutput
+from tactician.ensemble.task_progress import TaskProgress
+from tactician.ensemble.task_reviews import EnsembleExit, ReviewSettings, TaskReviews
 from tactician.ensemble.template import fill_template
-from tactician.errors import LeaseLostError, StoreError
 from tactician.runs import (
     BudgetError,
-    Live,
     RunContext,
     RunError,
-    RunKilledError,
     RunResult,
     RunStatus,
-    revive,
+    Suspended,
+    list_prompts,
 )
 from tactician.text import describe_error
 
-INTERRUPTIONS: Final = (LeaseLostError, StoreError, RunKilledError)
-"""Errors that are not those of a task: the run continues elsewhere, or nowhere."""
+NO_REVIEWS: Final = ReviewSettings()
 
 
 class TaskRunner:
     """Runner of the tasks in one run of an ensemble. A completed task is saved, and does not run again.
 
     Args:
-        input: the input of the run.
-        readers: ids of the tasks that see the text of the input in their prompts.
+        environment: what the tasks begin with.
         last_id: id of the task whose output is that of the ensemble.
         context: the context of the run.
-        revisions: what tasks are told that run again, by task id.
+        reviews: the settings of the ensemble for reviews.
+        exit: the early end of the run; of this context alone by default.
     """
 
-    __slots__ = ("_context", "_failures", "_input", "_internal", "_last_id", "_readers", "_revisions")
+    __slots__ = ("_context", "_environment", "_exit", "_failures", "_internal", "_last_id", "_outputs", "_reviews")
 
     def __init__(
         self,
-        input: EnsembleInput,
-        readers: Collection[str],
+        environment: TaskEnvironment,
         last_id: str,
         context: RunContext,
-        revisions: Mapping[str, Revision] = MappingProxyType({}),
+        *,
+        reviews: ReviewSettings = NO_REVIEWS,
+        exit: EarlyExit | None = None,
     ) -> None:
-        self._revisions = revisions
-        self._input = input
-        self._readers = readers
+        self._environment = environment
         self._last_id = last_id
         self._context = context.at("tasks")
         self._internal = self._context.as_internal()
         self._failures = _read_failures(self._context)
+        self._reviews = reviews
+        self._exit = EarlyExit(context) if exit is None else exit
+        known = (outcome for outcome in environment.known.values() if isinstance(outcome, TaskOutput))
+        self._outputs: list[TaskOutput] = [*known, *environment.earlier]
 
     def record_failures(self, failed: Mapping[str, Exception]) -> None:
         """Record failed tasks, which do not run again when the run goes on after a suspension."""
@@ -74,81 +77,113 @@ class TaskRunner:
             known = {task_id: describe_error(error) for task_id, error in failed.items()}
             self._context.checkpoint.set(failures=self._failures | known)
 
-    async def run(self, job: Assignment, outputs: Mapping[str, TaskOutput]) -> TaskOutput:
-        """Return the output of a task, given those of its context tasks.
+    async def run(self, job: Assignment, outcomes: Mapping[str, TaskOutcome]) -> TaskOutcome:
+        """Return the outcome of a task, given those of its context tasks.
 
         Raises:
             RunError: when the task failed before a suspension, or a limit of the run is reached.
             Exception: what its agent or handler raised.
         """
         place = (self._context if job.task.id == self._last_id else self._internal).at(job.key)
-        assert place.checkpoint is not None
-        if "output" in place.checkpoint.data:
-            return await self._restore(job, outputs, place)
+        if find_composite(job.task) is not None:
+            place = place.inside({ReviewSettings: self._reviews, EarlyExit: self._exit})
+        progress = TaskProgress(job, place, self._environment.find_revision(job.task.id))
+        if self._environment.known:
+            outcomes = {**self._environment.known, **outcomes}
+        outputs = _find_context(job, outcomes, self._environment)
+        if (skipped := await self._find_skip(job, outputs, outcomes, progress)) is not None:
+            return skipped
+        reviews = TaskReviews(job, self._reviews, place, is_last=job.task.id == self._last_id)
+        lifecycle = TaskLifecycle(job, self._fill_in(job, outputs), place, progress, reviews)
+        if (saved := progress.output) is not None:
+            output = await lifecycle.restore(saved)
+            self._report_restored(output)
+        elif (performed := await self._perform(job, lifecycle, progress)) is not None:
+            output = performed
+        else:
+            return SkippedTask(job.task.id, ENDED, outputs)
+        self._outputs.append(output)
+        return output
+
+    async def _perform(self, job: Assignment, lifecycle: TaskLifecycle, progress: TaskProgress) -> TaskOutput | None:
+        """Do a task, and save and return its output; `None` when a review has ended the ensemble before it."""
         if (failure := self._failures.get(job.task.id)) is not None:
             raise RunError(failure, self._create_failed_result())
-        began = self._begin(job, place)
-        task = self._fill_in(job, outputs)
+        self._begin(job, progress)
         try:
-            result = await self._work(job, task, place)
+            output = await lifecycle.run()
+        except EnsembleExit as signal:
+            self._exit.request(signal.reason)
+            if signal.output is None:
+                await progress.save_skip(ENDED)
+                self._context.emit(TaskSkipped, task_id=job.task.id, reason=ENDED)
+                return None
+            output = signal.output
         except INTERRUPTIONS:
             raise
         except Exception as error:
-            self._context.emit(TaskFailed, task_id=task.task_id, role=job.role, error=describe_error(error))
+            self._context.emit(TaskFailed, task_id=job.task.id, role=job.role, error=describe_error(error))
             raise
-        is_typed, now = job.task.output_type is not None, self._context.clock.time()
-        output = create_task_output(task, job.role, result, began, now, is_typed=is_typed)
-        await self._save(job, output, place)
+        except Suspended as suspended:
+            prompts = list_prompts(suspended.pending)
+            self._context.emit(TaskSuspended, task_id=job.task.id, role=job.role, prompts=prompts)
+            raise
+        await progress.save_output(output)
+        self._report(output)
         return output
 
-    async def _restore(self, job: Assignment, outputs: Mapping[str, TaskOutput], place: RunContext) -> TaskOutput:
-        """Return the saved output of a task. An object that it lacks is in the saved run of its agent."""
-        assert place.checkpoint is not None
-        saved = place.checkpoint.data
-        output = revive(saved["output"], partial(decode_task_output, kind=job.output_kind))
-        if output.parsed is not None or not saved.get("has_run"):
-            return output
-        result = await self._work(job, self._fill_in(job, outputs), place)
-        return replace(output, parsed=result.output)
+    async def _find_skip(
+        self,
+        job: Assignment,
+        outputs: tuple[TaskOutput, ...],
+        outcomes: Mapping[str, TaskOutcome],
+        progress: TaskProgress,
+    ) -> SkippedTask | None:
+        """Return a task as skipped if it is not to run. That is decided once, before the task starts."""
+        if self._exit.reason is not None and progress.began is None:
+            return SkippedTask(job.task.id, ENDED, outputs)
+        if (reason := progress.skipped) is None:
+            if progress.began is not None or job.task.id in self._failures:
+                return None
+            if (reason := self._find_reason_to_skip(job, outputs, outcomes)) is None:
+                return None
+            await progress.save_skip(reason)
+            self._context.emit(TaskSkipped, task_id=job.task.id, reason=reason)
+        return SkippedTask(job.task.id, reason, outputs)
 
-    def _begin(self, job: Assignment, place: RunContext) -> float:
-        """Return the time at which the task started, in this run of the program or in an earlier one."""
-        assert place.checkpoint is not None
-        began = place.checkpoint.data.get("began")
-        if isinstance(began, float):
-            return began
-        if (limit := place.find_limit()) is not None:
+    def _find_reason_to_skip(
+        self, job: Assignment, outputs: tuple[TaskOutput, ...], outcomes: Mapping[str, TaskOutcome]
+    ) -> str | None:
+        if outcomes and not outputs and job.task.context:
+            return "all its context tasks were skipped"
+        if job.task.when is None or job.task.when(TaskOutputs(self._outputs)):
+            return None
+        return "its condition `when` does not hold"
+
+    def _begin(self, job: Assignment, progress: TaskProgress) -> None:
+        if progress.began is not None:
+            self._context.emit(TaskResumed, task_id=job.task.id, role=job.role)
+            return
+        if (limit := self._context.find_limit()) is not None:
             raise BudgetError(f"task {job.task.id!r}: {limit}", self._create_failed_result())
-        now = self._context.clock.time()
-        place.checkpoint.set(began=now)
+        progress.begin(self._context.clock.time())
         self._context.emit(TaskStarted, task_id=job.task.id, role=job.role)
-        return now
 
-    def _fill_in(self, job: Assignment, outputs: Mapping[str, TaskOutput]) -> TaskInput:
-        task, values = job.task, self._input.values
+    def _fill_in(self, job: Assignment, outputs: tuple[TaskOutput, ...]) -> TaskInput:
+        task, environment = job.task, self._environment
+        values, is_first = environment.input.values, task.id in environment.first_ids
         return TaskInput(
             task.id,
             fill_template(task.description, values),
             fill_template(task.expected_output, values),
-            tuple(outputs[other.id] for other in job.context),
+            outputs,
             values,
-            self._input.text if task.id in self._readers else "",
-            self._revisions.get(task.id),
+            environment.input.text if is_first else "",
+            earlier_outputs=() if task.memory else environment.earlier,
+            forgotten_outputs=environment.forgotten,
         )
 
-    async def _work(self, job: Assignment, task: TaskInput, place: RunContext) -> RunResult[object]:
-        if job.model is not None and not isinstance(job.runnable, Agent):  # an Agent has it among its settings
-            place = place.with_model(*place.find_model(job.model))
-        is_handler = job.task.handler is not None
-        return await job.runnable.run(task if is_handler else build_prompt(task, job.task.output_type), context=place)
-
-    async def _save(self, job: Assignment, output: TaskOutput, place: RunContext) -> None:
-        assert place.checkpoint is not None
-        has_run = job.task.handler is None and output.parsed is not None
-        encode = partial(encode_task_output, kind=job.output_kind, may_omit=has_run)
-        live = Live.create(output, encode, is_saved=place.is_saved)
-        place.checkpoint.set(output=live, has_run=has_run)
-        await place.save_step("task", output.task_id, output.raw)
+    def _report(self, output: TaskOutput) -> None:
         self._context.emit(
             TaskCompleted,
             task_id=output.task_id,
@@ -158,8 +193,39 @@ class TaskRunner:
             tool_calls=output.tool_calls,
         )
 
+    def _report_restored(self, output: TaskOutput) -> None:
+        self._context.emit(
+            TaskRestored,
+            task_id=output.task_id,
+            role=output.role,
+            raw=output.raw,
+            seconds=output.duration,
+            ended=output.completed_at.timestamp(),
+            tool_calls=output.tool_calls,
+            usage=output.usage,
+        )
+
     def _create_failed_result(self) -> RunResult[None]:
         return RunResult(None, RunStatus.FAILED, tally=self._context.tally, run_id=self._context.run_id)
+
+
+def _find_context(
+    job: Assignment, outcomes: Mapping[str, TaskOutcome], environment: TaskEnvironment
+) -> tuple[TaskOutput, ...]:
+    """Return the outputs that a task sees. In a sequence, a skipped task passes on those that it would have seen.
+
+    One that other tasks do chooses itself what these see.
+    """
+    named = [outcomes[other.id] for other in job.context if other.id in outcomes]
+    if job.task.context is None and len(named) == 1 and isinstance(named[0], SkippedTask):
+        outputs = named[0].context_outputs
+    else:
+        outputs = collect_context([other.id for other in job.context], named)
+    if job.task.context is None and job.task.id in environment.first_ids:
+        outputs = (*environment.entry, *outputs)
+    if find_composite(job.task) is not None:
+        return outputs
+    return tuple(readable for output in outputs for readable in output.readable)
 
 
 def _read_failures(context: RunContext) -> dict[str, str]:

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from functools import cached_property, partial
+from typing import Final, Literal, TypeAlias
 
 from tactician.ensemble.assignment import Assignment
-from tactician.ensemble.errors import TaskFailedError
-from tactician.ensemble.execution import INTERRUPTIONS, TaskRunner
-from tactician.ensemble.inputs import EnsembleInput
-from tactician.ensemble.output import EnsembleResult, TaskOutput
+from tactician.ensemble.early_exit import EarlyExit
+from tactician.ensemble.environment import TaskEnvironment
+from tactician.ensemble.errors import INTERRUPTIONS, TaskFailedError
+from tactician.ensemble.execution import NO_REVIEWS, TaskRunner
+from tactician.ensemble.outcomes import SkippedTask, TaskOutcome
+from tactician.ensemble.output import EnsembleResult, ExitReason, TaskOutput
+from tactician.ensemble.task_reviews import ReviewSettings
 from tactician.flow import ErrorPolicy, FlowStep, Scheduler, StepCompleted, StepOutcome, StepSkipped, StepSuspended
 from tactician.runs import RunContext, Suspended
 from tactician.text import describe_error
 
 TaskErrorPolicy: TypeAlias = Literal["fail_fast", "continue"]
+NO_LIMIT: Final[AbstractAsyncContextManager[object]] = nullcontext()
+_RunTask: TypeAlias = Callable[[Assignment, Mapping[str, TaskOutcome]], Awaitable[TaskOutcome]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TaskOrder:
     """Order and limits in which the tasks of an ensemble run.
 
@@ -27,17 +34,25 @@ class TaskOrder:
         is_sequence: true when they run one after another; else each starts once its context tasks are completed.
         max_parallel: number of tasks that may run at once; no limit, when `None`.
         on_error: the effect of a failed task.
+        reviews: the settings of the ensemble for reviews.
     """
 
     jobs: Sequence[Assignment]
     is_sequence: bool
     max_parallel: int | None
     on_error: TaskErrorPolicy
+    reviews: ReviewSettings = NO_REVIEWS
 
     @property
     def last_id(self) -> str:
         """The id of the task whose output is that of the ensemble."""
         return self.jobs[-1].task.id
+
+    @cached_property
+    def dependencies(self) -> Sequence[tuple[str, ...]]:
+        """The ids of the context tasks of each task, as far as they run in this order too."""
+        own = {job.task.id for job in self.jobs}
+        return [tuple(dict.fromkeys(other.id for other in job.context if other.id in own)) for job in self.jobs]
 
 
 @dataclass(slots=True)
@@ -46,14 +61,17 @@ class _Outcomes:
     failed: dict[str, Exception] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
 
-    def add(self, outcome: StepOutcome[TaskOutput]) -> None:
+    def add(self, outcome: StepOutcome[TaskOutcome]) -> None:
         """Add the outcome of a task.
 
         Raises:
             TacticianError: the error of a run that was interrupted.
         """
         if isinstance(outcome, StepCompleted):
-            self.completed[outcome.key] = outcome.result
+            if isinstance(outcome.result, SkippedTask):
+                self.skipped[outcome.key] = outcome.result.reason
+            else:
+                self.completed[outcome.key] = outcome.result
         elif isinstance(outcome, StepSkipped):
             self.skipped[outcome.key] = outcome.reason
         elif isinstance(outcome, StepSuspended):
@@ -63,58 +81,72 @@ class _Outcomes:
         else:
             self.failed[outcome.key] = outcome.error
 
+    def create_result(
+        self, order: TaskOrder, context: RunContext, duration: float, reason: ExitReason
+    ) -> EnsembleResult:
+        """Return the result of the run, whose output is that of the last task in the list that has one."""
+        outputs = [self.completed[job.task.id] for job in order.jobs if job.task.id in self.completed]
+        last = outputs[-1] if outputs else None
+        return EnsembleResult.create(outputs, last, context, duration, exit_reason=reason, skipped=self.skipped)
+
 
 async def run_tasks(
-    name: str, order: TaskOrder, input: EnsembleInput, readers: Collection[str], context: RunContext
+    name: str,
+    order: TaskOrder,
+    environment: TaskEnvironment,
+    context: RunContext,
+    *,
+    room: AbstractAsyncContextManager[object] = NO_LIMIT,
+    exit: EarlyExit | None = None,
 ) -> EnsembleResult:
-    """Run the tasks of an ensemble, and return its result.
+    """Run the tasks of an ensemble, or of one of its phases, and return the result.
 
     Args:
         name: the name of the ensemble.
         order: the tasks.
-        input: the input of the run.
-        readers: ids of the tasks that see the text of the input in their prompts.
+        environment: what the tasks begin with.
         context: the context of the run.
+        room: entered while a task runs, to limit the tasks of several phases together.
+        exit: the early end of the run of the ensemble; of this context alone by default.
 
     Raises:
         TaskFailedError: when a task fails.
         Suspended: when tasks wait for answers, and none has failed or `on_error` is `"continue"`.
     """
     began = note_begin(context)
-    runner = TaskRunner(input, readers, order.last_id, context)
+    ending = exit or environment.exit or EarlyExit(context)
+    runner = TaskRunner(environment, order.last_id, context, reviews=order.reviews, exit=ending)
+
+    async def run_in_room(job: Assignment, outcomes: Mapping[str, TaskOutcome]) -> TaskOutcome:
+        async with room:
+            return await runner.run(job, outcomes)
+
     outcomes = _Outcomes()
     try:
-        await _follow(order, runner, outcomes, context)
+        await _follow(order, runner.run if room is NO_LIMIT else run_in_room, outcomes, context)
     except Suspended:
-        if not outcomes.failed or order.on_error == "continue":
+        if ending.reason is None and (not outcomes.failed or order.on_error == "continue"):
             runner.record_failures(outcomes.failed)
             raise
-    duration = max(0.0, context.clock.time() - began)
-    last = outcomes.completed.get(order.last_id)
+    reason = ExitReason.FAILED if outcomes.failed else ending.reason or ExitReason.COMPLETED
+    result = outcomes.create_result(order, context, max(0.0, context.clock.time() - began), reason)
     if outcomes.failed:
-        failed_result = EnsembleResult.create(outcomes.completed.values(), None, context, duration)
-        raise _create_error(name, outcomes, failed_result) from next(iter(outcomes.failed.values()))
-    return EnsembleResult.create(outcomes.completed.values(), last, context, duration)
+        raise _create_error(name, outcomes, result) from next(iter(outcomes.failed.values()))
+    return result
 
 
-async def _follow(order: TaskOrder, runner: TaskRunner, outcomes: _Outcomes, context: RunContext) -> None:
+async def _follow(order: TaskOrder, run_task: _RunTask, outcomes: _Outcomes, context: RunContext) -> None:
     """Run the tasks, and collect their outcomes. In a sequence, a task that waits holds up those behind it."""
     limit = 1 if order.is_sequence else order.max_parallel
     on_error: ErrorPolicy = "drain" if order.on_error == "fail_fast" else "continue"
-    scheduler: Scheduler[TaskOutput] = Scheduler(max_concurrency=limit, on_error=on_error, clock=context.clock)
+    scheduler: Scheduler[TaskOutcome] = Scheduler(max_concurrency=limit, on_error=on_error, clock=context.clock)
     async with scheduler:
-        scheduler.add(*(_create_step(job, runner) for job in order.jobs))
+        jobs = zip(order.jobs, order.dependencies, strict=True)
+        scheduler.add(*(FlowStep(job.task.id, partial(run_task, job), needed) for job, needed in jobs))
         async for outcome in scheduler:
             outcomes.add(outcome)
             if order.is_sequence and isinstance(outcome, StepSuspended):
                 raise Suspended(*outcome.pending)
-
-
-def _create_step(job: Assignment, runner: TaskRunner) -> FlowStep[TaskOutput]:
-    async def work(outputs: Mapping[str, TaskOutput]) -> TaskOutput:
-        return await runner.run(job, outputs)
-
-    return FlowStep(job.task.id, work, tuple(dict.fromkeys(other.id for other in job.context)))
 
 
 def note_begin(context: RunContext) -> float:

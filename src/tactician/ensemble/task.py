@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property, partial
-from typing import Final, TypeAlias
+from hashlib import sha256
+from typing import Final, Protocol, TypeAlias, cast, runtime_checkable
 
 from pydantic.errors import PydanticUserError
 
 from tactician.agents import as_runnable
 from tactician.ensemble.errors import EnsembleDefinitionError
+from tactician.ensemble.learning import Reflection
+from tactician.ensemble.outcomes import Predicate
 from tactician.ensemble.output import TaskInput
+from tactician.ensemble.reviews import Review
 from tactician.errors import DeclarationError, Problem
+from tactician.guardrails import GuardrailLike, as_input_guardrail, as_output_guardrail
 from tactician.llm import ModelLike
-from tactician.loop import output_type
+from tactician.loop import Guards, output_type
 from tactician.runs import Runnable
 from tactician.tools import Toolbox, ToolLike
 
@@ -25,6 +30,15 @@ _AGENT_PARTS = ("role", "goal", "background")
 
 Handler: TypeAlias = Callable[[TaskInput], object | Awaitable[object]]
 """Function that does a task without a model. Its result is the output of the task."""
+
+
+@runtime_checkable
+class TaskLike(Protocol):
+    """Part of an ensemble: a task, or what stands for one, such as a loop of tasks or another ensemble."""
+
+    def as_task(self) -> Task:
+        """Return it as a task."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,14 +55,26 @@ class Task:
         agent: any Runnable that does the task; by default an agent is made for the task, with a role that follows from
             the first verb of the description.
         role, goal, background: instructions of the agent that is made.
-        context: tasks whose outputs the agent sees; they run before. By default, in a sequence the task before, and
-            else none; with `[]` none.
+        context: tasks, loops and the like whose outputs the agent sees; they run before. By default, in a sequence the
+            task before, and else none; with `[]` none.
         output_type: the type of the output, as any that pydantic can describe; text by default.
         max_output_retries: number of further attempts of an agent at a valid output.
         tools: tools beside those of the agent; for one name, the agent's counts.
         model: the model for an agent without one.
         handler: function, also an async one, that does the task without a model.
         max_tool_calls: number of tool calls of an agent that has no such limit of its own. After them it must answer.
+        max_tool_output_chars: number of characters of a tool's result that the model of an agent without such a limit
+            sees; events have the whole result. No limit by default.
+        input_guardrails: checks of the text that the agent is about to read; see `guardrails`.
+        output_guardrails: checks of the output, also of a handler's. One that asks for a retry leads to another
+            attempt, `max_output_retries` times at most.
+        when: function of the outputs so far; the task is skipped when it returns `False`. A task whose context tasks
+            were all skipped is skipped too. One that names no context and follows in a sequence runs, and sees what
+            the skipped task would have seen.
+        memory: scopes of the ensemble's memory, whose entries the agent reads, and to which the output is added.
+        reflect: true to improve the instructions for later runs by reflection on the output, or settings for it.
+        review: the gate at which somebody decides before or after the task, or several; see `Review`. The policy of
+            the ensemble counts for a task that names none after it.
 
     Raises:
         EnsembleDefinitionError: with all mistakes.
@@ -62,18 +88,27 @@ class Task:
     role: str | None = None
     goal: str | None = None
     background: str | None = None
-    context: Sequence[Task] | None = None
+    context: Sequence[TaskLike] | None = None
     output_type: type[object] | None = None
     max_output_retries: int = 3
     tools: Sequence[ToolLike] = ()
     model: ModelLike | None = None
     handler: Handler | None = None
     max_tool_calls: int = DEFAULT_MAX_TOOL_CALLS
+    max_tool_output_chars: int | None = None
+    input_guardrails: Sequence[GuardrailLike] = ()
+    output_guardrails: Sequence[GuardrailLike] = ()
+    when: Predicate | None = None
+    memory: Sequence[str] = ()
+    reflect: bool | Reflection = False
+    review: Review | Sequence[Review] | None = None
 
     def __post_init__(self) -> None:
         set_field = partial(object.__setattr__, self)
-        set_field("context", None if self.context is None else tuple(self.context))
-        set_field("tools", tuple(self.tools))
+        set_field("context", None if self.context is None else as_tasks(self.context))
+        for part in ("tools", "input_guardrails", "output_guardrails"):
+            set_field(part, tuple(getattr(self, part)))
+        set_field("memory", self.memory if isinstance(self.memory, str) else tuple(self.memory))
         set_field("id", self.id or self.description)
         if problems := [Problem(path, message) for path, message in _find_mistakes(self)]:
             raise EnsembleDefinitionError(f"Task {self.label!r}", problems)
@@ -83,10 +118,54 @@ class Task:
         """The given agent as a Runnable; `None` without one."""
         return as_runnable(self.agent)
 
+    @cached_property
+    def reviews(self) -> tuple[Review, ...]:
+        """The gates that the task names."""
+        if self.review is None:
+            return ()
+        return (self.review,) if isinstance(self.review, Review) else tuple(self.review)
+
+    @cached_property
+    def guards(self) -> Guards:
+        """The guardrails of the input and of the output."""
+        return Guards.of(self.input_guardrails, self.output_guardrails, (), ())
+
+    @cached_property
+    def named_context(self) -> tuple[Task, ...]:
+        """The tasks in its context; empty for one that names none."""
+        return as_tasks(self.context or ())
+
+    @cached_property
+    def reflection(self) -> Reflection | None:
+        """The settings of the reflection; `None` without one."""
+        if isinstance(self.reflect, Reflection):
+            return self.reflect
+        return Reflection() if self.reflect else None
+
+    @cached_property
+    def identity(self) -> str:
+        """The name by which reflections are stored: the id that was given, else a hash of the description as written.
+
+        Tasks with the same description share their reflections.
+        """
+        if self.id != self.description:
+            return self.id
+        return sha256(self.description.encode("utf-8", "surrogatepass")).hexdigest()
+
     @property
     def label(self) -> str:
         """The id, shortened for messages."""
         return shorten(self.id)
+
+    def as_task(self) -> Task:
+        """Return the task itself."""
+        return self
+
+
+def as_tasks(parts: Iterable[object]) -> tuple[Task, ...]:
+    """Return parts of an ensemble as tasks. What is none of these stays, for a message about it."""
+    converted = (part.as_task() if isinstance(part, TaskLike) else part for part in parts)
+    return cast("tuple[Task, ...]", tuple(converted))
 
 
 def shorten(text: str) -> str:
@@ -104,7 +183,7 @@ def _find_mistakes(task: Task) -> Iterator[tuple[str, str]]:
     if task.expected_output and not task.expected_output.strip():
         yield "expected_output", "it must not be blank: describe the output, or leave it out"
     yield from _find_agent_mistakes(task)
-    for place, other in enumerate(task.context or ()):
+    for place, other in enumerate(task.named_context):
         if not isinstance(other, Task):
             yield f"context[{place}]", f"{other!r} is not a Task: pass the task whose output is needed"
         elif other.id == task.id:
@@ -116,6 +195,43 @@ def _find_mistakes(task: Task) -> Iterator[tuple[str, str]]:
         yield from (("tools", problem) for problem in error.problems)
     if task.max_tool_calls < 1:
         yield "max_tool_calls", f"it must be > 0, got: {task.max_tool_calls}"
+    if task.max_tool_output_chars is not None and task.max_tool_output_chars < 1:
+        yield "max_tool_output_chars", f"it must be > 0, got: {task.max_tool_output_chars}"
+    yield from _find_function_mistakes(task)
+
+
+def _find_function_mistakes(task: Task) -> Iterator[tuple[str, str]]:
+    if task.when is not None and not callable(task.when):
+        yield "when", f"{task.when!r} is not a function of the outputs so far"
+    yield from _find_review_mistakes(task)
+    for place in ("input_guardrails", "output_guardrails"):
+        for number, guardrail in enumerate(getattr(task, place)):
+            try:
+                as_input_guardrail(guardrail) if place == "input_guardrails" else as_output_guardrail(guardrail)
+            except DeclarationError as error:
+                yield from ((f"{place}[{number}]", problem) for problem in error.problems)
+    yield from _find_learning_mistakes(task)
+
+
+def _find_learning_mistakes(task: Task) -> Iterator[tuple[str, str]]:
+    if isinstance(task.memory, str):
+        yield "memory", f"it is a list of scopes: write memory=({task.memory!r},)"
+    elif len(set(task.memory)) < len(task.memory):
+        yield "memory", "it names a scope twice"
+    if not isinstance(task.reflect, bool | Reflection):
+        yield "reflect", f"{task.reflect!r} is neither True nor a Reflection"
+
+
+def _find_review_mistakes(task: Task) -> Iterator[tuple[str, str]]:
+    named: object = task.review
+    reviews = list(named) if isinstance(named, Sequence) else [] if named is None else [named]
+    timings = [review.timing for review in reviews if isinstance(review, Review)]
+    if len(timings) < len(reviews):
+        yield "review", f"{task.review!r} is not a Review: use Review.before(), Review.after() or Review.skip()"
+    for timing in sorted({timing for timing in timings if timings.count(timing) > 1}):
+        yield "review", f"it has {timings.count(timing)} reviews of the kind {timing!r}: leave one"
+    if {"after", "skip"} <= set(timings):
+        yield "review", "it has a review after the task, and skips it: leave out one of them"
 
 
 def _find_agent_mistakes(task: Task) -> Iterator[tuple[str, str]]:

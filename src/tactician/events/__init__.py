@@ -8,6 +8,8 @@ from tactician.events.bus import EventBus, EventEmitter, EventListener, subscrib
 from tactician.events.encoding import encode, event_from_json, event_to_json
 from tactician.events.event import Event, find_event_type, new_id
 from tactician.events.log import EventLog, read_event_log
+from tactician.events.span_facts import SpanFacts, SpanKind
+from tactician.events.spans import OpenSpan, OpenSpans, find_span_id
 
 __all__ = [
     "Event",
@@ -22,4 +24,9 @@ __all__ = [
     "read_event_log",
     "encode",
     "new_id",
+    "SpanKind",
+    "SpanFacts",
+    "OpenSpan",
+    "OpenSpans",
+    "find_span_id",
 ]

@@ -8,6 +8,7 @@ from typing import ParamSpec, TypeAlias
 
 from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.events.event import Event
+from tactician.events.spans import find_span_id, follow_span
 
 P = ParamSpec("P")
 EventListener: TypeAlias = Callable[[Event], object]
@@ -19,7 +20,7 @@ class EventBus:
     """Bus that delivers events to listeners, in the order in which they subscribed.
 
     Exceptions of a listener are logged by the logger `tactician.events`: the others still receive the event, and the
-    run goes on. A listener that was subscribed twice, here or at the parent, receives an event once.
+    run continues. A listener that was subscribed twice, here or at the parent, receives an event once.
 
     Args:
         listeners: called with each event; `None` is ignored.
@@ -60,12 +61,14 @@ class EventBus:
         return EventBus(*listeners, parent=self)
 
     def emit(self, event: Event) -> None:
-        """Deliver an event to all listeners."""
+        """Deliver an event to all listeners; what the code does next is inside the span that the event opens."""
         for listener in self.listeners:
             try:
                 listener(event)
             except Exception:
-                _logger.exception("%s: a listener failed on %s; the run goes on", " / ".join(event.path), event.type)
+                _logger.exception("%s: a listener failed on %s; the run continues", " / ".join(event.path), event.type)
+        if event.opens is not None or event.closes is not None:
+            follow_span(event)
 
 
 def subscribe_everywhere(listener: EventListener) -> Callable[[], None]:
@@ -82,14 +85,14 @@ def subscribe_everywhere(listener: EventListener) -> Callable[[], None]:
 
 
 class EventEmitter:
-    """Emitter of the events of one run, or of one request inside it, to a bus.
+    """Emitter of the events of a run, or of a request inside it, to a bus.
 
     Args:
         bus: the target of the events.
         run_id: the run.
         path: the names of the runs around it and its own, outermost first.
         clock: the time of the events.
-        parent_id: the id of the process or run around it, if there is one.
+        parent_id: the id of the process or run around it, if any.
     """
 
     __slots__ = ("bus", "clock", "parent_id", "path", "run_id")
@@ -123,7 +126,7 @@ class EventEmitter:
         """
         if self.bus.is_observed:
             build: Callable[..., Event] = kind  # P cannot say that events have these fields
-            own = {"run_id": self.run_id, "parent_id": self.parent_id, "path": self.path}
+            own = {"run_id": self.run_id, "parent_id": self.parent_id, "path": self.path, "span_id": find_span_id()}
             self.bus.emit(build(*args, **own, time=self.clock.time(), **fields))
 
     def with_bus(self, bus: EventBus) -> EventEmitter:

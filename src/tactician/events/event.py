@@ -9,6 +9,7 @@ from time import time
 from typing import ClassVar, TypeVar
 
 from tactician.errors import DeclarationError
+from tactician.events.span_facts import NO_FACTS, SpanFacts
 
 _types: dict[str, type[Event]] = {}
 _ids: list[str] = []  # read from the system many at a time: a call of it takes ten times as long as the rest
@@ -33,24 +34,36 @@ class Event:
     """Event of a run.
 
     A subclass is a frozen dataclass. Its `type` is its name in JSON, the class's name by default;
-    two event classes of different modules cannot share one. Its `usual_level` is that of the log, `DEBUG` by default.
+    two event classes of different modules cannot share a name. Its `usual_level` is that of the log, `DEBUG` by
+    default.
 
     Attributes:
         run_id: the id of the run; empty outside of runs, as in a router that is called directly.
-        parent_id: the id of the process or run around it, if there is one.
+        parent_id: the id of the process or run around it, if any.
         path: the names of the runs around it and its own, outermost first.
         id: a random id of the event.
         time: the time of the event, in seconds since the epoch.
+        span_id: the id of the event that opened the innermost span in which it happens; one that closes a span happens
+            in it.
     """
 
     type: ClassVar[str] = "Event"
     usual_level: ClassVar[int] = logging.DEBUG
+    opens: ClassVar[str | None] = None
+    """Kind of span that begins with such an event, as in `SpanKind`."""
+    closes: ClassVar[str | None] = None
+    """Kind of span that ends with such an event. One that opens a span too ends that which is open, else it is all."""
+    enters: ClassVar[bool] = True
+    """True when the code that emits an opening event is inside the span from then on; else only what names its run."""
+    is_recorded: ClassVar[bool] = True
+    """False for an event that repeats what others say, or is a piece of it."""
 
     run_id: str = ""
     parent_id: str | None = field(default=None, compare=False)
     path: tuple[str, ...] = ()
     id: str = field(default_factory=new_id, compare=False)
     time: float = field(default_factory=time, compare=False)
+    span_id: str | None = field(default=None, compare=False)
 
     @property
     def level(self) -> int:
@@ -58,8 +71,17 @@ class Event:
         return self.usual_level
 
     def describe(self) -> str:
-        """Return the event in one line, for logs: without prompts, answers and arguments."""
+        """Return the event in a single line, for logs: without prompts, answers and arguments."""
         return self.type
+
+    @property
+    def span_key(self) -> str:
+        """Key that tells the span that it opens or closes from others of the kind in the run."""
+        return ""
+
+    def describe_span(self) -> SpanFacts:
+        """Return what the event knows of the span that it opens or closes."""
+        return NO_FACTS
 
     def __init_subclass__(cls, **options: object) -> None:
         object.__init_subclass__(**options)

@@ -88,6 +88,7 @@ from tactician.llm.routing import (
     format_full_name,
 )
 from tactician.llm.schema import close_schema, is_strict
+from tactician.llm.transcript import describe_messages, find_new_messages
 from tactician.llm.usage import NO_USAGE, ModelPrice, Usage, UsageTally, calculate_cost, find_price
 
 __all__ = [
@@ -109,6 +110,8 @@ __all__ = [
     "messages_to_json",
     "messages_from_json",
     "join_text",
+    "describe_messages",
+    "find_new_messages",
     "LlmOptions",
     "NO_OPTIONS",
     "RoutingOptions",

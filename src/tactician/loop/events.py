@@ -6,21 +6,43 @@ import logging
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tactician.events import Event
-from tactician.llm import AssistantMessage, ModelRequest, ModelResponse, ToolCall, ToolResult
+from tactician.events import Event, SpanFacts, SpanKind
+from tactician.llm import (
+    AssistantMessage,
+    ModelRequest,
+    ModelResponse,
+    ToolCall,
+    ToolResult,
+    describe_messages,
+    find_new_messages,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnStarted(Event):
     """Event before a request to a model; `turn` counts from 1."""
 
+    opens: ClassVar[str | None] = SpanKind.MODEL
+
     turn: int
     model: str
     request: ModelRequest
 
+    @property
+    def span_key(self) -> str:
+        """The number of the turn."""
+        return str(self.turn)
+
     def describe(self) -> str:
         """Return which model is asked."""
         return f"turn {self.turn} asks {self.model}"
+
+    def describe_span(self) -> SpanFacts:
+        """Return the model, and what it is told now; as the whole content, the conversation and the tools."""
+        messages, tools = self.request.messages, [spec.name for spec in self.request.tools]
+        told, all_told = describe_messages(find_new_messages(messages)), describe_messages(messages)
+        whole = {"messages": all_told, "tools": tools, "options": self.request.options}
+        return SpanFacts(self.model, facts={"turn": self.turn}, content={"prompt": told}, whole_content=whole)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +53,8 @@ class PieceReceived(Event):
         answer_level: index in `path` of the outermost run whose answer the piece is part of: 0 for an answer to the
             caller, more for the text of classifiers, workers, managers, actions and guardrails.
     """
+
+    is_recorded: ClassVar[bool] = False
 
     answer_level: int = 0
 
@@ -58,9 +82,22 @@ class ThinkingReceived(PieceReceived):
 class TurnCompleted(Event):
     """Event of a complete answer of a model."""
 
+    closes: ClassVar[str | None] = SpanKind.MODEL
+
     turn: int
     response: ModelResponse
     seconds: float
+
+    @property
+    def span_key(self) -> str:
+        """The number of the turn."""
+        return str(self.turn)
+
+    def describe_span(self) -> SpanFacts:
+        """Return what the model answered and used."""
+        response = self.response
+        facts = {"usage": response.usage, "finish_reason": response.finish_reason, "answered_by": response.model}
+        return SpanFacts(facts=facts, content={"answer": describe_messages([response.message])})
 
     def describe(self) -> str:
         """Return which model answered, and what that used."""
@@ -72,10 +109,21 @@ class TurnCompleted(Event):
 class TurnFailed(Event):
     """Event of a call of a model that raised `error`."""
 
+    closes: ClassVar[str | None] = SpanKind.MODEL
+
     turn: int
     model: str
     seconds: float
     error: str
+
+    @property
+    def span_key(self) -> str:
+        """The number of the turn."""
+        return str(self.turn)
+
+    def describe_span(self) -> SpanFacts:
+        """Return why there is no answer."""
+        return SpanFacts(status="failed", error=self.error)
 
     @property
     def level(self) -> int:
@@ -107,8 +155,8 @@ class PartialReceived(PieceReceived):
     """Event of a partial structured answer (streaming runs only).
 
     Attributes:
-        value: of a pydantic model, one that has the fields that have come; of a list, the items that have; of anything
-            else, what has come as JSON values.
+        value: for a pydantic model, the model with the fields so far; for a list, the items so far; for anything
+            else, the JSON values so far.
     """
 
     value: object
@@ -120,20 +168,42 @@ class ToolCalled(Event):
 
     usual_level: ClassVar[int] = logging.INFO
 
+    opens: ClassVar[str | None] = SpanKind.TOOL
+
     call: ToolCall
+
+    @property
+    def span_key(self) -> str:
+        """The id of the call."""
+        return self.call.id
 
     def describe(self) -> str:
         """Return which tool is called."""
         return f"calls {self.call.name}"
+
+    def describe_span(self) -> SpanFacts:
+        """Return the tool and its arguments."""
+        return SpanFacts(self.call.name, content={"arguments": self.call.arguments})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolReturned(Event):
     """Event of a tool result; `result.is_error` is true when the tool failed."""
 
+    closes: ClassVar[str | None] = SpanKind.TOOL
+
     call: ToolCall
     result: ToolResult
     seconds: float
+
+    @property
+    def span_key(self) -> str:
+        """The id of the call."""
+        return self.call.id
+
+    def describe_span(self) -> SpanFacts:
+        """Return the result."""
+        return SpanFacts(status="failed" if self.result.is_error else "", content={"result": self.result.content})
 
     @property
     def level(self) -> int:
@@ -151,9 +221,20 @@ class ToolInterrupted(Event):
 
     usual_level: ClassVar[int] = logging.INFO
 
+    closes: ClassVar[str | None] = SpanKind.TOOL
+
     call: ToolCall
     seconds: float
     error: str | None = None
+
+    @property
+    def span_key(self) -> str:
+        """The id of the call."""
+        return self.call.id
+
+    def describe_span(self) -> SpanFacts:
+        """Return that the tool waits, or what ended it."""
+        return SpanFacts(status="waiting" if self.error is None else "failed", error=self.error)
 
     def describe(self) -> str:
         """Return which tool waits, or what ended it."""
@@ -170,5 +251,5 @@ class HandedOff(Event):
     message: str | None = None
 
     def describe(self) -> str:
-        """Return who goes on."""
+        """Return who continues."""
         return f"hands over to {self.target}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Hashable
 from functools import lru_cache
-from typing import Annotated, Generic, TypeVar, cast, get_args, get_origin
+from typing import Annotated, Generic, Protocol, TypeVar, cast, get_args, get_origin, runtime_checkable
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
@@ -18,6 +18,16 @@ from tactician.tools import as_text, describe_validation_error
 T = TypeVar("T")
 
 
+@runtime_checkable
+class TextForm(Protocol):
+    """Type of answers that have a form as text, too."""
+
+    @classmethod
+    def __from_text__(cls, text: str) -> object | None:
+        """Return the answer that a text is; `None` when it has not that form, so that it is read as JSON."""
+        ...
+
+
 class InvalidOutput(ValueError):  # noqa: N818 - it says what the answer is
     """Error for an answer that is not an object of the output type, with a message for the model."""
 
@@ -25,7 +35,8 @@ class InvalidOutput(ValueError):  # noqa: N818 - it says what the answer is
 class OutputType(Generic[T]):
     """Type of an answer. `spec` is `None` for plain text.
 
-    Structured output has to be an object at its root: any other type travels as `{"value": ...}`.
+    Structured output must be an object at its root: any other type travels as `{"value": ...}`. A type that is a
+    `TextForm` is read from its form as text, too.
     """
 
     def __init__(
@@ -48,7 +59,7 @@ class OutputType(Generic[T]):
 
 def output_type(kind: type[T]) -> OutputType[T]:
     """Return the output type for a Python type: text for `str`, else any type that pydantic validates. Cached."""
-    # A union is no class, but it is a valid output type, and hashable: what mypy cannot express.
+    # A union is not a class, but it is a valid output type, and hashable: what mypy cannot express.
     return cast("OutputType[T]", _compile(cast(Hashable, kind)))
 
 
@@ -64,12 +75,19 @@ def _compile(kind: Hashable) -> OutputType[object]:
         definitions = schema.pop("$defs", {})
         schema = {"type": "object", "properties": {"value": schema}, **({"$defs": definitions} if definitions else {})}
     complete = close_schema(schema)
+
+    form = kind if isinstance(kind, TextForm) else None
+
+    def parse(text: str) -> object:
+        answer = None if form is None else form.__from_text__(text)
+        return _parse(text, adapter, wrapped) if answer is None else answer
+
     spec = OutputSpec(re.sub(r"\W+", "_", name).strip("_")[:64] or "output", complete, is_strict(complete))
     return OutputType(
         name,
         spec,
-        lambda text: _parse(text, adapter, wrapped),
-        lambda value: _accept(value, adapter, wrapped),
+        parse,
+        lambda value: _accept(value, adapter, parse),
         lambda text: parse_partial(text, kind, wrapped),
     )
 
@@ -89,12 +107,12 @@ def _inline_root(schema: dict[str, object]) -> dict[str, object]:
     return {**root, "$defs": definitions}
 
 
-def _accept(value: object, adapter: TypeAdapter[object], wrapped: bool) -> object:
+def _accept(value: object, adapter: TypeAdapter[object], parse: Callable[[str], object]) -> object:
     try:
         return adapter.validate_python(value)
     except ValidationError as error:
         if isinstance(value, str):
-            return _parse(value, adapter, wrapped)
+            return parse(value)
         raise InvalidOutput(describe_validation_error(error)) from error
 
 

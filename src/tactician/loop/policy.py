@@ -17,7 +17,8 @@ class TurnPolicy:
     """Limits of a conversation, and the other settings of an agent for its turns.
 
     Attributes:
-        max_turns: requests in which the model may use tools. After them it is told to answer, at most three times.
+        max_turns: requests in which the model may use tools. After them the model is asked to answer, at most three
+            times.
         max_attempts: number of attempts at a valid object before the run fails; those of the project, when `None`.
         max_tool_calls: number of tool calls in all; no limit, when `None`.
         max_repeats: number of equal calls in a row from which on the call is not run any more; no limit, when `None`.
@@ -25,6 +26,7 @@ class TurnPolicy:
         tool_timeout: seconds for a tool call; no limit, when `None`.
         max_tool_output_tokens: length at which a result is cut off, at about four characters a token; no limit, when
             `None`.
+        max_tool_output_chars: the same length in characters; the shorter one counts.
         window: the part of a long conversation that the model sees; all, when `None`.
         guards: the guardrails.
         autonomy: policy of an autonomous agent; when `None`, the first reply without tool calls is the answer.
@@ -37,6 +39,7 @@ class TurnPolicy:
     parallel_tools: bool = True
     tool_timeout: float | None = None
     max_tool_output_tokens: int | None = None
+    max_tool_output_chars: int | None = None
     window: WindowStrategy | None = None
     guards: Guards = NO_GUARDS
     autonomy: Autonomous | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
@@ -24,12 +25,14 @@ from tactician.runs import (
     RunContext,
     StoredAnswer,
     Suspended,
+    find_formatter,
     find_suspension,
 )
 from tactician.text import describe_error
 from tactician.tools import NO_TRAITS, Tool, Toolbox, as_text, repair_arguments
 
 _CHARACTERS_PER_TOKEN = 4
+_LONG_RESULT = 10_000
 
 
 class Refused(Exception):  # noqa: N818 - it says what happened
@@ -43,10 +46,11 @@ class Refused(Exception):  # noqa: N818 - it says what happened
 class ToolRunner:
     """Runner of the tool calls of a conversation."""
 
-    __slots__ = ("_context", "_policy", "_state")
+    __slots__ = ("_context", "_formatter", "_policy", "_state")
 
     def __init__(self, context: RunContext, policy: TurnPolicy, state: TurnState) -> None:
         self._context = context
+        self._formatter = find_formatter(context)
         self._policy = policy
         self._state = state
 
@@ -71,7 +75,7 @@ class ToolRunner:
         self._state.conversation.extend([ToolResult(call.id, call.name, reason, is_error=True) for call in calls])
 
     def _keep_one_handoff(self, calls: Sequence[ToolCall], tools: Toolbox) -> None:
-        """Refuse all handoffs except the first, as a conversation can be handed over to one target only."""
+        """Refuse all handoffs except the first, as a conversation can be handed over to a single target only."""
         handoffs = [call for call in calls if isinstance(tools.find(call.name), Handoff)]
         for call in handoffs[1:]:
             why_not = f"Not done: the conversation goes to {handoffs[0].name} already."
@@ -84,10 +88,12 @@ class ToolRunner:
     async def _answer(self, call: ToolCall, tools: Toolbox) -> None:
         tool = tools.find(call.name)
         if self._policy.guards.tool_input or (tool is not None and tool.traits.needs_approval):
-            call = _repair_call(call)  # what is checked has to be what is run
+            call = _repair_call(call)  # what is checked must be what is run
         result = self._apply_decision(call, tool)
         if isinstance(result, ToolCall):
             result = await self._call_tool(result, tool, tools)
+        else:
+            result = await self._format(result, tool)
         self._state.answers[call.id] = result
         if (checkpoint := self._context.checkpoint) is not None:
             checkpoint.drop(call.id)
@@ -133,7 +139,15 @@ class ToolRunner:
             self._context.emit(ToolInterrupted, call=call, seconds=seconds, error=failure)
             raise
         self._context.emit(ToolReturned, call=call, result=result, seconds=perf_counter() - started)
-        return result
+        return _trim(await self._format(result, tool), self._policy)
+
+    async def _format(self, result: ToolResult, tool: Tool | None) -> ToolResult:
+        """Return a result in the format of the run. What may become the answer of the run stays as it is."""
+        if self._formatter is None or result.is_error or (tool is not None and tool.traits.ends_run):
+            return result
+        if len(result.content) > _LONG_RESULT:  # nothing else would run in the event loop meanwhile
+            return replace(result, content=await asyncio.to_thread(self._formatter.format_json, result.content))
+        return replace(result, content=self._formatter.format_json(result.content))
 
     async def _produce_result(self, call: ToolCall, tool: Tool | None, tools: Toolbox) -> ToolResult:
         if (why_not := self._find_refusal(call, tool)) is not None:
@@ -143,7 +157,7 @@ class ToolRunner:
             return _answer_objection(call, objection)
         if self._context.pace is not None:
             await self._context.pace.turn()
-        result = self._trim(await self._run_in_time(call, tool, tools))
+        result = await self._run_in_time(call, tool, tools)
         if guards.tool_output and not result.is_error:
             checked = CheckedToolOutput(call, result.content)
             if objection := await find_first_objection(guards.tool_output, checked, self._context):
@@ -156,7 +170,7 @@ class ToolRunner:
         if call.id in state.admitted:
             return None
         if policy.max_tool_calls is not None and state.calls >= policy.max_tool_calls:
-            return f"Not run: all {policy.max_tool_calls} tool calls are used up. Answer now with what you have.", True
+            return f"STOP: all {policy.max_tool_calls} tool calls are used up. Answer now, with what you have.", True
         state.calls += 1
         state.admitted.add(call.id)
         if policy.max_repeats is None or (tool is not None and tool.traits.repeatable):
@@ -195,12 +209,19 @@ class ToolRunner:
             raise paused from group
         return result
 
-    def _trim(self, result: ToolResult) -> ToolResult:
-        limit = self._policy.tool_output_limit
-        if limit is None or len(result.content) <= limit * _CHARACTERS_PER_TOKEN:
-            return result
-        part = result.content[: limit * _CHARACTERS_PER_TOKEN]
-        return replace(result, content=f"{part}... [trimmed: output exceeded {limit} token limit]")
+
+def _trim(result: ToolResult, policy: TurnPolicy) -> ToolResult:
+    """Return a result as the model sees it: cut off at the limit, if there is one."""
+    tokens, chars = policy.tool_output_limit, policy.max_tool_output_chars
+    if tokens is not None and (chars is None or tokens * _CHARACTERS_PER_TOKEN < chars):
+        length, limit = tokens * _CHARACTERS_PER_TOKEN, f"{tokens} token limit"
+    elif chars is not None:
+        length, limit = chars, f"{chars} character limit"
+    else:
+        return result
+    if len(result.content) <= length:
+        return result
+    return replace(result, content=f"{result.content[:length]}... [trimmed: output exceeded {limit}]")
 
 
 def _parse_approval(response: bool | dict[str, object]) -> object:

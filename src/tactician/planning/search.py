@@ -27,7 +27,7 @@ _NODES: Final = (1 << _NODE_BITS) - 1
 
 
 class _Nodes:
-    """States and the ways to them, in columns: so many objects would keep the garbage collector busy.
+    """States and the paths to them, in columns: so many objects would keep the garbage collector busy.
 
     A node is a step from its parent, with flags: `_FORCED` if its parent has no other child, `_ESTIMATED`, `_EXPANDED`.
     Most nodes are never visited, and those that are have a row with more: the state, its `keys`, which symmetric states
@@ -77,14 +77,14 @@ class _Nodes:
 
 
 class Search:
-    """One search for the plan of least weight.
+    """Search for the plan of least weight.
 
-    A node is estimated when it is taken from a queue, not when it is found; until then it has the bound its parent
+    A node is estimated when it is taken from a queue, not when it is reached; until then it has the bound its parent
     leaves it. A forced step that the bound had foreseen teaches nothing new, so the node after it makes do with that.
-    Bounds found on different paths differ, so a state is opened again when a lighter path to it is found.
+    Bounds from different paths differ, so a state is opened again when a lighter path leads to it.
 
-    Nodes are ordered by cost alone, so that nobody has to prove that among the cheapest plans one has the fewest steps;
-    of nodes that cost the same, the one that looks nearest to the goal comes first. Bounds and paths are compared by
+    Nodes are ordered by cost alone, so that no proof is needed of which of the cheapest plans has the fewest steps;
+    of nodes that cost the same, the node that looks nearest to the goal comes first. Bounds and paths are compared by
     their weights, in which each step counts: else a free detour would be as good as none, and stubborn sets, which keep
     only some of the lightest plans, would be unsound.
 
@@ -92,7 +92,7 @@ class Search:
     haste, holds those that come first when the way to go counts for more than the way so far.
 
     Attributes:
-        best: the steps of the lightest plan so far, if there is one
+        best: the steps of the lightest plan so far, if any
         weight: what it weighs
     """
 
@@ -139,13 +139,13 @@ class Search:
 
     @property
     def is_exhausted(self) -> bool:
-        """True when nothing is left that could be lighter than the best plan, or lead to one."""
+        """True when nothing is left that could be lighter than the best plan, or lead to such a plan."""
         self._drop_stale()
         return not self._queue
 
     @property
     def is_cheapest(self) -> bool:
-        """True when no plan can cost less than the best one; another could have fewer steps."""
+        """True when no plan can cost less than the best; another could have fewer steps."""
         return self.weight is not None and self.bound == self.weight >> STEP_BITS
 
     @property
@@ -160,7 +160,7 @@ class Search:
         return self._nodes.path(self._nearest)
 
     def offer(self, steps: list[int]) -> bool:
-        """Take a plan that works for the best one, if it is lighter."""
+        """Take a plan that works as the best plan, if it is lighter."""
         weight = sum(self._weights[step] for step in steps)
         is_lighter = self.weight is None or weight < self.weight
         if is_lighter:
@@ -189,7 +189,7 @@ class Search:
         self._hasty = []
 
     def explore_next(self, *, hasty: bool = False) -> None:
-        """Explore one state: that of the least bound, or the first one of the hasty queue."""
+        """Explore a state: that of the least bound, or the first of the hasty queue."""
         queue = self._hasty if hasty else self._queue
         nodes = self._nodes
         while queue:
@@ -255,23 +255,23 @@ class Search:
         flags = nodes.flags[node]
         if flags & _ESTIMATED:
             return True
-        inherited = self._inherited(node, row)
+        inherited = self._inherit_landmarks(node, row)
         if flags & _FORCED and inherited:
             return True
-        found = self._finder.estimate(nodes.states[row], inherited)
-        if found is None:
+        estimate = self._finder.estimate(nodes.states[row], inherited)
+        if estimate is None:
             nodes.flags[node] |= _EXPANDED
             return False
-        nodes.landmarks[row] = found.landmarks
+        nodes.landmarks[row] = estimate.landmarks
         nodes.flags[node] |= _ESTIMATED
-        self._landmarks += len(found.landmarks)
-        self._recent = node, found
-        if found.bound > nodes.bounds[row]:
-            nodes.bounds[row] = found.bound
+        self._landmarks += len(estimate.landmarks)
+        self._recent = node, estimate
+        if estimate.bound > nodes.bounds[row]:
+            nodes.bounds[row] = estimate.bound
             return False
         return True
 
-    def _inherited(self, node: int, row: int) -> tuple[int, ...]:
+    def _inherit_landmarks(self, node: int, row: int) -> tuple[int, ...]:
         """Return the known landmarks of a node: before the node is estimated, those that the step has left standing."""
         nodes = self._nodes
         if nodes.flags[node] & _ESTIMATED:
@@ -306,7 +306,7 @@ class Search:
         """Return the estimate of a node, computed again from its landmarks if need be: to keep it would take memory."""
         if self._recent is not None and self._recent[0] == node:
             return self._recent[1]
-        return self._finder.carry_over(self._inherited(node, row))
+        return self._finder.carry_over(self._inherit_landmarks(node, row))
 
     def _push(self, node: int, weight: int, bound: int) -> None:
         heapq.heappush(self._queue, self._to_entry(node, weight, bound))

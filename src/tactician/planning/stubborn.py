@@ -17,7 +17,7 @@ _LEAST_SHARE: Final = 0.1
 
 
 class StubbornSets:
-    """Stubborn sets of one problem, which limit the successors of a state.
+    """Stubborn sets of a problem, which limit the successors of a state.
 
     Sets of actions are bit masks too: what one action adds to a set may be hundreds of others. Where the sets of the
     first states leave out less than a tenth of the runnable actions, later states do without them.
@@ -68,7 +68,7 @@ class StubbornSets:
         """Return the landmark that promises the smallest set: few blocked members, then few members."""
         needs = self._masks.needs
         best: tuple[int, int, Sequence[int]] | None = None
-        for _, members in reversed(landmarks):  # those found last are the nearest to the state
+        for _, members in reversed(landmarks):  # the last are the nearest to the state
             blocked = sum(1 for number in members if needs[number] & ~state)
             if best is None or (blocked, len(members)) < best[:2]:
                 best = blocked, len(members), members

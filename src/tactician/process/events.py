@@ -6,8 +6,8 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from tactician.events import Event, EventListener, encode
-from tactician.llm import AssistantMessage, ModelRequest, ModelResponse, UsageTally, join_text
+from tactician.events import Event, EventListener, SpanFacts, SpanKind, encode
+from tactician.llm import AssistantMessage, ModelRequest, ModelResponse, UsageTally, find_new_messages, join_text
 from tactician.loop import PartialReceived, TextReceived, ThinkingReceived, TurnCompleted, TurnStarted
 from tactician.planning import Action, Plan
 from tactician.process.options import Verbosity
@@ -22,6 +22,8 @@ class ProcessStarted(Event):
     """A process begins to work towards the goals of `agent`."""
 
     usual_level: ClassVar[int] = logging.INFO
+    opens: ClassVar[str | None] = SpanKind.RUN
+    enters: ClassVar[bool] = False  # whoever makes one step after another may do other things between them
 
     agent: str
     goals: tuple[str, ...]
@@ -31,23 +33,40 @@ class ProcessStarted(Event):
         """Return the goals."""
         return f"starts towards {', '.join(self.goals) or 'whatever is worth most'}"
 
+    def describe_span(self) -> SpanFacts:
+        """Return the name of the process and its goals."""
+        return SpanFacts(self.path[-1] if self.path else self.agent, facts={"goals": self.goals})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanningStarted(Event):
     """The planner begins to decide what to do next; a condition may have to ask a model for that."""
 
+    opens: ClassVar[str | None] = SpanKind.PLAN
+
     def describe(self) -> str:
         """Return that the planner begins."""
         return "plans"
+
+    def describe_span(self) -> SpanFacts:
+        """Return the name of the span."""
+        return SpanFacts("plan")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanningEnded(Event):
     """The planner has decided: for a `plan`, or none. `error` is what it raised."""
 
+    closes: ClassVar[str | None] = SpanKind.PLAN
+
     plan: Plan | None
     seconds: float
     error: str | None = None
+
+    def describe_span(self) -> SpanFacts:
+        """Return the plan."""
+        steps = [] if self.plan is None else [action.name for action in self.plan.actions]
+        return SpanFacts(error=self.error, facts={"steps": steps})
 
     def describe(self) -> str:
         """Return the plan, or why there is none."""
@@ -57,7 +76,7 @@ class PlanningEnded(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanMade(Event):
-    """The planner chose a plan that is not simply the rest of the last one."""
+    """The planner chose a plan that is not simply the rest of the last plan."""
 
     usual_level: ClassVar[int] = logging.INFO
 
@@ -73,9 +92,19 @@ class ActionStarted(Event):
     """An action is about to run."""
 
     usual_level: ClassVar[int] = logging.INFO
+    opens: ClassVar[str | None] = SpanKind.ACTION
 
     action: str
     description: str
+
+    @property
+    def span_key(self) -> str:
+        """The name of the action."""
+        return self.action
+
+    def describe_span(self) -> SpanFacts:
+        """Return the name of the action."""
+        return SpanFacts(self.action)
 
     def describe(self) -> str:
         """Return which action starts."""
@@ -87,36 +116,67 @@ class ActionSuspended(Event):
     """An action waits: for answers, or for a process inside it that is paused."""
 
     usual_level: ClassVar[int] = logging.INFO
+    closes: ClassVar[str | None] = SpanKind.ACTION
 
     action: str
+
+    @property
+    def span_key(self) -> str:
+        """The name of the action."""
+        return self.action
 
     def describe(self) -> str:
         """Return which action waits."""
         return f"{self.action} waits"
 
+    def describe_span(self) -> SpanFacts:
+        """Return that the action waits."""
+        return SpanFacts(status="waiting")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActionResumed(Event):
-    """An action that waited goes on, from its beginning, with what it has done and was answered."""
+    """An action that waited continues, from its beginning, with what it has done and was answered."""
 
     usual_level: ClassVar[int] = logging.INFO
+    opens: ClassVar[str | None] = SpanKind.ACTION
 
     action: str
 
+    @property
+    def span_key(self) -> str:
+        """The name of the action."""
+        return self.action
+
     def describe(self) -> str:
-        """Return which action goes on."""
-        return f"{self.action} goes on"
+        """Return which action continues."""
+        return f"{self.action} continues"
+
+    def describe_span(self) -> SpanFacts:
+        """Return the name of the action."""
+        return SpanFacts(self.action)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActionCompleted(Event):
     """An action has run, or raised `error`. `outputs` names the types that it gave."""
 
+    closes: ClassVar[str | None] = SpanKind.ACTION
+
     action: str
     seconds: float
     tally: UsageTally
     outputs: tuple[str, ...] = ()
     error: str | None = None
+
+    @property
+    def span_key(self) -> str:
+        """The name of the action."""
+        return self.action
+
+    def describe_span(self) -> SpanFacts:
+        """Return the types that the action gave."""
+        return SpanFacts(error=self.error, facts={"outputs": self.outputs})
 
     @property
     def level(self) -> int:
@@ -131,14 +191,14 @@ class ActionCompleted(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageSent(Event):
-    """An action tells the people outside something, and goes on."""
+    """An action tells the people outside something, and continues."""
 
     usual_level: ClassVar[int] = logging.INFO
 
     message: AssistantMessage
 
     def describe(self) -> str:
-        """Return that people are told something."""
+        """Return the text of the message to people."""
         return "tells people something"
 
 
@@ -146,10 +206,16 @@ class MessageSent(Event):
 class ProcessEnded(Event):
     """The process stopped working; `failure` says why when it did not reach its goal."""
 
+    closes: ClassVar[str | None] = SpanKind.RUN
+
     status: ProcessStatus
     seconds: float
     tally: UsageTally
     failure: str | None = None
+
+    def describe_span(self) -> SpanFacts:
+        """Return how the process ended."""
+        return SpanFacts(status=self.status.value, error=self.failure)
 
     @property
     def level(self) -> int:
@@ -205,9 +271,7 @@ def create_log_sink(verbosity: Verbosity) -> EventListener:
 
 def format_new_messages(request: ModelRequest) -> str:
     """Format the messages that are new to a model since its last answer: all, before its first."""
-    messages = request.messages
-    answers = [index for index, message in enumerate(messages) if isinstance(message, AssistantMessage)]
-    return join_text(messages[answers[-1] + 1 :] if answers else messages)
+    return join_text(find_new_messages(request.messages))
 
 
 def format_response(response: ModelResponse) -> str:

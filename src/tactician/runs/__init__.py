@@ -38,11 +38,13 @@ from tactician.runs.execution import (
     start_run,
 )
 from tactician.runs.forking import Fork, ForkOptions, prepare_fork
+from tactician.runs.formatting import find_formatter, format_data, with_formatter
 from tactician.runs.inputs import READS_MESSAGES, InputTypes, restore_input
 from tactician.runs.output import format_output, read_output
-from tactician.runs.pace import Pace
+from tactician.runs.pace import Pace, RequestPace
 from tactician.runs.parameters import RunParameter, find_run_parameter
 from tactician.runs.reporting import report_model_call, report_retrieval
+from tactician.runs.respondents import NOBODY, Respondent, admit_response
 from tactician.runs.restoration import restore_context
 from tactician.runs.result import RunResult
 from tactician.runs.runnable import Input, Runnable, is_conversation, messages_of, stream_events
@@ -64,7 +66,7 @@ from tactician.runs.suspension import (
     list_prompts,
     reject,
 )
-from tactician.runs.telemetry import TELEMETRY, start_telemetry
+from tactician.runs.telemetry import TELEMETRY, load_capture_mode, start_telemetry
 from tactician.runs.threads import in_thread, run_blocking
 from tactician.runs.trace_context import find_trace_parent, set_trace_source
 
@@ -88,15 +90,22 @@ __all__ = [
     "restore_spent",
     "save_inside",
     "Pace",
+    "RequestPace",
     "Approval",
     "approve",
     "reject",
     "PendingRequest",
     "PendingKind",
     "Response",
+    "Respondent",
+    "NOBODY",
+    "admit_response",
     "ReportedError",
     "Suspended",
     "find_suspension",
+    "find_formatter",
+    "format_data",
+    "with_formatter",
     "list_prompts",
     "RunStore",
     "RunRecord",
@@ -162,6 +171,7 @@ __all__ = [
     "report_retrieval",
     "TELEMETRY",
     "start_telemetry",
+    "load_capture_mode",
     "find_trace_parent",
     "set_trace_source",
     "RunError",

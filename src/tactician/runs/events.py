@@ -6,7 +6,7 @@ import logging
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from tactician.events import Event
+from tactician.events import Event, SpanFacts, SpanKind
 from tactician.llm import NO_USAGE, Usage, UsageTally
 from tactician.runs.result import RunResult
 from tactician.runs.status import RunStatus
@@ -18,13 +18,15 @@ PROCESS_KIND: Final = "process"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStarted(Event):
-    """Event of a run that begins, or goes on after a pause.
+    """Event of a run that begins, or continues after a pause.
 
     Attributes:
         kind: kind of Runnable, as in the record of the run.
-        is_resumed: true when it goes on.
+        is_resumed: true when it continues.
         trace_parent: W3C trace context of whoever started the run, where it is known.
     """
+
+    opens: ClassVar[str | None] = SpanKind.RUN
 
     kind: str = "run"
     is_resumed: bool = False
@@ -37,12 +39,18 @@ class RunStarted(Event):
 
     def describe(self) -> str:
         """Return that the run begins."""
-        return "goes on" if self.is_resumed else "starts"
+        return "continues" if self.is_resumed else "starts"
+
+    def describe_span(self) -> SpanFacts:
+        """Return the name of the run."""
+        return SpanFacts(self.path[-1] if self.path else "", facts={"runnable": self.kind})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunEnded(Event):
     """Event of a run that has gone as far as it can; `error` is what it raised."""
+
+    closes: ClassVar[str | None] = SpanKind.RUN
 
     status: RunStatus
     seconds: float
@@ -62,6 +70,10 @@ class RunEnded(Event):
         used = f"is {self.status}, {self.seconds:.2f} s, {self.tally.total.total_tokens} tokens"
         return used if self.error is None else f"{used}: {self.error}"
 
+    def describe_span(self) -> SpanFacts:
+        """Return how the run ended."""
+        return SpanFacts(status=self.status.value, error=self.error)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSuspended(Event):
@@ -75,40 +87,64 @@ class RunSuspended(Event):
         """Return what the run waits for, by kind."""
         return f"waits for {', '.join(f'{request.kind} {request.id}' for request in self.pending)}"
 
+    def describe_span(self) -> SpanFacts:
+        """Return what is asked."""
+        return SpanFacts(content={"asks": [request.prompt for request in self.pending]})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunCompleted(Event):
     """The run has its result: the last event of every stream."""
+
+    is_recorded: ClassVar[bool] = False
 
     result: RunResult[object]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCalled(Event):
-    """Event before a call of a model that is no turn, such as one for embeddings.
+    """Event before a call of a model outside of turns, such as a call for embeddings.
 
     Attributes:
         operation: what the model does: `"embeddings"`, `"images"` or `"summary"`.
         model: name of the model.
     """
 
+    opens: ClassVar[str | None] = SpanKind.MODEL
+
     operation: str
     model: str
+
+    @property
+    def span_key(self) -> str:
+        """The operation."""
+        return self.operation
 
     def describe(self) -> str:
         """Return which model is called."""
         return f"calls {self.model} for {self.operation}"
+
+    def describe_span(self) -> SpanFacts:
+        """Return the model and the operation."""
+        return SpanFacts(self.model, facts={"operation": self.operation})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelReturned(Event):
     """Event of the end of such a call; `error` is what it raised."""
 
+    closes: ClassVar[str | None] = SpanKind.MODEL
+
     operation: str
     model: str
     seconds: float
     usage: Usage = NO_USAGE
     error: str | None = None
+
+    @property
+    def span_key(self) -> str:
+        """The operation."""
+        return self.operation
 
     @property
     def level(self) -> int:
@@ -121,14 +157,29 @@ class ModelReturned(Event):
             return f"{self.model} failed at {self.operation}: {self.error}"
         return f"{self.model} gave {self.operation}, {self.seconds:.2f} s, {self.usage.total_tokens} tokens"
 
+    def describe_span(self) -> SpanFacts:
+        """Return what the call used, or why it failed."""
+        return SpanFacts(error=self.error, facts={"usage": self.usage})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrievalStarted(Event):
     """Event before `source` is searched for at most `limit` documents."""
 
+    opens: ClassVar[str | None] = SpanKind.SEARCH
+
     source: str
     query: str
     limit: int | None = None
+
+    @property
+    def span_key(self) -> str:
+        """The source."""
+        return self.source
+
+    def describe_span(self) -> SpanFacts:
+        """Return the source and the query."""
+        return SpanFacts(self.source, content={"query": self.query})
 
     def describe(self) -> str:
         """Return what is searched."""
@@ -137,7 +188,9 @@ class RetrievalStarted(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrievalEnded(Event):
-    """Event of the end of a search, with the number of `documents` that were found; `error` is what it raised."""
+    """Event of the end of a search, with the number of `documents` in the result; `error` is what it raised."""
+
+    closes: ClassVar[str | None] = SpanKind.SEARCH
 
     source: str
     documents: int
@@ -145,12 +198,21 @@ class RetrievalEnded(Event):
     error: str | None = None
 
     @property
+    def span_key(self) -> str:
+        """The source."""
+        return self.source
+
+    def describe_span(self) -> SpanFacts:
+        """Return how many documents were found."""
+        return SpanFacts(error=self.error, facts={"documents": self.documents})
+
+    @property
     def level(self) -> int:
         """Level `WARNING` of a search that failed, else `DEBUG`."""
         return logging.DEBUG if self.error is None else logging.WARNING
 
     def describe(self) -> str:
-        """Return what was found, or why the search failed."""
+        """Return the number of documents, or why the search failed."""
         if self.error is not None:
             return f"{self.source} could not be searched: {self.error}"
         return f"{self.source} gave {self.documents} documents, {self.seconds:.2f} s"

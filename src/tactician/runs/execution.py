@@ -21,6 +21,7 @@ from tactician.runs.endings import complete_run, create_resting_result, fail_run
 from tactician.runs.errors import RunKilledError
 from tactician.runs.inputs import NO_TYPES, InputTypes, restore_input
 from tactician.runs.reporting import report_run
+from tactician.runs.respondents import NOBODY, Respondent, admit_responses
 from tactician.runs.responses import mark_answered, record_responses
 from tactician.runs.restoration import RestoredRun, restore_claimed
 from tactician.runs.result import RunResult
@@ -55,7 +56,7 @@ def start_run(
         input: its input.
         context: context around it; that of the code that runs, when `None`.
         budget: budget of its own.
-        work: the work, given the input and the context of the run.
+        work: the work, which takes the input and the context of the run.
         kind: kind of Runnable.
         prepare: called with the context of the run before it has a record, to put into its checkpoint what the input
             alone does not say.
@@ -85,17 +86,21 @@ async def resume_run(
     *,
     input_types: InputTypes = NO_TYPES,
 ) -> RunResult[T]:
-    """Resume a run that waits, with answers to some or all of its requests; or one that is paused.
+    """Resume a run that waits, with answers to some or all of its requests; or a paused run.
 
-    If the work fails, the run waits again, with the answers that it was given.
+    If the work fails, the run waits again, with the answers so far.
 
     Raises:
         RunNotFoundError: when no run of this name waits with the id.
         RunConflictError: when somebody else has resumed it.
+        ResponseError: when a request requires a role that the `Respondent` of the context does not have.
         StoredStateError: when its record cannot be read, or an answer would not be read back equal.
     """
     outer = context or RunContext.current()
-    _check_responses(responses, await _find_waiting(name, run_id, outer))
+    waiting = await _find_waiting(name, run_id, outer)
+    _check_responses(responses, waiting)
+    responses = admit_responses(responses, waiting.header.pending, outer.find(Respondent))
+    outer = outer.inside({Respondent: NOBODY})  # what the run does is not done in the role of who answered
     claimed = await RunStore(outer.store).claim(OWNER, DEFAULT_LEASE, run_id=run_id)
     if claimed is None:
         raise RunConflictError(
@@ -144,7 +149,7 @@ async def keep_responses(
     The run takes them when it continues; any worker may continue it.
 
     Raises:
-        ResponseError: when the run does not wait for that.
+        ResponseError: when the run does not wait for that, or the `Respondent` of the context lacks a required role.
         StoredStateError: when its state cannot be read, or an answer would not be read back equal.
     """
     restored = await restore_claimed(record, lease, context)
@@ -154,7 +159,8 @@ async def keep_responses(
         if unknown := responses.keys() - set(known):
             names = ", ".join(map(repr, sorted(unknown)))
             raise ResponseError(f"{record.name} does not wait for {names}; it waits for {known}")
-        record_responses(restored.tree, responses, pending)
+        admitted = admit_responses(responses, pending, context.find(Respondent))
+        record_responses(restored.tree, admitted, pending)
         await restored.run.save_all("response", detail=", ".join(responses))
         answered = mark_answered(pending, responses)
         await restored.run.save_status(record.status, pending=answered, is_due=True)
@@ -177,15 +183,15 @@ async def _continue(
     responses: Mapping[str, Response] = MappingProxyType({}),
     pending: tuple[PendingRequest, ...] = (),
 ) -> RunResult[T]:
-    """Continue a run as far as it can go. One that waits and has no answer stays as it is.
+    """Continue a run as far as it can go. A run that waits and has no answer stays as it is.
 
-    One whose deadline has passed ends, whatever it waited for.
+    A run whose deadline has passed ends, whatever it waited for.
 
     Args:
         restored: the run.
         work: its work.
         input_types: types that the Runnable declares for its input.
-        responses: the answers that it is given now.
+        responses: answers that arrive now.
         pending: what the run waits for again if the work fails; it fails for good, if there is nothing.
     """
     run, context = restored.run, restored.context
@@ -194,14 +200,14 @@ async def _continue(
             raise await terminate_run(run, context, missed)
         if restored.has_to_wait:
             return create_resting_result(context, RunStatus.WAITING, run.record.header.pending)
-        going_on = _go_on(restored, work, input_types, responses, pending)
+        continuation = _continue_work(restored, work, input_types, responses, pending)
         if not context.is_observed:
-            return await going_on
+            return await continuation
         is_resumed = run.record.status is not RunStatus.NOT_STARTED
-        return await report_run(going_on, context, run.record.kind, is_resumed=is_resumed)
+        return await report_run(continuation, context, run.record.kind, is_resumed=is_resumed)
 
 
-async def _go_on(
+async def _continue_work(
     restored: RestoredRun,
     work: Work[T],
     input_types: InputTypes,

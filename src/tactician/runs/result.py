@@ -12,6 +12,7 @@ from tactician.diagrams import render_card
 from tactician.llm import AssistantMessage, Message, Usage, UsageTally
 from tactician.runs.status import RunStatus
 from tactician.runs.suspension import PendingRequest
+from tactician.trace import Trace
 
 T_co = TypeVar("T_co", covariant=True, default=str)
 
@@ -21,16 +22,18 @@ class RunResult(Generic[T_co]):
     """The result of a run.
 
     Attributes:
-        output: the answer: text, or an object of the output type that was asked for; `None` while the run waits.
-        status: how the run ended. A run that failed raises; its error carries a result with this status. One that is
-            `WAITING` goes on with `resume(run_id, responses)`.
+        output: the answer: text, or an object of the output type of the run; `None` while the run waits.
+        status: how the run ended. A run that failed raises; its error carries a result with this status. A run that is
+            `WAITING` is resumed by `resume(run_id, responses)`.
         messages: the conversation, from the input to the last reply, without the instructions.
         tally: what was used, model by model.
-        process_id: the process, when the run was one.
+        process_id: the process, if the run was a process.
         run_id: the run's id.
         delegation_path: who handed the work on, outermost first, and last who answered; empty when nobody did.
         related: the results of the others, where several worked on the same input.
         pending: what the run waits for.
+        is_cut_off: true when the model broke off its last reply, as it was too long.
+        recorded: the trace, when the run was captured.
     """
 
     output: T_co
@@ -42,6 +45,13 @@ class RunResult(Generic[T_co]):
     delegation_path: tuple[str, ...] = ()
     related: tuple[RunResult[object], ...] = ()
     pending: tuple[PendingRequest, ...] = ()
+    is_cut_off: bool = False
+    recorded: Trace | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def trace(self) -> Trace:
+        """Tree of all that the run did; empty when it was not captured."""
+        return self.recorded or Trace()
 
     @property
     def usage(self) -> Usage:

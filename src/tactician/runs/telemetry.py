@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Final
 
 from tactician.config import TelemetrySettings, load_settings
 from tactician.late_binding import Port
+from tactician.trace import CaptureMode
 
 TELEMETRY: Final[Port[Callable[[TelemetrySettings], None]]] = Port("telemetry")
 """The function that `tactician.integrations.otel` binds. It is loaded when the settings enable telemetry."""
+
+
+@cache
+def load_capture_mode() -> CaptureMode:
+    """Return how much of the runs of ensembles is captured that do not say it. The settings are read once.
+
+    Raises:
+        ConfigurationError: when the settings are not valid.
+    """
+    return CaptureMode(load_settings().telemetry.capture)
 
 
 def start_telemetry() -> None:

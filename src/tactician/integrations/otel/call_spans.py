@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from opentelemetry.context import get_current
 from opentelemetry.trace import SpanKind
 
 from tactician.integrations.otel.attributes import (
@@ -43,7 +42,7 @@ from tactician.integrations.otel.conventions import (
     find_provider,
 )
 from tactician.integrations.otel.metrics import Metrics
-from tactician.integrations.otel.span_tree import Opening, SpanTree, get_innermost
+from tactician.integrations.otel.span_tree import Opening, SpanTree
 from tactician.llm import NO_USAGE, RequestRouted
 from tactician.loop import (
     TextReceived,
@@ -84,19 +83,19 @@ class CallSpans:
         attributes: Attributes = {OPERATION: CHAT, **describe_model(event.model), **describe_request(event.request)}
         if self._content:
             attributes |= describe_messages(event.request)
-        self._start_call(event, CHAT, event.model, attributes, event.turn)
+        self._start_call(event, CHAT, event.model, attributes)
 
     def note_route(self, event: RequestRouted) -> None:
         """Add to the span of a request where it goes."""
-        around = get_innermost(get_current())
-        if around is not None and not around.is_ended and around.attributes.get(PROVIDER) is not None:
+        around = self._tree.find_around(event)
+        if around is not None and around.attributes.get(PROVIDER) is not None:
             provider = find_provider(event.instance)
             around.span.set_attributes({INSTANCE: event.instance, PROVIDER: provider})
 
     def note_first_chunk(self, event: TextReceived | ThinkingReceived) -> None:
         """Add to the span of a request how long the first piece of the answer took."""
-        around = get_innermost(get_current())
-        if around is None or around.key[0] != CHAT or FIRST_CHUNK in around.attributes:
+        around = self._tree.find_around(event)
+        if around is None or around.attributes.get(OPERATION) != CHAT or FIRST_CHUNK in around.attributes:
             return
         seconds = max(0.0, event.time - around.began)
         around.attributes[FIRST_CHUNK] = seconds
@@ -105,7 +104,7 @@ class CallSpans:
 
     def complete_turn(self, event: TurnCompleted) -> None:
         """End the span of a request that was answered."""
-        begun, response = self._tree.find(event.run_id, (CHAT, event.turn)), event.response
+        begun, response = self._tree.find_closed_by(event), event.response
         model = "" if begun is None else str(begun.attributes[REQUEST_MODEL])
         self._metrics.record_call(CHAT, model, event.seconds, response.usage, response.model)
         if begun is None:
@@ -120,7 +119,7 @@ class CallSpans:
     def fail_turn(self, event: TurnFailed) -> None:
         """End the span of a request that failed."""
         self._metrics.record_call(CHAT, event.model, event.seconds, NO_USAGE, error=event.error)
-        if (begun := self._tree.find(event.run_id, (CHAT, event.turn))) is not None:
+        if (begun := self._tree.find_closed_by(event)) is not None:
             self._tree.end(event, begun, {}, name_error(event.error), event.error if self._content else None)
 
     def start_tool(self, event: ToolCalled) -> None:
@@ -129,35 +128,35 @@ class CallSpans:
         attributes: Attributes = {OPERATION: EXECUTE_TOOL, TOOL: name, TOOL_TYPE: "function", TOOL_CALL_ID: call.id}
         if self._content:
             attributes[TOOL_ARGUMENTS] = replace_surrogates(call.arguments)
-        self._tree.start(event, Opening(key=("tool", call.id), name=f"{EXECUTE_TOOL} {name}", attributes=attributes))
+        self._tree.start(event, Opening(name=f"{EXECUTE_TOOL} {name}", attributes=attributes))
 
     def end_tool(self, event: ToolReturned) -> None:
         """End the span of a tool."""
         error = _TOOL_ERROR if event.result.is_error else None
         self._metrics.record_tool(shorten_name(event.call.name), event.seconds, error)
-        if (begun := self._tree.find(event.run_id, ("tool", event.call.id))) is not None:
+        if (begun := self._tree.find_closed_by(event)) is not None:
             content = replace_surrogates(event.result.content) if self._content else None
             attributes = {} if content is None else {TOOL_RESULT: content}
             self._tree.end(event, begun, attributes, error, content)
 
     def interrupt_tool(self, event: ToolInterrupted) -> None:
         """End the span of a tool that gives nothing: its run waits, or has ended."""
-        if (begun := self._tree.find(event.run_id, ("tool", event.call.id))) is not None:
+        if (begun := self._tree.find_closed_by(event)) is not None:
             attributes = {RUN_STATUS: "waiting"} if event.error is None else {}
             detail = event.error if self._content else None
             self._tree.end(event, begun, attributes, name_error(event.error), detail)
 
     def start_call(self, event: ModelCalled) -> None:
-        """Begin the span of a call of a model that is no turn."""
+        """Begin the span of a call of a model outside of turns."""
         operation = _OPERATIONS.get(event.operation, event.operation)
         attributes: Attributes = {OPERATION: operation, **describe_model(event.model)}
-        self._start_call(event, operation, event.model, attributes, "")
+        self._start_call(event, operation, event.model, attributes)
 
     def end_call(self, event: ModelReturned) -> None:
         """End the span of such a call."""
         operation = _OPERATIONS.get(event.operation, event.operation)
         self._metrics.record_call(operation, event.model, event.seconds, event.usage, error=event.error)
-        if (begun := self._tree.find(event.run_id, (operation, ""))) is not None:
+        if (begun := self._tree.find_closed_by(event)) is not None:
             detail = event.error if self._content else None
             self._tree.end(event, begun, describe_usage(event.usage), name_error(event.error), detail)
 
@@ -169,22 +168,19 @@ class CallSpans:
         if self._content:
             attributes[QUERY] = replace_surrogates(event.query)
         name = f"{RETRIEVAL} {shorten_name(event.source)}"
-        self._tree.start(event, Opening(key=(RETRIEVAL, event.source), name=name, attributes=attributes))
+        self._tree.start(event, Opening(name=name, attributes=attributes))
 
     def end_retrieval(self, event: RetrievalEnded) -> None:
         """End the span of a search."""
-        if (begun := self._tree.find(event.run_id, (RETRIEVAL, event.source))) is not None:
+        if (begun := self._tree.find_closed_by(event)) is not None:
             detail = event.error if self._content else None
             self._tree.end(event, begun, {DOCUMENTS: event.documents}, name_error(event.error), detail)
 
-    def _start_call(
-        self, event: TurnStarted | ModelCalled, operation: str, model: str, attributes: Attributes, number: int | str
-    ) -> None:
+    def _start_call(self, event: TurnStarted | ModelCalled, operation: str, model: str, attributes: Attributes) -> None:
         is_here = model.partition(":")[0] in _IN_PROCESS
         opening = Opening(
-            key=(operation, number),
             name=f"{operation} {attributes[REQUEST_MODEL]}",
             attributes=attributes,
-            kind=SpanKind.INTERNAL if is_here else SpanKind.CLIENT,
+            side=SpanKind.INTERNAL if is_here else SpanKind.CLIENT,
         )
         self._tree.start(event, opening)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from importlib.metadata import version
 from typing import Final
 
@@ -17,6 +18,7 @@ from tactician.guardrails import GuardrailChecked
 from tactician.integrations.otel.call_spans import CallSpans
 from tactician.integrations.otel.conventions import SCOPE
 from tactician.integrations.otel.metrics import Metrics
+from tactician.integrations.otel.other_spans import OtherSpans
 from tactician.integrations.otel.run_spans import RunSpans
 from tactician.integrations.otel.span_events import note_event
 from tactician.integrations.otel.span_tree import SpanTree, find_run_trace
@@ -102,19 +104,19 @@ class SpanListener:
         meter = (meter_provider or metrics.get_meter_provider()).get_meter(SCOPE, release)
         tree, measured = SpanTree(tracer), Metrics(meter)
         self._handlers = _list_handlers(RunSpans(tree, measured, content=content), CallSpans(tree, measured, content))
+        self._others = OtherSpans(tree, content=content)
+        note = partial(note_event, tree)
         for kind in _NOTED:
-            self._handlers[kind] = note_event
+            self._handlers[kind] = note
         for kind in (RequestDelayed, RequestRetried, ModelFellBack, CircuitOpened, CircuitClosed):
-            self._handlers[kind] = _combine(note_event, measured.record_routing)
+            self._handlers[kind] = _combine(note, measured.record_routing)
         set_trace_source(find_run_trace)
         # The first price that is asked for loads all prices: now, and not while runs wait for it.
         calculate_cost("", Usage(requests=1))
 
     def __call__(self, event: Event) -> None:
         """Begin, end or change the spans that an event concerns."""
-        handle = self._handlers.get(type(event))
-        if handle is not None:
-            handle(event)
+        self._handlers.get(type(event), self._others.follow)(event)
 
 
 Handler = Callable[..., None]

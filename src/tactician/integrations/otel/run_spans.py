@@ -24,7 +24,7 @@ from tactician.integrations.otel.conventions import (
     RUN_STATUS,
 )
 from tactician.integrations.otel.metrics import Metrics
-from tactician.integrations.otel.span_tree import RUN, Opening, OpenSpan, SpanTree
+from tactician.integrations.otel.span_tree import Opening, SpanTree, TracedSpan
 from tactician.llm import UsageTally
 from tactician.process import (
     ActionCompleted,
@@ -45,7 +45,7 @@ _FAILED = frozenset({RunStatus.FAILED, RunStatus.TERMINATED, RunStatus.KILLED, R
 class RunSpans:
     """Spans of runs, plans and actions.
 
-    A process that a Runnable runs is the run of that Runnable, so that there is one span for both.
+    A process that a Runnable runs is the run of that Runnable, so that both share a span.
 
     Args:
         tree: the open spans.
@@ -66,24 +66,23 @@ class RunSpans:
 
     def end_run(self, event: RunEnded) -> None:
         """End the span of a run."""
-        begun = self._tree.find(event.run_id, RUN)
+        begun = self._tree.find_run(event.run_id)
         if begun is not None:
             error = name_error(event.error) or (event.status.value if event.status in _FAILED else None)
             self._end(event, begun, event.status, event.tally, event.seconds, error, event.error)
 
     def start_process(self, event: ProcessStarted) -> None:
         """Begin the span of a process, or add its goals to that of its run."""
-        begun = self._tree.find(event.run_id, RUN)
+        begun = self._tree.find_run(event.run_id)
         if begun is not None:
             begun.span.set_attribute(GOALS, event.goals)
             return
         parent = event.trace_parent if len(event.path) == 1 else None
-        # Whoever makes one step after another may do other things between them, so that is not inside the span.
-        self._start(event, {GOALS: event.goals}, parent, is_entered=False)
+        self._start(event, {GOALS: event.goals}, parent)
 
     def end_process(self, event: ProcessEnded) -> None:
         """End the span of a process that no other run is around."""
-        begun = self._tree.find(event.run_id, RUN)
+        begun = self._tree.find_run(event.run_id)
         if begun is None:
             return
         if GOALS not in begun.attributes:  # `RunEnded` follows
@@ -96,12 +95,12 @@ class RunSpans:
         """Begin the span of a decision."""
         name = _name(event)
         attributes: Attributes = {OPERATION: PLAN, AGENT: name}
-        self._tree.start(event, Opening(key=("plan", ""), name=f"{PLAN} {name}", attributes=attributes))
+        self._tree.start(event, Opening(name=f"{PLAN} {name}", attributes=attributes))
 
     def end_plan(self, event: PlanningEnded) -> None:
         """End the span of a decision."""
         self._metrics.record_plan(_name(event), event.seconds, event.error)
-        if (begun := self._tree.find(event.run_id, ("plan", ""))) is not None:
+        if (begun := self._tree.find_closed_by(event)) is not None:
             error, detail = name_error(event.error), event.error if self._content else None
             self._tree.end(event, begun, describe_plan(event.plan), error, detail)
 
@@ -110,39 +109,35 @@ class RunSpans:
         attributes: Attributes = {ACTION: event.action, AGENT: _name(event)}
         if isinstance(event, ActionResumed):
             attributes[RUN_RESUMED] = True
-        self._tree.start(
-            event, Opening(key=("action", event.action), name=f"action {event.action}", attributes=attributes)
-        )
+        self._tree.start(event, Opening(name=f"action {event.action}", attributes=attributes))
 
     def complete_action(self, event: ActionCompleted) -> None:
         """End the span of an action."""
-        if (begun := self._tree.find(event.run_id, ("action", event.action))) is not None:
+        if (begun := self._tree.find_closed_by(event)) is not None:
             attributes = {ACTION_OUTPUTS: event.outputs, **describe_usage(event.tally.total)}
             detail = event.error if self._content else None
             self._tree.end(event, begun, attributes, name_error(event.error), detail)
 
     def suspend_action(self, event: ActionSuspended) -> None:
-        """End the span of an action that waits: another one begins when it goes on."""
-        if (begun := self._tree.find(event.run_id, ("action", event.action))) is not None:
+        """End the span of an action that waits: another begins when it continues."""
+        if (begun := self._tree.find_closed_by(event)) is not None:
             self._tree.end(event, begun, {RUN_STATUS: RunStatus.WAITING.value}, None, None)
 
-    def _start(self, event: Event, more: Attributes, trace_parent: str | None, *, is_entered: bool = True) -> None:
+    def _start(self, event: Event, more: Attributes, trace_parent: str | None) -> None:
         name = _name(event)
         attributes: Attributes = {OPERATION: INVOKE_AGENT, AGENT: name, RUN_ID: event.run_id}
         attributes |= {RUN_PATH: "/".join(map(shorten_name, event.path)), **more}
         opening = Opening(
-            key=RUN,
             name=f"{INVOKE_AGENT} {name}",
             attributes=attributes,
             trace_parent=trace_parent,
-            is_entered=is_entered,
         )
         self._tree.start(event, opening)
 
     def _end(
         self,
         event: Event,
-        begun: OpenSpan,
+        begun: TracedSpan,
         status: RunStatus,
         tally: UsageTally,
         seconds: float,

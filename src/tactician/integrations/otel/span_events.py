@@ -1,16 +1,15 @@
-"""Events of spans: what happens inside one, and takes no time of its own."""
+"""Events of spans: moments inside a span, which take no time of their own."""
 
 from __future__ import annotations
 
 import re
 from typing import Final
 
-from opentelemetry.context import get_current
 from opentelemetry.trace import get_current_span
 
 from tactician.events import Event
 from tactician.integrations.otel.attributes import Value, shorten_name
-from tactician.integrations.otel.span_tree import get_innermost
+from tactician.integrations.otel.span_tree import SpanTree
 
 _WORD: Final = re.compile(r"(?<!^)(?=[A-Z])")
 _TOLD: Final = (
@@ -32,10 +31,10 @@ _WORDS: Final = ("RequestDelayed", "ModelFellBack", "RequestRetried", "CircuitOp
 """Events whose `reason` and `error` are kinds, and no content."""
 
 
-def note_event(event: Event) -> None:
-    """Add an event to the span in which it happens."""
-    innermost = get_innermost(get_current())
-    span = get_current_span() if innermost is None or innermost.is_ended else innermost.span
+def note_event(tree: SpanTree, event: Event) -> None:
+    """Add an event to the span in which it happens; outside of ours, to the span of the program."""
+    around = tree.find_around(event)
+    span = get_current_span() if around is None else around.span
     if not span.is_recording():
         return
     fields = (*_TOLD, "reason", "error") if event.type in _WORDS else _TOLD

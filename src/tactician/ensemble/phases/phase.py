@@ -1,0 +1,98 @@
+"""`Phase`: tasks of an ensemble that belong together, with phases before it and a review of its outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property, partial
+from typing import Final
+
+from tactician.ensemble.errors import EnsembleDefinitionError
+from tactician.ensemble.phases.review import PhaseReview
+from tactician.ensemble.task import Task, TaskLike, as_tasks
+from tactician.ensemble.workflows import Workflow, infer_workflow
+from tactician.errors import Problem
+
+_LONGEST_NAME: Final = 80
+
+
+@dataclass(frozen=True, eq=False)
+class Phase:
+    """Tasks of an ensemble that belong together. It starts once the phases before it are completed.
+
+    Args:
+        name: the name, unique in the ensemble.
+        tasks: the tasks. The output of the last one in the list is that of the phase.
+        after: the phases that run before.
+        workflow: the order of the tasks, sequential or parallel; that of the ensemble by default, else parallel when a
+            task has another one of the phase as context.
+        review: the review that decides whether the outputs are good enough.
+
+    Raises:
+        EnsembleDefinitionError: with all mistakes.
+    """
+
+    name: str
+    tasks: Sequence[TaskLike]
+    _: KW_ONLY
+    after: Sequence[Phase] = ()
+    workflow: Workflow | None = None
+    review: PhaseReview | None = None
+
+    def __post_init__(self) -> None:
+        set_field = partial(object.__setattr__, self)
+        set_field("tasks", tuple(self.tasks))
+        set_field("after", tuple(self.after))
+        if problems := [Problem(path, message) for path, message in _find_mistakes(self)]:
+            raise EnsembleDefinitionError(f"Phase {self.name!r}", problems)
+
+    @cached_property
+    def own_tasks(self) -> tuple[Task, ...]:
+        """The tasks; loops and the like as the tasks that they are."""
+        return as_tasks(self.tasks)
+
+    def choose_workflow(self, default: Workflow | None) -> Workflow:
+        """Return the order of the tasks: its own, else the default, else the one that follows from their contexts."""
+        own = {id(task) for task in self.own_tasks}
+        inside = [task for task in self.own_tasks if any(id(other) in own for other in task.named_context)]
+        return self.workflow or default or infer_workflow(inside)
+
+    def find_last_tasks(self, workflow: Workflow) -> tuple[Task, ...]:
+        """Return the tasks whose outputs the phase ends with: the last of a sequence, else all that no other reads."""
+        if workflow is Workflow.SEQUENTIAL:
+            return tuple(self.own_tasks[-1:])
+        read = {other.id for task in self.own_tasks for other in task.named_context}
+        return tuple(task for task in self.own_tasks if task.id not in read)
+
+    def list_predecessors(self) -> list[Phase]:
+        """Return all phases that run before it, each once: those that it names, and those before them."""
+        found: dict[int, Phase] = {}
+        waiting = list(self.after)
+        while waiting:
+            if id(phase := waiting.pop(0)) not in found:
+                found[id(phase)] = phase
+                waiting.extend(phase.after)
+        return list(found.values())
+
+
+def _find_mistakes(phase: Phase) -> Iterator[tuple[str, str]]:
+    """Yield the place and the description of each mistake that the phase shows alone."""
+    if not phase.name.strip():
+        yield "name", "it must not be blank"
+    elif len(phase.name) > _LONGEST_NAME or any(sign in phase.name for sign in ":\n"):
+        yield "name", f"{phase.name!r} is longer than {_LONGEST_NAME} characters, or has a colon or a line break"
+    if not phase.own_tasks:
+        yield "tasks", "a phase must have at least one task"
+    for place, task in enumerate(phase.own_tasks):
+        if not isinstance(task, Task):
+            yield f"tasks[{place}]", f"{task!r} is not a Task"
+    for place, other in enumerate(phase.after):
+        if not isinstance(other, Phase):
+            yield f"after[{place}]", f"{other!r} is not a Phase: pass the phase that runs before"
+    if phase.workflow is Workflow.HIERARCHICAL:
+        yield (
+            "workflow",
+            "a phase has no manager: use Workflow.SEQUENTIAL or PARALLEL, or an Ensemble as a task's agent",
+        )
+    if phase.review is not None and not isinstance(phase.review, PhaseReview):
+        yield "review", f"{phase.review!r} is not a PhaseReview"

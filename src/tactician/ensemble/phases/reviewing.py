@@ -1,0 +1,109 @@
+"""Decisions on the outputs of a phase: by a task, a function or a person."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from tactician.agents import Agent
+from tactician.ensemble.assignment import Assignment
+from tactician.ensemble.early_exit import EarlyExit
+from tactician.ensemble.environment import TaskEnvironment
+from tactician.ensemble.execution import TaskRunner
+from tactician.ensemble.inputs import EnsembleInput
+from tactician.ensemble.outcomes import SkippedTask, TaskOutcome, collect_context
+from tactician.ensemble.output import Revision
+from tactician.ensemble.phase_decisions import FORMS, PhaseDecision
+from tactician.ensemble.phases.people import ask_person
+from tactician.ensemble.phases.plan import PlannedPhase
+from tactician.ensemble.phases.review import PersonReview
+from tactician.runs import OutputError, RunContext
+
+_AGAIN = f"Your answer was no decision. Answer with one: {FORMS}."
+
+
+class UndecidedError(Exception):
+    """A reviewer gave no decision that can be followed."""
+
+
+async def decide(
+    planned: PlannedPhase,
+    outcomes: Mapping[str, TaskOutcome],
+    input: EnsembleInput,
+    place: RunContext,
+    exit: EarlyExit,
+) -> PhaseDecision:
+    """Return the decision on a phase. One that runs another phase again names it.
+
+    Args:
+        planned: the phase.
+        outcomes: the outcomes of the tasks of the phase, and of those before it, by task id.
+        input: the input of the run.
+        place: the context of the review.
+        exit: the early end of the run, which a gate of the reviewing task may ask for.
+
+    Raises:
+        UndecidedError: when the reviewer gives no decision, or names a phase that does not run right before.
+        Suspended: when a person has not answered yet.
+        Exception: what the agent or function of the review raised.
+    """
+    review = planned.phase.review
+    if review is None:
+        return PhaseDecision.approve()
+    if isinstance(review.reviewer, PersonReview):
+        shown = collect_context([job.task.id for job in planned.jobs], outcomes.values())
+        return ask_person(review.reviewer, planned.name, shown, place)
+    assert planned.reviewer is not None
+    decision = await _run_reviewer(planned.reviewer, outcomes, input, place, exit)
+    return find_predecessor(decision, planned.direct_predecessors)
+
+
+def find_predecessor(decision: PhaseDecision, predecessors: tuple[str, ...]) -> PhaseDecision:
+    """Return a decision in which the phase that runs again has its name.
+
+    Raises:
+        UndecidedError: when no such phase runs right before, or several do and none is named.
+    """
+    if decision.verdict != "retry_predecessor" or decision.phase in predecessors:
+        return decision
+    listed = f"Phases right before: {', '.join(map(repr, predecessors)) or 'none'}"
+    if decision.phase is not None:
+        raise UndecidedError(f"the decision runs {decision.phase!r} again, which is not right before it. {listed}")
+    if len(predecessors) != 1:
+        raise UndecidedError(f"the decision does not say which phase runs again. {listed}")
+    return PhaseDecision.retry_predecessor(decision.feedback, predecessors[0])
+
+
+async def _run_reviewer(
+    job: Assignment,
+    outcomes: Mapping[str, TaskOutcome],
+    input: EnsembleInput,
+    place: RunContext,
+    exit: EarlyExit,
+) -> PhaseDecision:
+    """Return the decision of a task. One that gives none is asked once more; an agent does that itself."""
+    try:
+        return await _run_once(job, outcomes, input, place.at("review"), exit)
+    except OutputError as error:
+        if isinstance(job.runnable, Agent):
+            raise UndecidedError(str(error)) from error
+        again = Revision(2, _AGAIN, error.last_reply)
+    try:
+        return await _run_once(job, outcomes, input, place.at("review-2"), exit, {job.task.id: again})
+    except OutputError as error:
+        raise UndecidedError(f"{error.last_reply!r} is no decision: {FORMS}") from error
+
+
+async def _run_once(
+    job: Assignment,
+    outcomes: Mapping[str, TaskOutcome],
+    input: EnsembleInput,
+    place: RunContext,
+    exit: EarlyExit,
+    revisions: Mapping[str, Revision] = MappingProxyType({}),
+) -> PhaseDecision:
+    environment = TaskEnvironment(input, known=outcomes, revisions=revisions)
+    output = await TaskRunner(environment, "", place, exit=exit).run(job, {})
+    if isinstance(output, SkippedTask):  # its `when` says that there is nothing to review
+        return PhaseDecision.approve()
+    return output.get_parsed(PhaseDecision)

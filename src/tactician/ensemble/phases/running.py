@@ -1,0 +1,210 @@
+"""Runs of the phases of an ensemble: their graph on the scheduler, and their attempts."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from dataclasses import replace
+
+from tactician.ensemble.early_exit import EarlyExit
+from tactician.ensemble.environment import TaskEnvironment
+from tactician.ensemble.errors import INTERRUPTIONS, PhaseReviewError, TaskFailedError
+from tactician.ensemble.events import PhaseCompleted, PhaseResumed, PhaseReviewed, PhaseStarted
+from tactician.ensemble.execution import TaskRunner
+from tactician.ensemble.outcomes import SkippedTask, TaskOutcome
+from tactician.ensemble.output import EnsembleResult, PhaseOutput, Revision
+from tactician.ensemble.phase_decisions import PhaseDecision
+from tactician.ensemble.phases.plan import PhasePlan, PlannedPhase
+from tactician.ensemble.phases.progress import PhaseExecution, PhaseProgress
+from tactician.ensemble.phases.reviewing import UndecidedError, decide
+from tactician.ensemble.running import NO_LIMIT, TaskOrder, run_tasks
+from tactician.ensemble.workflows import Workflow
+from tactician.runs import RunContext
+from tactician.text import describe_error
+
+
+class PhaseRuns:
+    """Attempts at the phases in one run of an ensemble. What is completed is saved, and does not run again.
+
+    Args:
+        plan: the phases.
+        environment: what the tasks begin with.
+        context: the context of the run.
+        exit: the early end of the run.
+    """
+
+    def __init__(self, plan: PhasePlan, environment: TaskEnvironment, context: RunContext, exit: EarlyExit) -> None:
+        self._exit = exit
+        self._plan = plan
+        self._by_name = plan.by_name
+        self._environment = environment
+        self._context = context
+        self._room = NO_LIMIT if plan.max_parallel is None else asyncio.Semaphore(plan.max_parallel)
+        places = context.at("phases")
+        self._progress = {planned.name: PhaseProgress(places.at(planned.name)) for planned in plan.phases}
+        self._results: dict[tuple[str, int], EnsembleResult] = {}
+        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._failures: list[tuple[RunContext, TaskFailedError]] = []
+
+    async def run(self, name: str) -> PhaseOutput:
+        """Run a phase until its outputs are accepted, and return them.
+
+        Raises:
+            TaskFailedError: when one of its tasks or its review fails, or a phase that has to run again for it.
+            Suspended: when tasks or reviews wait for answers.
+        """
+        progress = self._progress[name]
+        if progress.accepted is None:
+            if not progress.count:
+                self._begin(name)
+            else:
+                self._context.emit(PhaseResumed, phase=name)
+            await self._complete(name, 1)
+        return await self.collect(name)
+
+    async def collect(self, name: str) -> PhaseOutput:
+        """Return the latest accepted outputs of a phase."""
+        progress = self._progress[name]
+        assert progress.accepted is not None
+        result, execution = await self._perform(name, progress.accepted), progress[progress.accepted]
+        return PhaseOutput(name, result.task_outputs, result.raw, execution.seconds, result.skipped, progress.record)
+
+    def record_failures(self) -> None:
+        """Record failed tasks, which do not run again when the run goes on after a suspension."""
+        for place, error in self._failures:
+            TaskRunner(self._environment, "", place).record_failures(error.failed)
+
+    async def _complete(self, name: str, start: int) -> None:
+        """Run a phase, beginning with one of its executions, until its outputs are accepted."""
+        planned, progress = self._by_name[name], self._progress[name]
+        while not progress[number := progress.find_last(start)].is_accepted:
+            result = await self._perform(name, number)
+            decision = progress[number].decision or await self._review(planned, number, result)
+            if decision.verdict == "approve" or self._exit.reason is not None:
+                progress.accept(number)
+                await progress.place.save_step("phase", name, result.raw)
+                self._context.emit(PhaseCompleted, phase=name, attempt=number, seconds=progress[number].seconds)
+                return
+            self._check_decision(planned, number, decision, result)
+            if decision.verdict == "retry_predecessor":
+                assert decision.phase is not None
+                await self._run_again(decision.phase, decision.feedback, f"{name}/{number}")
+            self._begin(name, decision.feedback if decision.verdict == "retry" else "")
+
+    async def _run_again(self, name: str, feedback: str, request: str) -> None:
+        """Run a phase again because the review of another one has asked for it."""
+        progress = self._progress[name]
+        async with self._locks[name]:
+            start = progress.find_request(request)
+            if start is None:
+                start = self._begin(name, feedback, request)
+            await self._complete(name, start)
+
+    def _begin(self, name: str, feedback: str = "", request: str = "") -> int:
+        predecessors = ((before, self._progress[before].accepted) for before in self._by_name[name].predecessors)
+        used = {before: number for before, number in predecessors if number is not None}
+        number = self._progress[name].begin(PhaseExecution(feedback, request, used))
+        self._context.emit(PhaseStarted, phase=name, attempt=number)
+        return number
+
+    async def _perform(self, name: str, number: int) -> EnsembleResult:
+        """Return the outputs of an execution. What is completed does not run again."""
+        if (known := self._results.get((name, number))) is not None:
+            return known
+        planned, progress = self._by_name[name], self._progress[name]
+        place = progress.at(number)
+        is_sequence = planned.workflow is Workflow.SEQUENTIAL
+        order = TaskOrder(planned.jobs, is_sequence, None, self._plan.on_error, self._plan.find_reviews(planned))
+        is_answer = planned is self._plan.phases[-1] and planned.phase.review is None
+        try:
+            result = await run_tasks(
+                f"phase {name!r}",
+                order,
+                await self._create_environment(name, number),
+                place if is_answer else place.as_internal(),
+                room=self._room,
+                exit=self._exit,
+            )
+        except TaskFailedError as error:
+            self._failures.append((place, error))
+            raise
+        progress.complete(number, result.raw, result.duration)
+        self._results[name, number] = result
+        return result
+
+    async def _create_environment(self, name: str, number: int) -> TaskEnvironment:
+        """Return what the tasks of an execution begin with."""
+        known = {**self._environment.known, **await self._collect_known(name, number)}
+        return replace(self._environment, known=known, revisions=await self._collect_revisions(name, number))
+
+    async def _collect_known(self, name: str, number: int) -> dict[str, TaskOutcome]:
+        """Return the outcomes of the phases before, as an execution sees them, by task id."""
+        known: dict[str, TaskOutcome] = {}
+        for before, used in self._progress[name][number].used.items():
+            known |= list_outcomes(await self._perform(before, used))
+        return known
+
+    async def _collect_revisions(self, name: str, number: int) -> dict[str, Revision]:
+        """Return what the tasks of an execution are told: the feedback, and their outputs before."""
+        progress = self._progress[name]
+        feedback, previous = progress[number].feedback, progress.find_previous(number)
+        if not feedback or previous is None:
+            return {}
+        outputs = (await self._perform(name, previous)).task_outputs
+        return {output.task_id: Revision(number, feedback, output.raw) for output in outputs}
+
+    async def _review(self, planned: PlannedPhase, number: int, result: EnsembleResult) -> PhaseDecision:
+        """Return the decision on an execution, and save it."""
+        if planned.phase.review is None or not result.task_outputs or self._exit.reason is not None:
+            return PhaseDecision.approve()
+        progress = self._progress[planned.name]
+        outcomes = await self._collect_known(planned.name, number) | list_outcomes(result)
+        try:
+            inside = progress.at(number).as_internal()
+            decision = await decide(planned, outcomes, self._environment.input, inside, self._exit)
+        except UndecidedError as error:
+            raise self._create_error(planned, str(error), result) from error
+        except INTERRUPTIONS:
+            raise
+        except Exception as error:
+            raise self._create_error(planned, f"its review failed: {describe_error(error)}", result, error) from error
+        progress.decide(number, decision)
+        await progress.place.save_step("phase_review", planned.name, str(decision))
+        self._context.emit(
+            PhaseReviewed,
+            phase=planned.name,
+            attempt=number,
+            decision=decision.verdict,
+            feedback=decision.feedback,
+        )
+        return decision
+
+    def _check_decision(
+        self, planned: PlannedPhase, number: int, decision: PhaseDecision, result: EnsembleResult
+    ) -> None:
+        """Raise an error when a decision ends the run, or all retries are used up."""
+        progress, review = self._progress[planned.name], planned.phase.review
+        assert review is not None
+        if decision.verdict == "reject":
+            raise self._create_error(planned, f"its review rejected it: {decision.feedback}", result)
+        if decision.verdict == "retry":
+            if progress.count_retries(number) >= review.max_retries:
+                reason = f"its {review.max_retries} retries are used up; the last feedback: {decision.feedback}"
+                raise self._create_error(planned, reason, result)
+        elif progress.count_predecessor_retries(str(decision.phase)) > review.max_predecessor_retries:
+            used = f"all {review.max_predecessor_retries} retries of {decision.phase!r} before it are used up"
+            raise self._create_error(planned, f"{used}; the last feedback: {decision.feedback}", result)
+
+    def _create_error(
+        self, planned: PlannedPhase, reason: str, result: EnsembleResult, error: Exception | None = None
+    ) -> PhaseReviewError:
+        completed = {output.task_id: output for output in result.task_outputs}
+        failed = {} if error is None or planned.reviewer is None else {planned.reviewer.task.id: error}
+        record = self._progress[planned.name].record
+        return PhaseReviewError(reason, result, completed, failed, {}, phase=planned.name, review=record)
+
+
+def list_outcomes(result: EnsembleResult) -> dict[str, TaskOutcome]:
+    """Return the outcomes of the tasks of a phase, by task id."""
+    skipped = {task_id: SkippedTask(task_id, reason) for task_id, reason in result.skipped.items()}
+    return skipped | {output.task_id: output for output in result.task_outputs}

@@ -1,0 +1,131 @@
+"""Progress of one task in its checkpoint: attempts, steps that are done, and the latest output."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from tactician.ensemble.assignment import Assignment
+from tactician.ensemble.output import Revision, TaskOutput, decode_task_output, encode_task_output
+from tactician.runs import Live, RunContext, revive
+
+
+class TaskProgress:
+    """Progress of one task. A step that is done is not done again when the run continues elsewhere.
+
+    Args:
+        job: the task.
+        place: the context whose checkpoint keeps the progress.
+        revision: the feedback with which the first attempt in this run begins, if there is one.
+    """
+
+    __slots__ = ("_checkpoint", "_data", "_job", "_place", "_revision")
+
+    def __init__(self, job: Assignment, place: RunContext, revision: Revision | None = None) -> None:
+        assert place.checkpoint is not None
+        self._checkpoint = place.checkpoint
+        self._data = dict(place.checkpoint.data)  # only this object changes them, and they are read often
+        self._job = job
+        self._place = place
+        self._revision = revision
+
+    @property
+    def began(self) -> float | None:
+        """The time at which the task started, in this run of the program or in an earlier one; `None` before."""
+        began = self._data.get("began")
+        return began if isinstance(began, float) else None
+
+    def begin(self, now: float) -> None:
+        """Note the time at which the task starts."""
+        self._set(began=now)
+
+    @property
+    def attempt(self) -> int:
+        """The number of the attempt in this run, from 1."""
+        number = self._data.get("attempt")
+        return number if isinstance(number, int) else 1
+
+    @property
+    def revision(self) -> Revision | None:
+        """The feedback with which the attempt begins, and the output of the one before; `None` in the first."""
+        if self.attempt == 1 or (earlier := self.earlier) is None:
+            return self._revision
+        number = self.attempt + (0 if self._revision is None else self._revision.attempt - 1)
+        return Revision(number, str(self._data.get("feedback", "")), earlier.raw)
+
+    @property
+    def earlier(self) -> TaskOutput | None:
+        """The output of the attempt before."""
+        return self._read("earlier")
+
+    @property
+    def draft(self) -> TaskOutput | None:
+        """The output of the attempt, which is not final before all later steps are done."""
+        return self._read("draft")
+
+    @property
+    def output(self) -> TaskOutput | None:
+        """The final output."""
+        return self._read("output")
+
+    @property
+    def has_run(self) -> bool:
+        """True when an object that the saved output lacks is in the saved run of the agent."""
+        return self._data.get("has_run") is True
+
+    def note_run(self, *, has_run: bool) -> None:
+        """Note whether the output is that of a saved run, which has the object that the saved output may lack."""
+        if has_run is not self.has_run:
+            self._set(has_run=has_run)
+
+    async def save_draft(self, output: TaskOutput) -> None:
+        """Save the output of the attempt."""
+        self._set(draft=self._encode(output, has_run=self.has_run))
+        await self._place.save_step("draft", output.task_id, output.raw)
+
+    async def save_output(self, output: TaskOutput) -> None:
+        """Save the final output."""
+        values: dict[str, object] = {"output": self._encode(output, has_run=self.has_run)}
+        if "draft" in self._data:
+            values |= {"draft": None, "earlier": None}
+        self._set(**values)
+        await self._place.save_step("task", output.task_id, output.raw)
+
+    @property
+    def skipped(self) -> str | None:
+        """The reason why the task is skipped; `None` when it is not."""
+        reason = self._data.get("skipped")
+        return None if reason is None else str(reason)
+
+    async def save_skip(self, reason: str) -> None:
+        """Save that the task is skipped."""
+        self._set(skipped=reason)
+        await self._place.save_step("skipped", self._job.task.id, reason)
+
+    async def begin_attempt(self, output: TaskOutput, feedback: str) -> None:
+        """Begin another attempt, with feedback on an output."""
+        earlier = self._encode(output, has_run=True)
+        self._set(attempt=self.attempt + 1, feedback=feedback, earlier=earlier, draft=None)
+        await self._place.save_step("revision", output.task_id, feedback)
+
+    def is_done(self, step: str) -> bool:
+        """Return whether a step is done. The name of a step that each attempt does has the number of the attempt."""
+        done = self._data.get("done")
+        return isinstance(done, list) and step in done
+
+    async def mark_done(self, step: str) -> None:
+        """Save that a step is done."""
+        done = self._data.get("done")
+        self._set(done=[*(done if isinstance(done, list) else ()), step])
+        await self._place.save_step(step, self._job.task.id)
+
+    def _set(self, **values: object) -> None:
+        self._data |= values
+        self._checkpoint.set(**values)
+
+    def _read(self, key: str) -> TaskOutput | None:
+        saved = self._data.get(key)
+        return None if saved is None else revive(saved, partial(decode_task_output, kind=self._job.output_kind))
+
+    def _encode(self, output: TaskOutput, *, has_run: bool) -> Live[TaskOutput]:
+        encode = partial(encode_task_output, kind=self._job.output_kind, may_omit=has_run)
+        return Live.create(output, encode, is_saved=self._place.is_saved)

@@ -1,0 +1,57 @@
+"""Capture: how much of a run its trace has."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
+
+from tactician.events import Event
+from tactician.trace.trace import Trace
+
+MOST_EVENTS: Final = 200_000
+
+
+class CaptureMode(StrEnum):
+    """How much is captured.
+
+    `OFF` records nothing. `STANDARD` records everything that happens, with long texts shortened, and of each call of a
+    model only what it had not been told before. `FULL` has all texts, and all messages of each call.
+    """
+
+    OFF = "off"
+    STANDARD = "standard"
+    FULL = "full"
+
+
+class Recorder:
+    """Listener that records the events of runs for their traces.
+
+    It keeps the events as they are; a trace is made of them when somebody reads it.
+
+    Args:
+        capture: how much the traces have.
+        most_events: number of events after which it records no more.
+    """
+
+    def __init__(self, capture: CaptureMode | str = CaptureMode.STANDARD, *, most_events: int = MOST_EVENTS) -> None:
+        self.capture = CaptureMode(capture)
+        self._events: list[Event] = []
+        self._most = 0 if self.capture is CaptureMode.OFF else most_events
+
+    def __call__(self, event: Event) -> None:
+        """Record an event."""
+        if event.is_recorded and len(self._events) < self._most:
+            self._events.append(event)
+
+    @property
+    def is_full(self) -> bool:
+        """True when events were left out."""
+        return len(self._events) >= self._most
+
+    def read_trace(self, run_id: str | None = None) -> Trace:
+        """Return the trace of a run, or of all runs. It is made of the events when it is first read.
+
+        Args:
+            run_id: the run.
+        """
+        return Trace.lazy(lambda: Trace.from_events(self._events, run_id, is_whole=self.capture is CaptureMode.FULL))

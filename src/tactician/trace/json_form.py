@@ -1,0 +1,98 @@
+"""JSON form of traces: a list of nodes, each with the id of the node around it, so that deep trees are no deep JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, fields, replace
+from functools import cache
+from typing import TYPE_CHECKING, Final, Literal
+
+from pydantic_core import to_json
+
+from tactician.errors import StoredStateError
+from tactician.trace.node import TraceNode
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue, TypeAdapter
+
+FORMAT: Final = "tactician-trace"
+VERSION: Final = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Row(TraceNode):
+    """Node without those inside it, and with the id of the one around it."""
+
+    parent: str | None = None
+
+    def to_node(self, children: tuple[TraceNode, ...]) -> TraceNode:
+        """Return the node with those inside it."""
+        known = {one.name: getattr(self, one.name) for one in fields(TraceNode)}
+        return TraceNode(**known | {"children": children})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Document:
+    format: Literal["tactician-trace"]
+    version: Literal[1]
+    nodes: tuple[_Row, ...]
+
+
+def nodes_to_data(roots: Iterable[TraceNode]) -> dict[str, JsonValue]:
+    """Return nodes as plain JSON values."""
+    rows = [_to_row(node, parent) for node, parent in _walk(roots)]
+    return {"format": FORMAT, "version": VERSION, "nodes": rows}
+
+
+def write_nodes(roots: Iterable[TraceNode]) -> str:
+    """Return nodes as JSON."""
+    return to_json(nodes_to_data(roots), indent=1, inf_nan_mode="null").decode()
+
+
+def read_nodes(data: str | bytes) -> tuple[TraceNode, ...]:
+    """Return the nodes that `write_nodes` wrote.
+
+    Raises:
+        StoredStateError: when the data is not a trace, or a newer program has written it.
+    """
+    from pydantic import ValidationError
+
+    try:
+        return _build(_adapter().validate_json(data).nodes)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise StoredStateError(f"This is not a trace of version {VERSION}: {place}: {first['msg']}") from error
+
+
+def _build(rows: tuple[_Row, ...]) -> tuple[TraceNode, ...]:
+    """Return the roots. A node stands behind the one around it, so that the tree is built from its end."""
+    inside: dict[str | None, list[TraceNode]] = {None: []}
+    for row in rows:
+        if row.id in inside or row.parent not in inside:
+            raise StoredStateError(f"This is not a trace: the node {row.id!r} is there twice, or in no other one.")
+        inside[row.id] = []
+    for row in reversed(rows):
+        inside[row.parent].append(row.to_node(tuple(reversed(inside[row.id]))))
+    return tuple(reversed(inside[None]))
+
+
+def _to_row(node: TraceNode, parent: str | None) -> JsonValue:
+    row: dict[str, JsonValue] = {"parent": parent, **asdict(replace(node, children=()))}
+    del row["children"]
+    return row
+
+
+def _walk(roots: Iterable[TraceNode]) -> Iterable[tuple[TraceNode, str | None]]:
+    waiting: list[tuple[TraceNode, str | None]] = [(root, None) for root in reversed(tuple(roots))]
+    while waiting:
+        node, parent = waiting.pop()
+        yield node, parent
+        waiting.extend((child, node.id) for child in reversed(node.children))
+
+
+@cache
+def _adapter() -> TypeAdapter[_Document]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(_Document)
