@@ -166,7 +166,8 @@ class UsageTally:
     @property
     def total(self) -> Usage:
         """Usage of all models together."""
-        return sum(self.by_model.values(), NO_USAGE)
+        by_model = self.by_model
+        return next(iter(by_model.values())) if len(by_model) == 1 else sum(by_model.values(), NO_USAGE)
 
     def __repr__(self) -> str:
         return f"UsageTally({self.by_model!r})"
