@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from sphinx.application import Sphinx
-from sphinx.domains.python import PyObject
+from sphinx.domains.python._object import PyObject
 
 _CONSTANT = re.compile(r"(?:, )?\b(?:kind|role|type): (?:~?typing\.)?Literal\['[\w-]+'\] = '[\w-]+'")
 _DEFAULTS = (
