@@ -46,8 +46,7 @@ async def respond_to(platform: Platform, outcome: Outcome, request: PendingReque
 
 async def answer_requests(platform: Platform, outcome: Outcome, asker: Asker | None) -> Outcome:
     """Let the person at the terminal, if there is one, answer all requests."""
-    while outcome.pending and asker is not None:
-        request = outcome.pending[0]
+    while asker is not None and (request := _find_open_request(outcome.pending)) is not None:
         try:
             outcome = await respond_to(platform, outcome, request, asker.answer(request))
         except ResponseError as error:
@@ -56,6 +55,11 @@ async def answer_requests(platform: Platform, outcome: Outcome, asker: Asker | N
             err.print()
             break
     return outcome
+
+
+def _find_open_request(pending: tuple[PendingRequest, ...]) -> PendingRequest | None:
+    """Return the first request that needs no role; `None` when there is none."""
+    return next((request for request in pending if request.required_role is None), None)
 
 
 def print_outcome(outcome: Outcome, again: str | None) -> None:
@@ -86,6 +90,8 @@ def print_pending(console: Console, pending: tuple[PendingRequest, ...]) -> None
         if request.deadline is not None:
             default = escape(as_text(request.default))
             lines.append(f"  [dim]until {format_time(request.deadline)}; without an answer: {default}[/dim]")
+        if request.required_role is not None:
+            lines.append(f"  [dim]needs the role {escape(request.required_role)}[/dim]")
         if request.kind == "form":
             lines += [_format_field(field) for field in list_fields(request.schema or {})]
         console.print("\n".join(lines), highlight=False, soft_wrap=True)
@@ -118,4 +124,5 @@ def _describe_how_to_answer(outcome: Outcome, again: str | None) -> str:
         return "It waits, and is not kept. Run it in a terminal to answer there, or with --store FILE to answer later."
     first = outcome.pending[0]
     request = f" {shlex.quote(first.id)}" if len(outcome.pending) > 1 else ""
-    return f"Answer with: tactician respond {_find_id(outcome)}{request} {_EXAMPLES[first.kind]} {again}"
+    role = "" if first.required_role is None else f" --role {shlex.quote(first.required_role)}"
+    return f"Answer with: tactician respond {_find_id(outcome)}{request} {_EXAMPLES[first.kind]} {again}{role}"

@@ -39,6 +39,10 @@ def respond(
     rejected: Annotated[
         str | None, typer.Option("--reject", metavar="REASON", help="Refuse it; there is no VALUE then.")
     ] = None,
+    role: Annotated[
+        str | None, typer.Option("--role", help="The role of whoever answers, where one is required.")
+    ] = None,
+    by: Annotated[str | None, typer.Option("--by", help="The name of whoever answers; it is kept.")] = None,
     model: ModelName = None,
     voice: PersonalityName = None,
     allow: Allow = None,
@@ -53,7 +57,7 @@ def respond(
     async def work(platform: Platform, run: RunView) -> Outcome:
         request = _choose_request(run, request_id)
         response = _check_decision(decision, request) if decision is not None else parse_answer_text(value, request)
-        return await platform.respond(id, request.id, response)
+        return await platform.respond(id, request.id, response, role=role, by=by)
 
     access = BlueprintAccess.of(allow, modules, root)
     outcome = asyncio.run(run_on_platform(id, file, store, model, voice, work, access))

@@ -21,6 +21,7 @@ from tactician.runs import (
     DEFAULT_LEASE,
     ForkOptions,
     Input,
+    Responder,
     Response,
     RunRecord,
     RunResult,
@@ -107,8 +108,24 @@ class RunControl:
         """
         return await self._reader.tree(run_id)
 
-    async def respond(self, run_id: str, request_id: str, response: Response) -> AgentProcess | RunResult[object]:
+    async def respond(
+        self,
+        run_id: str,
+        request_id: str,
+        response: Response,
+        *,
+        role: str | None = None,
+        by: str | None = None,
+    ) -> AgentProcess | RunResult[object]:
         """Answer a request of a run that waits, and continue the run as far as it can go.
+
+        Args:
+            run_id: the id of the run.
+            request_id: the id of the request.
+            response: the answer.
+            role: the role of whoever answers; a request with a `required_role` takes no answer without it. It is not
+                checked otherwise: the program that calls this knows who its users are.
+            by: the name of whoever answers, which decisions of reviews keep.
 
         Returns:
             The process, for a run of a planned agent; the result, for any other.
@@ -117,14 +134,22 @@ class RunControl:
             RunNotFoundError: when there is no such run, or it does not wait for that.
             RunConflictError: when another worker is continuing it.
             AgentNotFoundError: when what ran is not registered here.
-            ResponseError: when a process does not wait for that, or the answer does not fit; then it still waits. Or
-                when it has ended.
+            ResponseError: when a process does not wait for that, the answer does not fit, or the role is missing; then
+                the run still waits. Or when it has ended.
         """
-        return await self._runner.respond(run_id, {request_id: response})
+        return await self._runner.respond(run_id, {request_id: response}, Responder(role, by))
 
-    def respond_sync(self, run_id: str, request_id: str, response: Response) -> AgentProcess | RunResult[object]:
+    def respond_sync(
+        self,
+        run_id: str,
+        request_id: str,
+        response: Response,
+        *,
+        role: str | None = None,
+        by: str | None = None,
+    ) -> AgentProcess | RunResult[object]:
         """Call `respond` from a program without an event loop."""
-        return run_blocking(self.respond(run_id, request_id, response))
+        return run_blocking(self.respond(run_id, request_id, response, role=role, by=by))
 
     async def resume(
         self, run_id: str, *objects: object, named: Named | None = None

@@ -13,7 +13,14 @@ from typing import Final
 from typing_extensions import TypedDict
 
 from tactician.agents import BaseRunnable, planned_spec
-from tactician.errors import AgentNotFoundError, ConfigurationError, RunConflictError, RunNotFoundError, StoreError
+from tactician.errors import (
+    AgentNotFoundError,
+    ConfigurationError,
+    ResponseError,
+    RunConflictError,
+    RunNotFoundError,
+    StoreError,
+)
 from tactician.events import new_id
 from tactician.platform.memories import recall, remember
 from tactician.platform.processes import Processes
@@ -37,6 +44,7 @@ from tactician.runs import (
     PROCESS_KIND,
     DurableRun,
     InputTypes,
+    Responder,
     Response,
     RunContext,
     RunRecord,
@@ -155,7 +163,9 @@ class Runner:
         records = [] if key is None else await self._runs.find(idempotency_key=key)
         return records[0].run_id if records else None
 
-    async def respond(self, run_id: str, responses: Mapping[str, Response]) -> AgentProcess | RunResult[object]:
+    async def respond(
+        self, run_id: str, responses: Mapping[str, Response], responder: Responder
+    ) -> AgentProcess | RunResult[object]:
         """Answer requests of a run that waits, and continue it as far as it can go.
 
         A process that runs here, since parts of it do not depend on the answer, takes it as soon as one of them ends.
@@ -163,23 +173,36 @@ class Runner:
         here = self.processes.find(run_id)
         if here is not None and self._takes_answers(here, responses):
             for request_id, response in responses.items():
-                await here.respond(request_id, response)
+                await here.respond(request_id, response, responder)
             return here
         if not await self._is_process(run_id):
-            return await self.find_runnable(await self.record(run_id)).resume(
-                run_id, responses, context=self._context()
-            )
+            return await self._respond_to_run(run_id, responses, responder)
         try:
             process = await self._take(run_id)
         except RunConflictError as error:
             if (kept := await self.process(run_id)).status.is_terminal:
                 for request_id, response in responses.items():
-                    kept.answer(request_id, response)  # which says that it has ended
+                    kept.answer(request_id, response, responder)  # which says that it has ended
             raise RunConflictError(f"{error} Respond again once it waits.") from None
         async with self._continuing(process):
             for request_id, response in responses.items():
-                await process.respond(request_id, response)
+                await process.respond(request_id, response, responder)
         return process
+
+    async def _respond_to_run(
+        self, run_id: str, responses: Mapping[str, Response], responder: Responder
+    ) -> RunResult[object]:
+        """Answer requests of a run that is no process, and continue it.
+
+        Raises:
+            ResponseError: when an answer is not valid; then the run still waits.
+        """
+        runnable = self.find_runnable(await self.record(run_id))
+        result = await runnable.resume(run_id, responses, context=self._context().inside({Responder: responder}))
+        for request in result.pending:
+            if request.id in responses and request.problem is not None:
+                raise ResponseError(f"{request.id}: the answer is not valid: {request.problem}")
+        return result
 
     async def resume(self, run_id: str, objects: Objects) -> AgentProcess | RunResult[object]:
         """Continue a run that rests as far as it can go; a process with more objects."""

@@ -30,11 +30,14 @@ from tactician.process.state import ActionRun, ProcessState, ProcessStatus
 from tactician.process.stored_objects import encode_object
 from tactician.process.stuck import explain_stuck
 from tactician.runs import (
+    NOBODY,
     BudgetMeter,
     DurableRun,
+    Responder,
     Response,
     RunContext,
     RunKilledError,
+    admit_response,
     check_response,
     keep_spent,
     save_inside,
@@ -297,27 +300,29 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
         await self._is_idle.wait()
         return self
 
-    async def respond(self, request_id: str, response: Response) -> Self:
+    async def respond(self, request_id: str, response: Response, responder: Responder = NOBODY) -> Self:
         """Answer one of the pending requests, and run.
 
         Raises:
-            ResponseError: when there is no such request, or the answer does not fit; then the process still waits.
+            ResponseError: when there is no such request, the answer does not fit, or the responder lacks the role that
+                the request requires; then the process still waits.
             RunConflictError: when the process is kept in a store, and somebody else runs it, or has run it since it was
                 loaded; then nothing was done.
             LeaseLostError: when somebody else has taken it over meanwhile.
         """
-        self.answer(request_id, response)
+        self.answer(request_id, response, responder)
         await self.run()
         for request in self.pending:
             if request.id == request_id and request.problem is not None:
                 raise ResponseError(f"{request_id}: the answer is not valid: {request.problem}")
         return self
 
-    def answer(self, request_id: str, response: Response) -> None:
+    def answer(self, request_id: str, response: Response, responder: Responder = NOBODY) -> None:
         """Answer one of the pending requests; `run` continues then.
 
         Raises:
-            ResponseError: when there is no such request, or the process has ended.
+            ResponseError: when there is no such request, the process has ended, or the responder lacks the role that
+                the request requires.
             StoredStateError: when the process is saved, and the answer would not be read back equal.
         """
         if self.status.is_terminal:
@@ -326,9 +331,10 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
         known = {request.id: request for request in (*shown, *self.pending)}
         if (request := known.get(request_id)) is None:
             raise ResponseError(f"{self.name} does not wait for {request_id!r}; it waits for {list(known)}")
+        admitted = admit_response(request, response, responder)
         if self._driver.saver.is_active:
-            check_response(request, response)
-        self._state.responses[request_id] = response
+            check_response(request, admitted)
+        self._state.responses[request_id] = admitted
 
     @override
     def pause(self) -> None:

@@ -29,6 +29,7 @@ class PendingRequest:
         default: that answer, as JSON.
         problem: what was wrong with the last answer.
         is_answered: true when an answer is kept that the run has not taken yet.
+        required_role: the role that whoever answers must have; any, when `None`.
     """
 
     id: str
@@ -41,6 +42,7 @@ class PendingRequest:
     default: JsonValue = None
     problem: str | None = None
     is_answered: bool = False
+    required_role: str | None = None
 
     def is_overdue(self, now: float) -> bool:
         """Return whether nobody has answered in time, so that the default is the answer."""
