@@ -6,10 +6,10 @@ import pytest
 
 from tactician import Ensemble, Phase, PhaseDecision, PhaseReview, Platform, RunStatus, Task, approve, reject
 from tactician.ensemble import EnsembleResult, PhaseReviewError, TaskInput
+from tactician.errors import ResponseError
 from tactician.runs import RunContext
-from tactician.testing import ScriptedModel
+from tactician.testing import FakeClock, ScriptedModel
 from tests.ensemble.support import over
-from tests.support.clocks import FakeClock
 from tests.support.stored import JsonStore
 
 
@@ -104,9 +104,9 @@ async def test_a_person_can_let_a_phase_before_run_again() -> None:
 
 
 class TestDeadlines:
-    @pytest.mark.parametrize("timeout", [None, 0])
-    async def test_without_a_timeout_the_run_waits_for_ever(self, timeout: float | None) -> None:
-        waiting = await reviewed(Drafts(), PhaseReview.by_person(timeout=timeout)).run(context=over())
+    @pytest.mark.parametrize("seconds", [None, 0])
+    async def test_without_a_timeout_the_run_waits_for_ever(self, seconds: float | None) -> None:
+        waiting = await reviewed(Drafts(), PhaseReview.by_person(timeout=seconds)).run(context=over())
         assert waiting.pending[0].deadline is None
 
     async def test_after_it_the_default_counts_and_rejects(self) -> None:
@@ -151,5 +151,5 @@ class TestPlatform:
         platform = Platform(models=ScriptedModel()).register(reviewed(Drafts(), PhaseReview.by_person("editor")))
         waiting = await platform.find_agent("E").run(None, context=platform.context())
         (request,) = waiting.pending
-        with pytest.raises(Exception, match="editor"):
+        with pytest.raises(ResponseError, match="editor"):
             await platform.respond(waiting.run_id, request.id, PhaseDecision.approve(), role="writer")
