@@ -23,6 +23,7 @@ LATE = {
     "tactician.llm.pydantic_ai_adapter.responses": "the extra `pydantic-ai`",
     "tactician.stores.postgres": "the extra `postgres`",
     "tactician.stores.sqlite": "the extra `sql`",
+    "tactician.tools.builtin": "the built-in tools, of which few programs use any",
     "tactician.testing.scripted": "pytest loads the plugin in every project",
     "tactician.platform": "pytest loads the plugin in every project",
 }

@@ -9,8 +9,8 @@ import tactician
 PUBLIC = {
     "tactician": """
         Agent AgentDefinition AgentNetwork AgentService Ai AssistantMessage Autonomous Autonomy Blackboard Blueprint
-        Budget Department Ensemble Export Feedback Handoff HierarchicalAgents HierarchicalConstraints Image LlmOptions
-        ModelRouter Phase PhaseDecision PhaseReview
+        Budget Delegation Department Ensemble Export Feedback Handoff HierarchicalAgents HierarchicalConstraints
+        Image LlmOptions ModelRouter Phase PhaseDecision PhaseReview
         OperationContext ParallelAgents Planned PlannedAgent Planner Platform ProcessOptions ProcessStatus RouterAgent
         RunContext RunResult RunStatus Runnable SomeOf SupervisorAgent SupervisorInvocation Task Tool ToolGroup
         UserInput UserMessage Verbosity Workflow achieves_goal action approve ask_human by_name component condition
@@ -45,11 +45,12 @@ PUBLIC = {
         Window chain count_equal find_token_counter repair_history
     """,
     "tactician.ensemble": """
-        ConstraintViolationError DelegationCompleted DelegationFailed DelegationStarted HierarchicalConstraints
-        Ensemble EnsembleDefinitionError EnsembleResult ExitReason Handler OverdueReview PersonReview Phase PhaseAttempt
-        PhaseCompleted PhaseDecision PhaseFailed PhaseOutput PhaseReview PhaseReviewError PhaseReviewRecord
-        PhaseReviewed PhaseReviewer PhaseStarted Revision Task TaskCompleted TaskErrorPolicy
-        TaskFailed TaskFailedError TaskInput TaskOutput TaskOutputs TaskSkipped TaskStarted Workflow
+        ConstraintViolationError Delegation DelegationCompleted DelegationContext DelegationDecision DelegationFailed
+        DelegationPolicy DelegationPriority DelegationRequest DelegationResponse DelegationStarted DelegationStatus
+        HierarchicalConstraints Ensemble EnsembleDefinitionError EnsembleResult ExitReason Handler OverdueReview
+        PersonReview Phase PhaseAttempt PhaseCompleted PhaseDecision PhaseFailed PhaseOutput PhaseReview
+        PhaseReviewError PhaseReviewRecord PhaseReviewed PhaseReviewer PhaseStarted Revision Task TaskCompleted
+        TaskErrorPolicy TaskFailed TaskFailedError TaskInput TaskOutput TaskOutputs TaskSkipped TaskStarted Workflow
     """,
     "tactician.events": """
         Event EventBus EventEmitter EventListener EventLog encode event_from_json event_to_json find_event_type new_id

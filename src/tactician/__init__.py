@@ -43,7 +43,16 @@ if TYPE_CHECKING:
     )
     from tactician.ai import Ai
     from tactician.blueprint import Blueprint
-    from tactician.ensemble import Ensemble, HierarchicalConstraints, Phase, PhaseDecision, PhaseReview, Task, Workflow
+    from tactician.ensemble import (
+        Delegation,
+        Ensemble,
+        HierarchicalConstraints,
+        Phase,
+        PhaseDecision,
+        PhaseReview,
+        Task,
+        Workflow,
+    )
     from tactician.llm import AssistantMessage, Image, LlmOptions, ModelRouter, UserMessage
     from tactician.loop import Autonomous, Handoff, handoff
     from tactician.platform import Autonomy, Platform, SupervisorInvocation
@@ -100,6 +109,7 @@ _HOMES = {
     "tactician.ai": ("Ai",),
     "tactician.blueprint": ("Blueprint",),
     "tactician.ensemble": (
+        "Delegation",
         "Ensemble",
         "HierarchicalConstraints",
         "Phase",
@@ -159,6 +169,7 @@ __all__ = [
     "Ensemble",
     "Workflow",
     "HierarchicalConstraints",
+    "Delegation",
     "Phase",
     "PhaseReview",
     "PhaseDecision",

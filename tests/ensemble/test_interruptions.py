@@ -5,10 +5,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 
 import pytest
 
-from tactician import Agent, Ensemble, HierarchicalConstraints, Platform, RunContext, RunStatus, Task, Workflow
+from tactician import (
+    Agent,
+    Ensemble,
+    HierarchicalConstraints,
+    Platform,
+    RunContext,
+    Runnable,
+    RunStatus,
+    Task,
+    Workflow,
+    runnable,
+)
 from tactician.ensemble import DelegationCompleted, TaskCompleted, TaskInput
 from tactician.events import Event
 from tactician.llm import ModelRequest, ModelResponse
@@ -46,7 +58,7 @@ class Diary:
 
 
 class ManagerModel(ScriptedModel):
-    """Model of a manager that delegates to three workers, and answers once it has their results."""
+    """Model of an agent that delegates to three workers, and answers once it has their results."""
 
     async def generate(self, request: ModelRequest) -> ModelResponse:
         """Return the calls, or the answer."""
@@ -82,6 +94,23 @@ def hierarchy(diary: Diary) -> Ensemble:
     )
 
 
+def peers(diary: Diary) -> Ensemble:
+    """An agent that delegates to each of three others once."""
+
+    def create_worker(name: str) -> Runnable:
+        @partial(runnable, name=name)
+        async def work(text: str) -> str:
+            diary.runs.append(name)
+            for _ in range(3):
+                await asyncio.sleep(0)
+            return name
+
+        return work
+
+    lead = Agent(role="Lead", allow_delegation=True, model=ManagerModel())
+    return Ensemble("E", [Task("Lead", agent=lead)], agents=[lead, *map(create_worker, "abc")])
+
+
 async def interrupt(store: DocumentStore, ensemble: Ensemble, diary: Diary, steps: int) -> str:
     """Begin a run, interrupt its worker after some steps, and return the id of the run."""
     platform = Platform(models=ScriptedModel(), store=store, on_event=diary.events.append).register(ensemble)
@@ -96,7 +125,7 @@ async def interrupt(store: DocumentStore, ensemble: Ensemble, diary: Diary, step
 
 
 @pytest.mark.parametrize("steps", POINTS)
-@pytest.mark.parametrize("build", [graph, sequence, hierarchy])
+@pytest.mark.parametrize("build", [graph, sequence, hierarchy, peers])
 async def test_no_completed_task_runs_again(build: Callable[[Diary], Ensemble], steps: int) -> None:
     store, before, after = JsonStore(), Diary(), Diary()
     run_id = await interrupt(store, build(before), before, steps)
@@ -111,5 +140,5 @@ async def test_no_completed_task_runs_again(build: Callable[[Diary], Ensemble], 
 
 
 def list_ids(ensemble: Ensemble) -> list[str]:
-    """The ids of all tasks, which are the roles of the workers of the hierarchy too."""
-    return [task.id for task in ensemble.tasks]
+    """The ids of all tasks, which are the roles of the workers of the hierarchy too; of peers, the roles of workers."""
+    return [task.id for task in ensemble.tasks] if ensemble.agents is None else list("abc")

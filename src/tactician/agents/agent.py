@@ -59,6 +59,7 @@ class Agent(BaseRunnable[T_co]):
         max_tool_output_chars: the same length in characters; the shorter one counts.
         parallel_tools: run the tool calls of a turn concurrently.
         tool_timeout: seconds for a tool call; no limit by default.
+        allow_delegation: let the agent delegate to the other agents of an ensemble.
 
     Raises:
         DeclarationError: when it has neither name nor role, or a tool or a guardrail is not declared correctly.

@@ -55,6 +55,7 @@ class AgentSettings(TypedDict, total=False):
     max_tool_output_chars: int | None
     parallel_tools: bool
     tool_timeout: float | None
+    allow_delegation: bool
 
 
 _GUARDRAILS: Final = ("input_guardrails", "output_guardrails", "tool_input_guardrails", "tool_output_guardrails")
@@ -77,6 +78,7 @@ class AgentSpec(TurnPolicy, Generic[T_co]):
         tool_groups: tool groups, or their names.
         handoffs: the targets to which the agent may hand the conversation over.
         role: the first part of the instructions, as are `goal` and `background`.
+        allow_delegation: true when it may delegate to the other agents of an ensemble.
     """
 
     name: str
@@ -91,6 +93,7 @@ class AgentSpec(TurnPolicy, Generic[T_co]):
     role: str | None = None
     goal: str | None = None
     background: str | None = None
+    allow_delegation: bool = False
 
     def __init__(
         self, name: str | None, output_type: type[T_co] | None = None, **settings: Unpack[AgentSettings]

@@ -75,6 +75,7 @@ class AgentFields(Blueprint):
     max_tool_output_chars: Positive | None = None
     parallel_tools: Flag | None = None
     tool_timeout: Seconds | None = None
+    allow_delegation: Flag | None = None
 
     def build_settings(self, builder: Builder) -> AgentSettings:
         """Return the settings of the agent, without its name and its output type."""

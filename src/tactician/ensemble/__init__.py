@@ -1,6 +1,16 @@
 """Ensembles: tasks with an order, done by agents and functions."""
 
 from tactician.ensemble.constraints import HierarchicalConstraints
+from tactician.ensemble.delegation import (
+    Delegation,
+    DelegationContext,
+    DelegationDecision,
+    DelegationPolicy,
+    DelegationPriority,
+    DelegationRequest,
+    DelegationResponse,
+    DelegationStatus,
+)
 from tactician.ensemble.ensemble import Ensemble
 from tactician.ensemble.errors import (
     ConstraintViolationError,
@@ -31,9 +41,17 @@ from tactician.ensemble.workflows import Workflow
 
 __all__ = [
     "ConstraintViolationError",
+    "Delegation",
     "DelegationCompleted",
+    "DelegationContext",
+    "DelegationDecision",
     "DelegationFailed",
+    "DelegationPolicy",
+    "DelegationPriority",
+    "DelegationRequest",
+    "DelegationResponse",
     "DelegationStarted",
+    "DelegationStatus",
     "HierarchicalConstraints",
     "Ensemble",
     "EnsembleDefinitionError",

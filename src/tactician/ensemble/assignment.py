@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final
 
-from tactician.agents import Agent, AgentSettings, BaseRunnable, TypedRunnable
+from tactician.agents import Agent, AgentSettings
 from tactician.ensemble.default_agent import create_default_agent
 from tactician.ensemble.handler import HandlerRunnable
 from tactician.ensemble.prompts import GUIDANCE
+from tactician.ensemble.roster import NO_ROSTER, Roster, get_role
 from tactician.ensemble.task import Task
+from tactician.ensemble.worker import expect_type
 from tactician.llm import ModelLike
 from tactician.runs import Runnable
 from tactician.tools import Toolbox, ToolLike
@@ -52,7 +54,13 @@ class Assignment:
         return bool(self.task.guards.output)
 
 
-def assign(task: Task, context: tuple[Task, ...], model: ModelLike | None, tools: Sequence[ToolLike]) -> Assignment:
+def assign(
+    task: Task,
+    context: tuple[Task, ...],
+    model: ModelLike | None,
+    tools: Sequence[ToolLike],
+    roster: Roster = NO_ROSTER,
+) -> Assignment:
     """Return a task with the Runnable that does it.
 
     Args:
@@ -60,22 +68,26 @@ def assign(task: Task, context: tuple[Task, ...], model: ModelLike | None, tools
         context: the tasks whose outputs it sees.
         model: the model of the ensemble.
         tools: the tools of the ensemble.
+        roster: the agents to which its agent may delegate, if it may delegate.
     """
     chosen = model if task.model is None else task.model
     key = _create_key(task.id)
     if task.handler is not None:
-        handler = _expect_type(HandlerRunnable(task.handler, task.description), task)
+        handler = expect_type(HandlerRunnable(task.handler, task.description), task.output_type)
         return Assignment(task, context, handler, HANDLER_ROLE, key, chosen)
     agent = task.runnable or create_default_agent(task)
     role = get_role(agent)
     if not isinstance(agent, Agent):
-        return Assignment(task, context, _expect_type(agent, task), role, key, chosen)
-    return Assignment(task, context, _equip(agent, task, chosen, tools), role, key, chosen)
+        return Assignment(task, context, expect_type(agent, task.output_type), role, key, chosen)
+    return Assignment(task, context, _equip(agent, task, chosen, tools, roster), role, key, chosen)
 
 
-def _equip(agent: Agent[object], task: Task, model: ModelLike | None, tools: Sequence[ToolLike]) -> Agent[object]:
+def _equip(
+    agent: Agent[object], task: Task, model: ModelLike | None, tools: Sequence[ToolLike], roster: Roster
+) -> Agent[object]:
     """Return an agent for a task: with its own settings, else those of the task, else those of the ensemble."""
-    merged = tuple(Toolbox(tools).with_preferred(Toolbox(task.tools)))
+    own = Toolbox((*task.tools, *roster.create_tools(agent)))
+    merged = tuple(Toolbox(tools).with_preferred(own))
     settings: AgentSettings = {
         "model": model,
         "max_tool_calls": task.max_tool_calls,
@@ -86,11 +98,6 @@ def _equip(agent: Agent[object], task: Task, model: ModelLike | None, tools: Seq
     return add_guidance(agent.with_defaults(task.output_type, more_tools=merged, **settings))
 
 
-def get_role(runnable: Runnable) -> str:
-    """Return the role of an agent; of any other Runnable, its name."""
-    return (runnable.spec.role if isinstance(runnable, Agent) else None) or runnable.name
-
-
 def add_guidance(agent: Agent[object]) -> Agent[object]:
     """Return an agent whose instructions have, if it has a role, the guidance for tasks behind its goal."""
     if not agent.spec.role:
@@ -98,15 +105,6 @@ def add_guidance(agent: Agent[object]) -> Agent[object]:
     own = agent.spec.instructions
     text = f"{GUIDANCE}\n{own}" if isinstance(own, str) and own else GUIDANCE
     return agent.with_changes(instructions=agent.spec.with_settings(instructions=text).prompt)
-
-
-def _expect_type(runnable: Runnable, task: Task) -> Runnable:
-    """Return a Runnable whose output is validated as the output type of a task, if it has one."""
-    if task.output_type is None or getattr(runnable, "output_type", None) is task.output_type:
-        return runnable
-    if isinstance(runnable, BaseRunnable):
-        return runnable.with_output_type(task.output_type)
-    return TypedRunnable(runnable, task.output_type)
 
 
 def _create_key(task_id: str) -> str:

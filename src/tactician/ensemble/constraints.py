@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from tactician.documents import did_you_mean
 
@@ -77,3 +78,6 @@ class HierarchicalConstraints:
         for role in names:
             if role not in roles:
                 yield f"constraints.{place}", f"it references unknown agent {role!r}.{did_you_mean(role, roles)}"
+
+
+NO_CONSTRAINTS: Final = HierarchicalConstraints()

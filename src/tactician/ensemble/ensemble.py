@@ -20,13 +20,18 @@ from tactician.ensemble.checks import (
     warn_of_unused_agents,
 )
 from tactician.ensemble.constraints import HierarchicalConstraints
+from tactician.ensemble.delegation import Delegation
+from tactician.ensemble.delegation_execution import DelegationExecutor
 from tactician.ensemble.errors import EnsembleDefinitionError
 from tactician.ensemble.hierarchy import Hierarchy, create_hierarchy, run_hierarchy
 from tactician.ensemble.inputs import TEXT_NAME, EnsembleInput
 from tactician.ensemble.output import EnsembleResult
 from tactician.ensemble.phases import Phase, PhasePlan, run_phases
+from tactician.ensemble.roster import Roster, find_agents
 from tactician.ensemble.running import TaskErrorPolicy, TaskOrder, run_tasks
 from tactician.ensemble.task import Task
+from tactician.ensemble.team import create_team, find_duplicates, list_handlers
+from tactician.ensemble.worker import TeamWorker
 from tactician.ensemble.workflows import Workflow, find_context, find_first_tasks, infer_workflow
 from tactician.errors import ConfigurationError, DeclarationError, Problem
 from tactician.llm import ModelLike
@@ -56,6 +61,7 @@ class Ensemble(BaseRunnable[object]):
             it is that of phases without an own one.
         manager: agent that leads a hierarchy; one is made by default. Its answer has the output type of the last task.
         constraints: limits on the delegations of a manager.
+        delegation: settings of all delegations: how deep they may be, and policies that decide on each.
         on_error: the effect of a failed task: `"fail_fast"` starts no other task, and lets those that run finish;
             `"continue"` skips the tasks that depend on it. In the end both raise.
         max_parallel: number of tasks that may run at once; no limit by default.
@@ -80,6 +86,7 @@ class Ensemble(BaseRunnable[object]):
         workflow: Workflow | None = None,
         manager: Agent[object] | None = None,
         constraints: HierarchicalConstraints | None = None,
+        delegation: Delegation | None = None,
         on_error: TaskErrorPolicy = "fail_fast",
         max_parallel: int | None = None,
         budget: Budget | None = None,
@@ -94,6 +101,7 @@ class Ensemble(BaseRunnable[object]):
         self.workflow = infer_workflow(self.tasks) if workflow is None else workflow
         self.manager = manager
         self.constraints = constraints
+        self.delegation = delegation
         self.on_error = on_error
         self.max_parallel = max_parallel
         self.budget = budget
@@ -197,6 +205,13 @@ class Ensemble(BaseRunnable[object]):
     async def _work(self, input: Input, context: RunContext) -> EnsembleResult:
         given = EnsembleInput.create(input)
         self._check(given, context)
+        if not self._delegates:
+            return await self._run_workflow(given, context)
+        workers = {worker.role: worker for worker in self._team}
+        executor = DelegationExecutor(workers, self._roster.settings, self.model, context)
+        return await executor.collect(self._run_workflow(given, context.inside({DelegationExecutor: executor})))
+
+    async def _run_workflow(self, given: EnsembleInput, context: RunContext) -> EnsembleResult:
         if self.workflow is Workflow.HIERARCHICAL:
             text = "" if self._names_text else given.text
             return await run_hierarchy(self.name, self._hierarchy, given, text, context)
@@ -253,7 +268,7 @@ class Ensemble(BaseRunnable[object]):
         return f"Ensemble {self.name!r}"
 
     def _assign(self, task: Task, context: tuple[Task, ...]) -> Assignment:
-        return assign(task, context, self.model, self.tools)
+        return assign(task, context, self.model, self.tools, self._roster)
 
     @cached_property
     def _jobs(self) -> tuple[Assignment, ...]:
@@ -261,23 +276,46 @@ class Ensemble(BaseRunnable[object]):
         return tuple(self._assign(task, context) for task, context in zip(self.tasks, contexts, strict=True))
 
     @cached_property
+    def _members(self) -> tuple[object, ...]:
+        return tuple(agent for agent in find_agents(self.tasks, self.agents) if agent is not self.manager)
+
+    @cached_property
+    def _roster(self) -> Roster:
+        return Roster.create(self._members, self.delegation)
+
+    @cached_property
+    def _delegates(self) -> bool:
+        """True when a manager or an agent may delegate."""
+        is_peer = any(isinstance(agent, Agent) and agent.spec.allow_delegation for agent in self._members)
+        return is_peer or self.workflow is Workflow.HIERARCHICAL
+
+    @cached_property
+    def _team(self) -> tuple[TeamWorker, ...]:
+        team = create_team(self.tasks, self._members, self.model, self.tools, self._roster)
+        return (*team, *list_handlers(self._jobs)) if self.workflow is Workflow.HIERARCHICAL else tuple(team)
+
+    @cached_property
     def _plan(self) -> PhasePlan:
         return PhasePlan(self.phases, self._default_workflow, self._assign, self.max_parallel, self.on_error)
 
     @cached_property
     def _hierarchy(self) -> Hierarchy:
-        return create_hierarchy(self._jobs, self.agents, self.manager, self.constraints, self.model, self.tools)
+        settings = self._roster.settings
+        return create_hierarchy(self._jobs, self._team, self.manager, self.constraints, self.model, settings)
 
     @cached_property
     def _structure_problems(self) -> tuple[Problem, ...]:
         if self.agents is not None and self.workflow is not Workflow.HIERARCHICAL:
             warn_of_unused_agents(self.name, self.tasks, self.agents)
         if self.phases:
-            return tuple(self._plan.find_problems(self.agents))
-        found = find_structure_problems(self.tasks, self.agents, self.workflow)
-        if self.workflow is not Workflow.HIERARCHICAL:
-            return found
-        return *found, *(Problem(path, message) for path, message in self._hierarchy.find_mistakes())
+            found = list(self._plan.find_problems(self.agents))
+        else:
+            found = list(find_structure_problems(self.tasks, self.agents, self.workflow))
+        if self._delegates:
+            found += [Problem(path, message) for path, message in find_duplicates(self._team)]
+        if self.workflow is Workflow.HIERARCHICAL:
+            found += [Problem(path, message) for path, message in self._hierarchy.find_mistakes()]
+        return tuple(found)
 
     @cached_property
     def _templates(self) -> tuple[TaskTemplate, ...]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import cast
+from typing import Final, cast
 
 from tactician.ensemble.output import EnsembleResult, TaskOutput
 from tactician.ensemble.phase_decisions import PhaseReviewRecord
-from tactician.errors import DocumentError
-from tactician.runs import RunError, RunResult
+from tactician.errors import DocumentError, LeaseLostError, StoreError
+from tactician.runs import RunError, RunKilledError, RunResult
+
+INTERRUPTIONS: Final = (LeaseLostError, StoreError, RunKilledError)
+"""Errors that are not those of a task: the run continues elsewhere, or nowhere."""
 
 
 class EnsembleDefinitionError(DocumentError):

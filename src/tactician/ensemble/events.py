@@ -167,15 +167,18 @@ class PhaseFailed(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DelegationStarted(Event):
-    """Event of a manager that asks for a delegation to the worker `role`, also of one that is refused then."""
+    """Event of the agent `delegator` that asks for a delegation to the worker `role`, also of one that is refused."""
 
     usual_level: ClassVar[int] = logging.INFO
 
     opens: ClassVar[str | None] = SpanKind.DELEGATION
 
     delegation_id: str
+    delegator: str
     role: str
     task: str
+    priority: str = "normal"
+    depth: int = 1
 
     @property
     def span_key(self) -> str:
@@ -184,7 +187,7 @@ class DelegationStarted(Event):
 
     def describe(self) -> str:
         """Return to whom a task is delegated."""
-        return f"delegates to {self.role}"
+        return f"{self.delegator} delegates to {self.role}"
 
     def describe_span(self) -> SpanFacts:
         """Return the worker and its task."""
@@ -200,8 +203,10 @@ class DelegationCompleted(Event):
     closes: ClassVar[str | None] = SpanKind.DELEGATION
 
     delegation_id: str
+    delegator: str
     role: str
     seconds: float
+    status: str = "success"
 
     @property
     def span_key(self) -> str:
@@ -220,6 +225,7 @@ class DelegationFailed(Event):
     closes: ClassVar[str | None] = SpanKind.DELEGATION
 
     delegation_id: str
+    delegator: str
     role: str
     error: str
 

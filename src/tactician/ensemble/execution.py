@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Final
 
 from tactician.ensemble.assignment import Assignment
+from tactician.ensemble.errors import INTERRUPTIONS
 from tactician.ensemble.events import TaskCompleted, TaskFailed, TaskSkipped, TaskStarted
 from tactician.ensemble.inputs import EnsembleInput
 from tactician.ensemble.lifecycle import TaskLifecycle
@@ -14,12 +15,9 @@ from tactician.ensemble.outcomes import SkippedTask, TaskOutcome, TaskOutputs, c
 from tactician.ensemble.output import Revision, TaskInput, TaskOutput
 from tactician.ensemble.task_progress import TaskProgress
 from tactician.ensemble.template import fill_template
-from tactician.errors import LeaseLostError, StoreError
-from tactician.runs import BudgetError, RunContext, RunError, RunKilledError, RunResult, RunStatus
+from tactician.runs import BudgetError, RunContext, RunError, RunResult, RunStatus
 from tactician.text import describe_error
 
-INTERRUPTIONS: Final = (LeaseLostError, StoreError, RunKilledError)
-"""Errors that are not those of a task: the run continues elsewhere, or nowhere."""
 NO_REVISIONS: Final[Mapping[str, Revision]] = MappingProxyType({})
 NO_OUTCOMES: Final[Mapping[str, TaskOutcome]] = MappingProxyType({})
 

@@ -7,22 +7,23 @@ from dataclasses import dataclass
 from typing import Final
 
 from tactician.agents import Agent
-from tactician.ensemble.assignment import Assignment, get_role
-from tactician.ensemble.constraints import HierarchicalConstraints
-from tactician.ensemble.delegation import TOOL_NAME, DelegationLog, DelegationTool
-from tactician.ensemble.errors import ConstraintViolationError, TaskFailedError
-from tactician.ensemble.execution import INTERRUPTIONS
+from tactician.ensemble.assignment import Assignment
+from tactician.ensemble.constraints import NO_CONSTRAINTS, HierarchicalConstraints
+from tactician.ensemble.delegation import Delegation
+from tactician.ensemble.delegation_execution import DelegationExecutor, Delegator
+from tactician.ensemble.delegation_tool import TOOL_NAME, DelegationTool
+from tactician.ensemble.errors import INTERRUPTIONS, ConstraintViolationError, TaskFailedError
 from tactician.ensemble.inputs import EnsembleInput
 from tactician.ensemble.output import EnsembleResult, ExitReason, TaskInput, TaskOutput, create_task_output
 from tactician.ensemble.prompts import list_format_sections
+from tactician.ensemble.roster import get_role
 from tactician.ensemble.running import note_begin
 from tactician.ensemble.task import DEFAULT_MAX_TOOL_CALLS
-from tactician.ensemble.team import TeamWorker, create_team, describe_team
 from tactician.ensemble.template import fill_template
+from tactician.ensemble.worker import TeamWorker, describe_workers
 from tactician.llm import ModelLike
 from tactician.runs import RunContext
 from tactician.text import describe_error
-from tactician.tools import ToolLike
 
 MANAGER_ROLE: Final = "Manager"
 _GOAL: Final = "Get all tasks done by the right workers, and combine what they give into the final answer"
@@ -39,7 +40,6 @@ class Hierarchy:
         workers: the workers.
         jobs: the tasks.
         constraints: limits on the delegations.
-        model: the model for workers without one.
     """
 
     manager: Agent[object]
@@ -48,42 +48,41 @@ class Hierarchy:
     workers: tuple[TeamWorker, ...]
     jobs: tuple[Assignment, ...]
     constraints: HierarchicalConstraints
-    model: ModelLike | None
 
     def find_mistakes(self) -> Iterator[tuple[str, str]]:
-        """Yield the place and the description of each mistake in the workers and constraints."""
+        """Yield the place and the description of each mistake in the manager and the constraints."""
         roles = [worker.role for worker in self.workers]
-        for role in dict.fromkeys(role for role in roles if roles.count(role) > 1):
-            yield "agents", f"{roles.count(role)} workers have the role {role!r}: the manager could not tell them apart"
+        if self.role in roles:
+            yield "manager", f"a worker has its role {self.role!r} too: give one of them another role"
         yield from self.constraints.find_mistakes(roles)
 
 
 def create_hierarchy(
     jobs: Sequence[Assignment],
-    agents: Sequence[object] | None,
+    workers: Sequence[TeamWorker],
     manager: Agent[object] | None,
     constraints: HierarchicalConstraints | None,
     model: ModelLike | None,
-    tools: Sequence[ToolLike],
+    settings: Delegation,
 ) -> Hierarchy:
     """Return the manager and the workers of an ensemble.
 
     Args:
         jobs: the tasks.
-        agents: the agents of the ensemble, which are the workers; those of the tasks, when `None`.
+        workers: the workers.
         manager: the manager; one is made, when `None`.
         constraints: limits on the delegations.
         model: the model of the ensemble.
-        tools: the tools of the ensemble.
+        settings: the settings of delegations.
     """
-    workers = tuple(create_team(jobs, agents, model, tools))
     calls = max(DEFAULT_MAX_TOOL_CALLS, sum(job.task.max_tool_calls for job in jobs))
     leader = _create_manager(workers) if manager is None else manager
+    limits = constraints or NO_CONSTRAINTS
+    tool = DelegationTool(Delegator(get_role(leader), limits), settings)
     equipped: Agent[object] = leader.with_defaults(
-        jobs[-1].task.output_type, model=model, max_tool_calls=calls, max_turns=calls
+        jobs[-1].task.output_type, more_tools=[tool], model=model, max_tool_calls=calls, max_turns=calls
     )
-    limits = constraints or HierarchicalConstraints()
-    return Hierarchy(equipped, get_role(leader), manager is not None, workers, tuple(jobs), limits, model)
+    return Hierarchy(equipped, get_role(leader), manager is not None, tuple(workers), tuple(jobs), limits)
 
 
 async def run_hierarchy(
@@ -103,42 +102,40 @@ async def run_hierarchy(
         ConstraintViolationError: when a required worker has not completed a delegation.
     """
     began = note_begin(context)
-    workers = {worker.role: worker for worker in hierarchy.workers}
-    log = DelegationLog(workers, context)
-    tool = DelegationTool(workers, hierarchy.role, hierarchy.constraints, log, hierarchy.model, context)
-    manager = hierarchy.manager.with_defaults(more_tools=[tool])
     last = hierarchy.jobs[-1].task
     prompt = _build_prompt(hierarchy, input, text)
 
     def conclude(answer: TaskOutput | None = None) -> EnsembleResult:
         duration = max(0.0, context.clock.time() - began)
-        outputs = log.outputs if answer is None else [*log.outputs, answer]
+        outputs = _list_outputs(hierarchy, context)
         reason = ExitReason.FAILED if answer is None else ExitReason.COMPLETED
-        return EnsembleResult.create(outputs, answer, context, duration, exit_reason=reason)
+        shown = outputs if answer is None else [*outputs, answer]
+        return EnsembleResult.create(shown, answer, context, duration, exit_reason=reason)
 
     try:
-        result = await manager.run(prompt, context=context.at("manager"))
+        result = await hierarchy.manager.run(prompt, context=context.at("manager"))
     except INTERRUPTIONS:
         raise
     except Exception as error:
-        message = f"{name}: the manager failed after {len(log.outputs)} delegations: {describe_error(error)}"
-        completed = {output.task_id: output for output in log.outputs}
-        raise TaskFailedError(message, conclude(), completed, {last.id: error}, {}) from error
-    _require_workers(name, hierarchy.constraints, log, conclude())
+        failed = conclude()
+        message = f"{name}: the manager failed after {len(failed.task_outputs)} delegations: {describe_error(error)}"
+        completed = {output.task_id: output for output in failed.task_outputs}
+        raise TaskFailedError(message, failed, completed, {last.id: error}, {}) from error
+    _require_workers(name, hierarchy, conclude())
     task = TaskInput(last.id, fill_template(last.description, input.values))
     is_typed, now = last.output_type is not None, context.clock.time()
     return conclude(create_task_output(task, hierarchy.role, result, began, now, is_typed=is_typed))
 
 
 def _create_manager(workers: Sequence[TeamWorker]) -> Agent:
-    listed = f"These work for you; give them tasks with {TOOL_NAME}:\n{describe_team(workers)}"
+    listed = f"These work for you; give them tasks with {TOOL_NAME}:\n{describe_workers(workers)}"
     return Agent(role=MANAGER_ROLE, goal=_GOAL, background=listed)
 
 
 def _build_prompt(hierarchy: Hierarchy, input: EnsembleInput, text: str) -> str:
     numbers = {job.task.id: number for number, job in enumerate(hierarchy.jobs, start=1)}
     tasks = "\n".join(_describe_task(job, numbers, input) for job in hierarchy.jobs)
-    workers = f"## Workers\n\n{describe_team(hierarchy.workers)}" if hierarchy.is_given else ""
+    workers = f"## Workers\n\n{describe_workers(hierarchy.workers)}" if hierarchy.is_given else ""
     sections = (workers, f"## Input\n\n{text}" if text else "", f"## Tasks\n\n{tasks}")
     kind = hierarchy.jobs[-1].task.output_type
     return "\n\n".join((*filter(None, sections), *list_format_sections(kind)))
@@ -156,12 +153,16 @@ def _describe_task(job: Assignment, numbers: dict[str, int], input: EnsembleInpu
     return "\n".join(lines)
 
 
-def _require_workers(
-    name: str, constraints: HierarchicalConstraints, log: DelegationLog, result: EnsembleResult
-) -> None:
-    """Raise an error when a required worker has not completed a delegation."""
-    missing = sorted(set(constraints.required_workers) - log.completed_roles)
+def _list_outputs(hierarchy: Hierarchy, context: RunContext) -> list[TaskOutput]:
+    """Return the outputs of the workers of a manager, in the order of its delegations."""
+    completed = context.get(DelegationExecutor).log.list_completed(hierarchy.role)
+    return [entry.output for entry in completed if entry.output is not None]
+
+
+def _require_workers(name: str, hierarchy: Hierarchy, result: EnsembleResult) -> None:
+    """Raise an error when a required worker has not completed a delegation of the manager."""
+    completed = {output.task_id: output for output in result.task_outputs}
+    missing = sorted(set(hierarchy.constraints.required_workers) - {output.role for output in completed.values()})
     if missing:
         violations = {role: f"the required worker {role!r} has completed no delegation" for role in missing}
-        completed = {output.task_id: output for output in log.outputs}
         raise ConstraintViolationError(f"{name}: {'; '.join(violations.values())}", result, completed, violations)

@@ -14,6 +14,7 @@ from pydantic import TypeAdapter
 from typing_extensions import override
 
 from tactician.documents import did_you_mean
+from tactician.ensemble.delegation import DelegationResponse
 from tactician.ensemble.phase_decisions import PhaseReviewRecord
 from tactician.errors import StoredStateError
 from tactician.events import SpanKind
@@ -162,6 +163,7 @@ class EnsembleResult(RunResult[object]):
         phase_outputs: the outputs of the completed phases, by name.
         exit_reason: the reason for the end; `None` while the run waits.
         skipped: the reasons why other tasks did not run, by task id.
+        delegations: the responses to all delegations in the run, those that were not allowed included.
     """
 
     raw: str = ""
@@ -170,6 +172,7 @@ class EnsembleResult(RunResult[object]):
     phase_outputs: Mapping[str, PhaseOutput] = field(default_factory=dict)
     exit_reason: ExitReason | None = None
     skipped: Mapping[str, str] = field(default_factory=dict)
+    delegations: tuple[DelegationResponse, ...] = ()
 
     @classmethod
     def create(

@@ -7,8 +7,10 @@ from typing import Final
 
 from pydantic_core import to_json
 
+from tactician.ensemble.delegation import DelegationPriority, DelegationRequest
 from tactician.ensemble.output import Revision, TaskInput, TaskOutput
 from tactician.loop import output_type
+from tactician.tools import as_text
 
 GUIDANCE: Final = (
     "Work on the task that you are given, and answer with its result alone. "
@@ -39,6 +41,15 @@ def _list_sections(task: TaskInput, kind: type[object] | None) -> Iterator[str]:
     if task.expected_output:
         yield f"## Expected Output\n\n{task.expected_output}"
     yield from list_format_sections(kind)
+
+
+def list_delegation_sections(request: DelegationRequest) -> Iterator[str]:
+    """Yield the sections of a delegation before those of its task."""
+    if request.priority is not DelegationPriority.NORMAL:
+        yield f"## Priority\n\n{request.priority}"
+    if request.scope:
+        values = "\n".join(f"- {name}: {as_text(value)}" for name, value in request.scope.items())
+        yield f"## Scope\n\n{values}"
 
 
 def list_format_sections(kind: type[object] | None) -> Iterator[str]:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
 from tactician.ensemble.assignment import Assignment
-from tactician.ensemble.errors import TaskFailedError
-from tactician.ensemble.execution import INTERRUPTIONS, NO_OUTCOMES, NO_REVISIONS, TaskRunner
+from tactician.ensemble.errors import INTERRUPTIONS, TaskFailedError
+from tactician.ensemble.execution import NO_OUTCOMES, NO_REVISIONS, TaskRunner
 from tactician.ensemble.inputs import EnsembleInput
 from tactician.ensemble.outcomes import SkippedTask, TaskOutcome
 from tactician.ensemble.output import EnsembleResult, ExitReason, Revision, TaskOutput

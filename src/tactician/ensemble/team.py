@@ -1,90 +1,70 @@
-"""Workers of a hierarchy: agents, other Runnables, and handlers of tasks."""
+"""Team of an ensemble: the workers to which a manager, or a peer, delegates."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
 from tactician.agents import Agent, AgentSettings, as_runnable
-from tactician.ensemble.assignment import Assignment, add_guidance, get_role
-from tactician.ensemble.default_agent import create_default_agent
-from tactician.ensemble.task import DEFAULT_MAX_TOOL_CALLS
+from tactician.ensemble.assignment import Assignment, add_guidance
+from tactician.ensemble.roster import Roster, get_role
+from tactician.ensemble.task import DEFAULT_MAX_TOOL_CALLS, Task
+from tactician.ensemble.worker import TeamWorker
 from tactician.llm import ModelLike
 from tactician.runs import Runnable
 from tactician.tools import Toolbox, ToolLike
 
 
-@dataclass(frozen=True, slots=True)
-class TeamWorker:
-    """Worker of a hierarchy.
-
-    Attributes:
-        role: the role, by which the manager names the worker.
-        runnable: the worker.
-        purpose: purpose of the worker, for the manager.
-        is_handler: true when it reads a `TaskInput` and no prompt.
-    """
-
-    role: str
-    runnable: Runnable
-    purpose: str
-    is_handler: bool = False
-
-    @property
-    def output_kind(self) -> object:
-        """The declared type of its parsed output."""
-        declared = getattr(self.runnable, "output_type", None)
-        return object if declared in (None, str) else declared
-
-
 def create_team(
-    jobs: Sequence[Assignment], agents: Sequence[object] | None, model: ModelLike | None, tools: Sequence[ToolLike]
+    tasks: Sequence[Task],
+    agents: Sequence[object],
+    model: ModelLike | None,
+    tools: Sequence[ToolLike],
+    roster: Roster,
 ) -> Iterator[TeamWorker]:
-    """Yield the workers of a hierarchy: the agents, and a worker for each handler.
+    """Yield a worker for each agent of an ensemble.
 
     Args:
-        jobs: the tasks.
-        agents: the agents of the ensemble; those of the tasks, when `None`.
+        tasks: the tasks, whose agents have their tools.
+        agents: the agents.
         model: the model of the ensemble.
         tools: the tools of the ensemble.
+        roster: the agents to which each of them may delegate, if it may delegate.
     """
-    for agent in _find_agents(jobs) if agents is None else agents:
+    for agent in agents:
         if (runnable := as_runnable(agent)) is not None:
-            merged = _merge_tools(agent, jobs, tools)
-            yield TeamWorker(get_role(runnable), _equip(runnable, model, merged), runnable.description)
+            merged = _merge_tools(agent, tasks, tools)
+            equipped = _equip(runnable, model, merged, roster)
+            yield TeamWorker(get_role(runnable), equipped, runnable.description)
+
+
+def list_handlers(jobs: Sequence[Assignment]) -> Iterator[TeamWorker]:
+    """Yield a worker for each handler, whose role is the id of its task."""
     for job in jobs:
         if job.task.handler is not None:
             yield TeamWorker(job.task.id, job.runnable, f"does this task: {job.task.description}", is_handler=True)
 
 
-def describe_team(workers: Iterable[TeamWorker]) -> str:
-    """Return the workers as text for their manager."""
-    return "\n".join(f"- {worker.role}: {worker.purpose}" for worker in workers)
+def find_duplicates(workers: Sequence[TeamWorker]) -> Iterator[tuple[str, str]]:
+    """Yield the place and the description of each role that several workers have."""
+    roles = [worker.role for worker in workers]
+    for role in dict.fromkeys(role for role in roles if roles.count(role) > 1):
+        problem = f"{roles.count(role)} workers have the role {role!r}: who delegates could not tell them apart"
+        yield "agents", problem
 
 
-def _find_agents(jobs: Sequence[Assignment]) -> list[object]:
-    """Return the agents of tasks, and those that are made for tasks without one, each once."""
-    found: dict[int | str, object] = {}
-    for job in jobs:
-        if job.task.agent is not None:
-            found.setdefault(id(job.task.agent), job.task.agent)
-        elif job.task.handler is None:
-            found.setdefault(job.role, create_default_agent(job.task))
-    return list(found.values())
-
-
-def _merge_tools(agent: object, jobs: Sequence[Assignment], tools: Sequence[ToolLike]) -> Toolbox:
+def _merge_tools(agent: object, tasks: Sequence[Task], tools: Sequence[ToolLike]) -> Toolbox:
     """Return the tools for an agent: those of its tasks, and those of the ensemble."""
     merged = Toolbox(tools)
-    for job in jobs:
-        if job.task.agent is agent:
-            merged = merged.with_preferred(Toolbox(job.task.tools))
+    for task in tasks:
+        if task.agent is agent:
+            merged = merged.with_preferred(Toolbox(task.tools))
     return merged
 
 
-def _equip(runnable: Runnable, model: ModelLike | None, tools: Toolbox) -> Runnable:
+def _equip(runnable: Runnable, model: ModelLike | None, tools: Toolbox, roster: Roster) -> Runnable:
     if not isinstance(runnable, Agent):
         return runnable
     limit = DEFAULT_MAX_TOOL_CALLS
+    more = tools.with_preferred(Toolbox(roster.create_tools(runnable)))
     settings: AgentSettings = {"model": model, "max_tool_calls": limit, "max_turns": limit}
-    return add_guidance(runnable.with_defaults(more_tools=tuple(tools), **settings))
+    return add_guidance(runnable.with_defaults(more_tools=tuple(more), **settings))

@@ -130,7 +130,7 @@ class TurnState:
     def create_result(self, output: T, context: RunContext) -> RunResult[T]:
         """Return the result of a completed run."""
         messages = self.conversation.to_tuple()
-        return RunResult(output, messages=messages, tally=context.tally, run_id=context.run_id)
+        return RunResult(output, messages=messages, tally=context.tally, run_id=context.run_id, is_cut_off=self.cut_off)
 
     def create_failed_result(self, context: RunContext) -> RunResult[None]:
         """Return the result of a failed run."""

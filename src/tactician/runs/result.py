@@ -32,6 +32,7 @@ class RunResult(Generic[T_co]):
         delegation_path: who handed the work on, outermost first, and last who answered; empty when nobody did.
         related: the results of the others, where several worked on the same input.
         pending: what the run waits for.
+        is_cut_off: true when the model broke off its last reply, as it was too long.
         recorded: the trace, when the run was captured.
     """
 
@@ -44,6 +45,7 @@ class RunResult(Generic[T_co]):
     delegation_path: tuple[str, ...] = ()
     related: tuple[RunResult[object], ...] = ()
     pending: tuple[PendingRequest, ...] = ()
+    is_cut_off: bool = False
     recorded: Trace | None = field(default=None, compare=False, repr=False)
 
     @property

@@ -1,4 +1,6 @@
-"""Tools for models: typed functions and methods of objects."""
+"""Tools for models: typed functions and methods of objects, and built-in ones, which are loaded when they are used."""
+
+from typing import TYPE_CHECKING
 
 from tactician.tools.arguments import repair_arguments
 from tactician.tools.declared_tool import DeclaredTool, ToolExecutor
@@ -11,6 +13,44 @@ from tactician.tools.tool import Tool, as_text, snake_case
 from tactician.tools.toolbox import Toolbox, ToolLike, as_tool, find_declared_tools, require_declared_tools
 from tactician.tools.traits import NO_TRAITS, NeedsApproval, ToolTraits
 
+if TYPE_CHECKING:
+    from tactician.tools.builtin import (
+        Pipeline,
+        SearchHit,
+        SearchProvider,
+        SearxngSearch,
+        TavilySearch,
+        adapt,
+        calculator,
+        date_time,
+        fetch_page,
+        http_request,
+        pipeline,
+        query_json,
+        read_file,
+        run_program,
+        web_search,
+        write_file,
+    )
+
+_BUILTIN = (
+    "calculator",
+    "date_time",
+    "read_file",
+    "write_file",
+    "query_json",
+    "web_search",
+    "fetch_page",
+    "http_request",
+    "run_program",
+    "pipeline",
+    "adapt",
+    "Pipeline",
+    "SearchProvider",
+    "SearchHit",
+    "TavilySearch",
+    "SearxngSearch",
+)
 __all__ = [
     "Tool",
     "tool",
@@ -41,4 +81,34 @@ __all__ = [
     "resolve_hints",
     "find_caller_namespace",
     "create_arguments_error",
+    "calculator",
+    "date_time",
+    "read_file",
+    "write_file",
+    "query_json",
+    "web_search",
+    "fetch_page",
+    "http_request",
+    "run_program",
+    "pipeline",
+    "adapt",
+    "Pipeline",
+    "SearchProvider",
+    "SearchHit",
+    "TavilySearch",
+    "SearxngSearch",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _BUILTIN:
+        raise AttributeError(f"module 'tactician.tools' has no attribute {name!r}")
+    from tactician.tools import builtin
+
+    value: object = getattr(builtin, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_BUILTIN})

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from tactician.ensemble.errors import PhaseReviewError, TaskFailedError
+from tactician.ensemble.errors import INTERRUPTIONS, PhaseReviewError, TaskFailedError
 from tactician.ensemble.events import PhaseFailed
-from tactician.ensemble.execution import INTERRUPTIONS
 from tactician.ensemble.inputs import EnsembleInput
 from tactician.ensemble.output import EnsembleResult, ExitReason, PhaseOutput, TaskOutput
 from tactician.ensemble.phases.plan import PhasePlan

@@ -6,9 +6,9 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Collection
 
-from tactician.ensemble.errors import PhaseReviewError, TaskFailedError
+from tactician.ensemble.errors import INTERRUPTIONS, PhaseReviewError, TaskFailedError
 from tactician.ensemble.events import PhaseCompleted, PhaseReviewed, PhaseStarted
-from tactician.ensemble.execution import INTERRUPTIONS, TaskRunner
+from tactician.ensemble.execution import TaskRunner
 from tactician.ensemble.inputs import EnsembleInput
 from tactician.ensemble.outcomes import SkippedTask, TaskOutcome
 from tactician.ensemble.output import EnsembleResult, PhaseOutput, Revision

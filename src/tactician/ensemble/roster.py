@@ -1,0 +1,63 @@
+"""Roster of an ensemble: the agents to which others may delegate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from tactician.agents import Agent, as_runnable
+from tactician.ensemble.default_agent import create_default_agent
+from tactician.ensemble.delegation import Delegation
+from tactician.ensemble.delegation_execution import Delegator
+from tactician.ensemble.delegation_tool import DelegationTool
+from tactician.ensemble.task import Task
+from tactician.runs import Runnable
+
+
+@dataclass(frozen=True, slots=True)
+class Roster:
+    """Agents of an ensemble with their purposes.
+
+    Attributes:
+        purposes: the roles and the purposes of the agents.
+        settings: the settings of delegations.
+    """
+
+    purposes: tuple[tuple[str, str], ...] = ()
+    settings: Delegation = field(default_factory=Delegation)
+
+    @classmethod
+    def create(cls, agents: Iterable[object], settings: Delegation | None) -> Roster:
+        """Return the roster of these agents."""
+        found = (runnable for agent in agents if (runnable := as_runnable(agent)) is not None)
+        return cls(tuple((get_role(one), one.description) for one in found), settings or Delegation())
+
+    def create_tools(self, agent: Agent[object]) -> Iterator[DelegationTool]:
+        """Yield the tool for an agent that may delegate, if there is anybody else."""
+        role = get_role(agent)
+        others = "\n".join(f"- {other}: {purpose}" for other, purpose in self.purposes if other != role)
+        if agent.spec.allow_delegation and others:
+            yield DelegationTool(Delegator(role), self.settings, others)
+
+
+NO_ROSTER: Final = Roster()
+
+
+def find_agents(tasks: Sequence[Task], agents: Sequence[object] | None) -> tuple[object, ...]:
+    """Return the agents of an ensemble; without any, those of its tasks and those made for tasks, each once."""
+    if agents is not None:
+        return tuple(agents)
+    found: dict[int | str, object] = {}
+    for task in tasks:
+        if task.agent is not None:
+            found.setdefault(id(task.agent), task.agent)
+        elif task.handler is None:
+            made = create_default_agent(task)
+            found.setdefault(get_role(made), made)
+    return tuple(found.values())
+
+
+def get_role(runnable: Runnable) -> str:
+    """Return the role of an agent; of any other Runnable, its name."""
+    return (runnable.spec.role if isinstance(runnable, Agent) else None) or runnable.name

@@ -1,0 +1,57 @@
+"""Workers of delegations: agents, other Runnables, and handlers of tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tactician.agents import Agent, BaseRunnable, TypedRunnable
+from tactician.runs import Runnable
+
+
+@dataclass(frozen=True, slots=True)
+class TeamWorker:
+    """Worker of a team.
+
+    Attributes:
+        role: the role, by which others name the worker.
+        runnable: the worker.
+        purpose: purpose of the worker, for those who delegate.
+        is_handler: true when it reads a `TaskInput` and no prompt.
+    """
+
+    role: str
+    runnable: Runnable
+    purpose: str
+    is_handler: bool = False
+
+    @property
+    def output_type(self) -> type[object] | None:
+        """The declared type of its output; `None` for text, or when there is none."""
+        declared: type[object] | None = getattr(self.runnable, "output_type", None)
+        return None if declared is str else declared
+
+    def expect(self, kind: type[object] | None, attempts: int) -> Runnable:
+        """Return the worker for one task, whose output has a type.
+
+        Args:
+            kind: the type; that of the worker, when `None`.
+            attempts: number of attempts at a valid output.
+        """
+        if kind is not None and isinstance(self.runnable, Agent):
+            return self.runnable.with_defaults(kind, max_attempts=attempts)
+        return expect_type(self.runnable, kind)
+
+
+def describe_workers(workers: Iterable[TeamWorker]) -> str:
+    """Return workers as text for those who delegate to them."""
+    return "\n".join(f"- {worker.role}: {worker.purpose}" for worker in workers)
+
+
+def expect_type(runnable: Runnable, kind: type[object] | None) -> Runnable:
+    """Return a Runnable whose output is validated as a type, if one is given."""
+    if kind is None or getattr(runnable, "output_type", None) is kind:
+        return runnable
+    if isinstance(runnable, BaseRunnable):
+        return runnable.with_output_type(kind)
+    return TypedRunnable(runnable, kind)

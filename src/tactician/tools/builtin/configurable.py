@@ -1,0 +1,47 @@
+"""Tools with settings."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, field, replace
+from typing import Self
+
+from typing_extensions import override
+
+from tactician.llm import ToolSpec
+from tactician.runs import RunContext
+from tactician.tools.tool import Tool
+from tactician.tools.traits import NO_TRAITS, NeedsApproval, ToolTraits
+
+
+@dataclass(frozen=True)
+class ConfigurableTool(Tool):
+    """Tool whose settings are the fields of a frozen dataclass. A method that changes one returns a copy.
+
+    Attributes:
+        traits: the special behaviour in the turn loop.
+    """
+
+    traits: ToolTraits = field(default=NO_TRAITS, repr=False)
+
+    @property
+    @abstractmethod
+    def _function(self) -> Tool:
+        """The method that does the work, declared with `@tool`."""
+
+    def with_approval(self, needs_approval: NeedsApproval = True) -> Self:
+        """Return the tool with another rule for approvals.
+
+        Args:
+            needs_approval: true to wait for an approval of each call; a function decides by the arguments.
+        """
+        return replace(self, traits=replace(self.traits, needs_approval=needs_approval))
+
+    @property
+    @override
+    def spec(self) -> ToolSpec:
+        return self._function.spec
+
+    @override
+    async def call(self, arguments: str, context: RunContext) -> str:
+        return await self._function.call(arguments, context)

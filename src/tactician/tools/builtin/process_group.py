@@ -1,0 +1,154 @@
+"""Process groups: a program and all that it starts, with a bounded life and output."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, cast
+
+from typing_extensions import override
+
+from tactician.clock import Clock
+from tactician.errors import ToolError
+from tactician.flow import StepTimeoutError, run_with_timeout
+
+_GRACE: Final = 1.0
+"""Seconds to wait for the end of outputs and processes that were killed."""
+_OUTPUT, _ERRORS = 1, 2
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Program to run.
+
+    Attributes:
+        arguments: the program and its arguments.
+        folder: the folder in which it starts; the current one, when `None`.
+        environment: its environment variables.
+        input: its standard input.
+    """
+
+    arguments: Sequence[str]
+    folder: Path | None
+    environment: Mapping[str, str]
+    input: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramResult:
+    """Result of a program.
+
+    Attributes:
+        exit_code: 0 when it succeeded; negative, when a signal ended it.
+        output: its standard output.
+        errors: its standard error.
+    """
+
+    exit_code: int
+    output: str
+    errors: str = ""
+
+
+async def run_process_group(program: Program, seconds: float, max_output: int, clock: Clock) -> ProgramResult:
+    """Run a program to its end, and kill whatever it leaves behind.
+
+    Args:
+        program: the program.
+        seconds: time that it may run. A cancellation kills it too.
+        max_output: bytes of each output that are kept.
+        clock: the time.
+
+    Raises:
+        ToolError: when it cannot be started, or takes too long.
+    """
+    name = program.arguments[0][:200]
+    transport, protocol = await _start(program, max_output)
+    group = transport.get_pid()
+    try:
+        protocol.feed(program.input)
+        await run_with_timeout(protocol.exited.wait(), seconds, clock, name)
+        _kill(group)  # what was left behind would keep the outputs open
+        await _wait(protocol.closed)
+        return ProgramResult(transport.get_returncode() or 0, protocol.read(_OUTPUT), protocol.read(_ERRORS))
+    except StepTimeoutError as error:
+        raise ToolError(f"{name!r} was killed, as it took longer than {seconds:g} seconds.") from error
+    finally:
+        _kill(group)
+        transport.close()
+        await _wait(protocol.exited)
+
+
+async def _start(program: Program, max_output: int) -> tuple[asyncio.SubprocessTransport, _ProgramProtocol]:
+    try:
+        started = await asyncio.get_running_loop().subprocess_exec(
+            lambda: _ProgramProtocol(max_output),
+            *program.arguments,
+            cwd=program.folder,
+            env=program.environment,
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ToolError(f"{program.arguments[0][:200]!r} cannot be started: {reason}.") from error
+    return started
+
+
+class _ProgramProtocol(asyncio.SubprocessProtocol):
+    """Outputs of a program. More than the limit is read and dropped, so that the program can go on."""
+
+    def __init__(self, max_output: int) -> None:
+        self.exited = asyncio.Event()
+        self.closed = asyncio.Event()
+        self._limit = max_output
+        self._kept = {_OUTPUT: bytearray(), _ERRORS: bytearray()}
+        self._dropped = {_OUTPUT: 0, _ERRORS: 0}
+        self._open = {_OUTPUT, _ERRORS}
+        self._transport: asyncio.SubprocessTransport | None = None
+
+    @override
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.SubprocessTransport", transport)
+
+    @override
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        room = self._limit - len(self._kept[fd])
+        self._kept[fd] += data[:room]
+        self._dropped[fd] += max(0, len(data) - room)
+
+    @override
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        self._open.discard(fd)
+        if not self._open:
+            self.closed.set()
+
+    @override
+    def process_exited(self) -> None:
+        self.exited.set()
+
+    def feed(self, input: bytes) -> None:
+        """Write the standard input, and close it."""
+        assert self._transport is not None
+        pipe = cast("asyncio.WriteTransport", self._transport.get_pipe_transport(0))
+        pipe.write(input)
+        pipe.close()
+
+    def read(self, fd: int) -> str:
+        """Return what is kept of an output."""
+        text = self._kept[fd].decode(errors="replace")
+        return f"{text}\n[cut: {self._dropped[fd]} more bytes]" if self._dropped[fd] else text
+
+
+def _kill(group: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, signal.SIGKILL)
+
+
+async def _wait(event: asyncio.Event) -> None:
+    """Wait for an event, but not for ever: a program that has left its group keeps its outputs open."""
+    with suppress(TimeoutError):
+        await asyncio.wait_for(event.wait(), _GRACE)

@@ -1,0 +1,196 @@
+"""Requests to addresses that a model names: checked, bounded, and with errors for the model."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urljoin, urlsplit
+
+from tactician.clock import Clock
+from tactician.errors import ToolError
+from tactician.flow import StepTimeoutError, run_with_timeout
+from tactician.tools.builtin.addresses import is_public
+
+if TYPE_CHECKING:
+    from aiohttp import ClientResponse, ClientSession
+
+_MAX_URL: Final = 4_000
+_REDIRECTS: Final = (301, 302, 303, 307, 308)
+_CHUNK: Final = 2**16
+_USER_AGENT: Final = "Mozilla/5.0 (compatible; tactician)"
+
+
+@dataclass(frozen=True, slots=True)
+class WebLimits:
+    """Limits of a request.
+
+    Attributes:
+        allow_private: true to reach addresses of this machine and of private networks.
+        timeout: seconds that the request may take, with all its redirects.
+        max_bytes: bytes of an answer, after decompression; the rest is not read.
+        max_redirects: number of redirects that are followed.
+    """
+
+    allow_private: bool = False
+    timeout: float = 30.0
+    max_bytes: int = 2_000_000
+    max_redirects: int = 5
+
+
+@dataclass(frozen=True, slots=True)
+class WebRequest:
+    """Request to an address. Its headers go to the origin that it names, and to no other one."""
+
+    url: str
+    method: str = "GET"
+    headers: Mapping[str, str] | None = None
+    body: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WebAnswer:
+    """Answer of a web server.
+
+    Attributes:
+        url: the address that answered, after redirects.
+        status: the HTTP status.
+        headers: the headers, with names in lower case.
+        body: the content, as far as it was read.
+        is_cut: true when there is more.
+        encoding: the encoding of text.
+    """
+
+    url: str
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    is_cut: bool
+    encoding: str
+
+    @property
+    def media_type(self) -> str:
+        """The type of the content, such as `text/html`; empty when the server names none."""
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+    @property
+    def text(self) -> str:
+        """The content as text."""
+        try:
+            return self.body.decode(self.encoding, "replace")
+        except LookupError:  # the server names an encoding that does not exist
+            return self.body.decode(errors="replace")
+
+
+async def send_request(request: WebRequest, limits: WebLimits, clock: Clock) -> WebAnswer:
+    """Send a request, follow its redirects, and return the answer.
+
+    Each connection goes to an address that was checked, so neither a redirect nor a name whose address changes between
+    check and connection leads to a private one.
+
+    Raises:
+        ToolError: when the address is not allowed, or the server does not answer in time.
+    """
+    try:
+        return await run_with_timeout(_exchange(request, limits), limits.timeout, clock, "the request")
+    except StepTimeoutError as error:
+        raise ToolError(f"{format_place(request.url)} did not answer within {limits.timeout:g} seconds.") from error
+
+
+def format_place(url: str) -> str:
+    """Return an address without its query, which may have a key in it, for errors."""
+    return url.partition("?")[0].partition("#")[0][:200]
+
+
+async def _exchange(request: WebRequest, limits: WebLimits) -> WebAnswer:
+    from aiohttp import ClientError, ClientSession, DummyCookieJar, TCPConnector
+
+    # One address after another, so that the refusal of the first is not taken for a failed attempt.
+    guard = None if limits.allow_private else _open_public_socket
+    connector = TCPConnector(socket_factory=guard, happy_eyeballs_delay=None, use_dns_cache=False, force_close=True)
+    async with ClientSession(connector=connector, cookie_jar=DummyCookieJar(), trust_env=False) as session:
+        try:
+            return await _follow(session, request, limits)
+        except (ClientError, OSError, ValueError) as error:
+            raise ToolError(f"{format_place(request.url)} cannot be reached: {_describe(error)}.") from None
+
+
+async def _follow(session: ClientSession, request: WebRequest, limits: WebLimits) -> WebAnswer:
+    for _ in range(limits.max_redirects + 1):
+        check_url(request.url)
+        headers = {"User-Agent": _USER_AGENT, **(request.headers or {})}
+        async with session.request(
+            request.method, request.url, headers=headers, data=request.body, allow_redirects=False
+        ) as response:
+            location = response.headers.get("Location")
+            if response.status not in _REDIRECTS or location is None:
+                return await _read(response, limits)
+            request = _redirect(request, location, response.status)
+    raise ToolError(f"{format_place(request.url)}: more than {limits.max_redirects} redirects.")
+
+
+def check_url(url: str) -> None:
+    """Check the form of an address.
+
+    Raises:
+        ToolError: when it is not an HTTP address, or has a user or a password in it.
+    """
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError as error:
+        raise ToolError(f"The address is not valid: {error}.") from error
+    if parts.scheme not in ("http", "https") or not host or len(url) > _MAX_URL:
+        raise ToolError("The address has to begin with http:// or https://, and to be at most 4,000 characters long.")
+    if "@" in parts.netloc:
+        raise ToolError("The address must not have a user or a password in it.")
+
+
+def _redirect(request: WebRequest, location: str, status: int) -> WebRequest:
+    """Return the request to where a redirect leads. As browsers do, it becomes a GET but for 307 and 308."""
+    url = urljoin(request.url, location)
+    has_moved = _get_origin(url) != _get_origin(request.url)
+    is_repeated = status in (307, 308) or request.method in ("GET", "HEAD")
+    if is_repeated and has_moved and request.body is not None:
+        raise ToolError(f"{format_place(request.url)} sends the request on to another server: send it there yourself.")
+    headers = None if has_moved or not is_repeated else request.headers
+    return WebRequest(url, request.method if is_repeated else "GET", headers, request.body if is_repeated else None)
+
+
+def _get_origin(url: str) -> tuple[str, str | None, int | None]:
+    parts = urlsplit(url)
+    return parts.scheme, parts.hostname, parts.port
+
+
+async def _read(response: ClientResponse, limits: WebLimits) -> WebAnswer:
+    body = bytearray()
+    async for chunk in response.content.iter_chunked(_CHUNK):
+        body += chunk
+        if len(body) > limits.max_bytes:
+            break
+    headers = {name.lower(): value for name, value in response.headers.items()}
+    content, is_cut = bytes(body[: limits.max_bytes]), len(body) > limits.max_bytes
+    return WebAnswer(str(response.url), response.status, headers, content, is_cut, response.charset or "utf-8")
+
+
+def _open_public_socket(
+    address: tuple[int, int, int, str, tuple[str, int] | tuple[str, int, int, int] | tuple[int, bytes]],
+) -> socket.socket:
+    """Return a socket for an address that a connection is about to be made to.
+
+    Raises:
+        ToolError: when the address is not public.
+    """
+    family, kind, protocol, _, place = address
+    if not is_public(str(place[0])):
+        raise ToolError("The address leads to this machine or to a private network, which this tool does not reach.")
+    return socket.socket(family, kind, protocol)
+
+
+def _describe(error: Exception) -> str:
+    """Return the reason of a failure, without the address, which may have a key in it."""
+    reason = getattr(error, "os_error", error)
+    if isinstance(reason, OSError):
+        return reason.strerror or type(reason).__name__
+    return type(error).__name__
