@@ -13,6 +13,8 @@ from tactician.blueprint.constellations import (
 )
 from tactician.blueprint.definitions import create_blueprint, create_definition
 from tactician.blueprint.differences import Difference, compare_blueprints
+from tactician.blueprint.ensemble_exporter import export_ensemble
+from tactician.blueprint.ensembles import EnsembleBlueprint
 from tactician.blueprint.exporter import BlueprintWarning, Exporter, blueprint_exporter, export_blueprint
 from tactician.blueprint.named import FunctionBlueprint, PlannedBlueprint
 from tactician.blueprint.origin import DEFAULT_LIMITS, Limits
@@ -29,6 +31,8 @@ __all__ = [
     "NetworkBlueprint",
     "ParallelBlueprint",
     "HierarchicalBlueprint",
+    "EnsembleBlueprint",
+    "export_ensemble",
     "PlannedBlueprint",
     "FunctionBlueprint",
     "BlueprintRef",

@@ -106,12 +106,17 @@ class Ensemble(BaseRunnable[object]):
         self.max_parallel = max_parallel
         self.budget = budget
         self.capture = capture
-        self._default_workflow = workflow
+        self.given_workflow = workflow
         mistakes = (*_find_phase_mistakes(tasks, self.phases, workflow), *_find_mistakes(self))
         if problems := [Problem(path, message) for path, message in mistakes]:
             raise EnsembleDefinitionError(self._subject, problems)
         self.tasks = self.tasks or _list_tasks(self.phases)
-        self.description = description or f"Does these tasks: {'; '.join(task.label for task in self.tasks)}"
+        self.description = description or self.default_description
+
+    @property
+    def default_description(self) -> str:
+        """The description of an ensemble without one: a list of its tasks."""
+        return f"Does these tasks: {'; '.join(task.label for task in self.tasks)}"
 
     def __repr__(self) -> str:
         return f"Ensemble({self.name!r})"
@@ -233,7 +238,7 @@ class Ensemble(BaseRunnable[object]):
 
     def _check(self, input: EnsembleInput, context: RunContext) -> None:
         templates, models = find_template_problems(self._templates, input.values), self._find_model_problems(context)
-        if problems := (*self._structure_problems, *templates, *models):
+        if problems := (*self.structure_problems, *templates, *models):
             raise EnsembleDefinitionError(self._subject, problems)
 
     def _find_model_problems(self, context: RunContext) -> Iterator[Problem]:
@@ -296,7 +301,7 @@ class Ensemble(BaseRunnable[object]):
 
     @cached_property
     def _plan(self) -> PhasePlan:
-        return PhasePlan(self.phases, self._default_workflow, self._assign, self.max_parallel, self.on_error)
+        return PhasePlan(self.phases, self.given_workflow, self._assign, self.max_parallel, self.on_error)
 
     @cached_property
     def _hierarchy(self) -> Hierarchy:
@@ -304,7 +309,8 @@ class Ensemble(BaseRunnable[object]):
         return create_hierarchy(self._jobs, self._team, self.manager, self.constraints, self.model, settings)
 
     @cached_property
-    def _structure_problems(self) -> tuple[Problem, ...]:
+    def structure_problems(self) -> tuple[Problem, ...]:
+        """The mistakes in how its tasks and agents fit together; `check` raises them, and those of an input."""
         if self.agents is not None and self.workflow is not Workflow.HIERARCHICAL:
             warn_of_unused_agents(self.name, self.tasks, self.agents)
         if self.phases:
@@ -322,8 +328,13 @@ class Ensemble(BaseRunnable[object]):
         return tuple(self._plan.list_templates()) if self.phases else list_templates(self.tasks)
 
     @cached_property
+    def value_names(self) -> tuple[str, ...]:
+        """The names for which its templates need values, each once."""
+        return tuple(dict.fromkeys(name for template in self._templates for name in template.names))
+
+    @cached_property
     def _names_text(self) -> bool:
-        return any(TEXT_NAME in template.names for template in self._templates)
+        return TEXT_NAME in self.value_names
 
     @cached_property
     def _first_ids(self) -> frozenset[str]:

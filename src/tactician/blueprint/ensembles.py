@@ -1,0 +1,104 @@
+"""Blueprint of an ensemble: `ensemble`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from tactician.agents import Agent, BaseRunnable
+from tactician.blueprint.abilities import AgentToolPart, build_tools
+from tactician.blueprint.blueprint import Blueprint, Node, blueprint_type
+from tactician.blueprint.builder import Builder
+from tactician.blueprint.ensemble_builder import EnsembleParts, add_problems, build_checked
+from tactician.blueprint.ensemble_parts import ConstraintsPart, PhasePart, TaskPart, WorkflowText
+from tactician.blueprint.models import ModelParts, OptionsPart, ResponderPart, TracePart, list_fields, set_trace
+from tactician.blueprint.schema_base import DEFERRED_IN_TEXT, Count, Name, Number, Part, Positive, Temperature
+from tactician.ensemble import Ensemble, HierarchicalConstraints, Workflow
+from tactician.runs import Budget
+
+
+class BudgetPart(Part):
+    """Limits of each run."""
+
+    cost: Number | None = None
+    tokens: Count | None = None
+    turns: Count | None = None
+    seconds: Number | None = None
+    actions: Count | None = None
+
+
+@blueprint_type("ensemble")
+class EnsembleBlueprint(Blueprint):
+    """Blueprint of an ensemble: tasks with an order, or phases of tasks."""
+
+    type: Literal["ensemble"] = "ensemble"
+    name: Name
+    description: str | None = None
+    model: Name | None = None
+    responder: ResponderPart | None = None
+    temperature: Temperature | None = None
+    options: OptionsPart | None = None
+    tool_class_names: tuple[Name, ...] | None = None
+    agent_tools: tuple[AgentToolPart, ...] | None = None
+    agents: Annotated[tuple[Node, ...], Field(min_length=1)] | None = None
+    tasks: Annotated[tuple[TaskPart, ...], Field(min_length=1)] | None = None
+    phases: Annotated[tuple[PhasePart, ...], Field(min_length=1)] | None = None
+    workflow: WorkflowText | None = None
+    manager: Node | None = None
+    constraints: ConstraintsPart | None = None
+    on_error: Annotated[Literal["fail_fast", "continue"], DEFERRED_IN_TEXT] | None = None
+    max_parallel: Positive | None = None
+    budget: BudgetPart | None = None
+    trace_metadata: TracePart | None = None
+
+    def build_with(self, builder: Builder) -> Ensemble | None:
+        """Return the ensemble. Mistakes between its tasks are found too."""
+        agents = None if self.agents is None else builder.build_nodes(self.agents, "agents")
+        parts = EnsembleParts(builder, agents or ())
+        parts.add(self.tasks or (), builder)
+        for place, phase in enumerate(self.phases or ()):
+            parts.add(phase.tasks, builder.at("phases", place))
+        settings: dict[str, Any] = {
+            "tasks": parts.build_tasks(self.tasks or ()),
+            "phases": parts.build_phases(self.phases or ()),
+            "agents": agents,
+            "manager": self._build_manager(builder),
+            **self._build_settings(builder),
+        }
+
+        def create() -> Ensemble | None:
+            ensemble = build_checked(lambda: Ensemble(self.name, **settings), builder)
+            if ensemble is not None:
+                add_problems(ensemble.structure_problems, builder)
+                set_trace(ensemble, self.trace_metadata)
+            return ensemble
+
+        return builder.attempt(create)
+
+    def _build_settings(self, builder: Builder) -> dict[str, Any]:
+        model = ModelParts(self.model or "default", self.responder, self.temperature, self.options)
+        plain = {
+            "description": self.description,
+            "on_error": self.on_error,
+            "max_parallel": self.max_parallel,
+            "workflow": None if self.workflow is None else Workflow(self.workflow),
+            "constraints": None
+            if self.constraints is None
+            else HierarchicalConstraints(**list_fields(self.constraints)),
+            "budget": None
+            if (part := self.budget) is None
+            else builder.attempt(lambda: Budget(**list_fields(part)), "budget"),
+        }
+        return {
+            "model": model.build(builder),
+            "tools": build_tools(self.tool_class_names or (), self.agent_tools or (), builder),
+            **{name: value for name, value in plain.items() if value is not None},
+        }
+
+    def _build_manager(self, builder: Builder) -> BaseRunnable[object] | None:
+        manager = None if self.manager is None else builder.build_node(self.manager, "manager")
+        if manager is None or isinstance(manager, Agent):
+            return manager
+        builder.add_problem("it has to be an agent", "manager")
+        return None
