@@ -9,13 +9,15 @@ import tactician
 PUBLIC = {
     "tactician": """
         Agent AgentDefinition AgentNetwork AgentService Ai AssistantMessage Autonomous Autonomy Blackboard Blueprint
+        InProcessMemory MemoryReflections Reflection Scope SqlMemory SqlReflections
         Budget Delegation Department Ensemble Export Feedback Handoff HierarchicalAgents HierarchicalConstraints
         Image LlmOptions ModelRouter Phase PhaseDecision PhaseReview
-        OperationContext ParallelAgents Planned PlannedAgent Planner Platform ProcessOptions ProcessStatus RouterAgent
+        OperationContext ParallelAgents Planned PlannedAgent Planner Platform ProcessOptions ProcessStatus
+        Review ReviewDecision ReviewPolicy RouterAgent
         RunContext RunResult RunStatus Runnable SomeOf SupervisorAgent SupervisorInvocation Task Tool ToolGroup
         UserInput UserMessage Verbosity Workflow achieves_goal action approve ask_human by_name component condition
-        confirm consensus cost handoff log planned_agent reject repeat_until repeat_until_acceptable resolve runnable
-        scatter_gather simple_agent state tool
+        confirm consensus cost days handoff log planned_agent reject repeat_until repeat_until_acceptable resolve
+        runnable scatter_gather simple_agent state tool
     """,
     "tactician.agents": """
         Agent AgentDefinition AgentNetwork AgentSettings AgentSpec BLUEPRINTS BaseRunnable BlueprintLike
@@ -45,12 +47,17 @@ PUBLIC = {
         Window chain count_equal find_token_counter repair_history
     """,
     "tactician.ensemble": """
+        AskPerson ConsoleReviewer Review ReviewDecided ReviewDecision ReviewPolicy ReviewRejectedError
+        ReviewRequested Reviewer
+        Embedder Improvement InProcessMemory MemoryReflections Reflection ReflectionInput ReflectionStore
+        ReflectionStrategy Scope ScopeEntry ScopedMemory SqlMemory SqlReflections TaskReflected TaskReflection days
         ConstraintViolationError Delegation DelegationCompleted DelegationContext DelegationDecision DelegationFailed
         DelegationPolicy DelegationPriority DelegationRequest DelegationResponse DelegationStarted DelegationStatus
         HierarchicalConstraints Ensemble EnsembleDefinitionError EnsembleResult ExitReason Handler OverdueReview
         PersonReview Phase PhaseAttempt PhaseCompleted PhaseDecision PhaseFailed PhaseOutput PhaseReview
         PhaseReviewError PhaseReviewRecord PhaseReviewed PhaseReviewer PhaseStarted Revision Task TaskCompleted
-        TaskErrorPolicy TaskFailed TaskFailedError TaskInput TaskOutput TaskOutputs TaskSkipped TaskStarted Workflow
+        TaskErrorPolicy TaskFailed TaskFailedError TaskInput TaskOutput TaskOutputs TaskSkipped TaskStarted
+        PhaseResumed TaskRestored TaskResumed TaskSuspended Workflow
     """,
     "tactician.events": """
         Event EventBus EventEmitter EventListener EventLog encode event_from_json event_to_json find_event_type new_id

@@ -58,7 +58,7 @@ _CLERK: Final[Turns] = (
     *(("post 1",), ("post 2",), ("post 3", "post 4", "post 5")),
     *(("post 6",), ("post 7",), ("post 8",), ("post 9", "post 10")),
 )
-_AIDE: Final[Turns] = (("post 1",), ("post 2", "post 3"))
+AIDE_TURNS: Final[Turns] = (("post 1",), ("post 2", "post 3"))
 _BOSS: Final[Turns] = (("invoke_aide A", "invoke_helper B"), ("invoke_aide C",))
 _LARGE: Final = 100_000
 """Size of a result that makes a run so large that its steps are folded into a snapshot before its end."""
@@ -132,7 +132,7 @@ def create_agents(ledger: Ledger) -> list[object]:
 
 def create_service(ledger: Ledger, platform: Platform) -> AgentService:
     """Return a service with the agent that answers requests."""
-    return AgentService(platform).register(_create_agent(ledger, "Desk", _CLERK))
+    return AgentService(platform).register(create_agent(ledger, "Desk", _CLERK))
 
 
 def messages_of_request(label: str) -> list[str]:
@@ -164,17 +164,20 @@ def _posts(ledger: Ledger, size: int) -> ToolLike:
     return post
 
 
-def _create_agent(ledger: Ledger, name: str, turns: Turns, size: int = 1) -> Agent:
+def create_agent(ledger: Ledger, name: str, turns: Turns, model: TurnModel | None = None, size: int = 1) -> Agent:
     """Return an agent that posts letters, whose receipts are of some size."""
-    return Agent(name, model=TurnModel(ledger, turns), tools=[_posts(ledger, size)])
+    return Agent(name, model=model or TurnModel(ledger, turns), tools=[_posts(ledger, size)])
 
 
 def _create_clerk(ledger: Ledger) -> Agent:
-    return _create_agent(ledger, "Clerk", _CLERK, _LARGE)
+    return create_agent(ledger, "Clerk", _CLERK, size=_LARGE)
 
 
 def _create_boss(ledger: Ledger) -> SupervisorAgent:
-    workers = {"helps": _create_agent(ledger, "Aide", _AIDE), "helps too": _create_agent(ledger, "Helper", _AIDE)}
+    workers = {
+        "helps": create_agent(ledger, "Aide", AIDE_TURNS),
+        "helps too": create_agent(ledger, "Helper", AIDE_TURNS),
+    }
     return SupervisorAgent("Boss", workers=workers, model=TurnModel(ledger, _BOSS))
 
 
@@ -199,7 +202,7 @@ def _create_survey(ledger: Ledger) -> object:
         await ledger.record(label, "add", context.idempotency_key)
         return sum(numbers)
 
-    steps = [create_lane(1), create_lane(2), _create_agent(ledger, "Aide", _AIDE), runnable(poll)]
+    steps = [create_lane(1), create_lane(2), create_agent(ledger, "Aide", AIDE_TURNS), runnable(poll)]
     return scatter_gather(int, steps, add, elements=int, name="Survey")
 
 
@@ -217,7 +220,7 @@ _TYPES: Final[Mapping[str, type[BaseModel]]] = {
 
 def _create_assembly(ledger: Ledger) -> object:
     """Return a planned agent with three lanes of actions beside each other, and one action that adds their results."""
-    aide = _create_agent(ledger, "Aide", _AIDE)
+    aide = create_agent(ledger, "Aide", AIDE_TURNS)
     methods = {name: _create_stage(ledger, name, aide) for name in _TYPES}
     methods["assemble"] = _create_assemble(ledger)
     instance: object = planned_agent(description="adds what three lanes give")(type("Assembly", (), methods))()
@@ -256,7 +259,7 @@ def _declare(
     return function
 
 
-def _graph_of_agent(turns: Turns, part: str = "", after: frozenset[str] = frozenset()) -> Graph:
+def graph_of_agent(turns: Turns, part: str = "", after: frozenset[str] = frozenset()) -> Graph:
     """Return the side effects of an agent that posts: each answer after the calls of the turn before it."""
     graph: dict[str, frozenset[str]] = {}
     before = after
@@ -269,20 +272,20 @@ def _graph_of_agent(turns: Turns, part: str = "", after: frozenset[str] = frozen
 
 
 def _graph_of_boss() -> Graph:
-    first, last = frozenset({"answer 1"}), f"answer {len(_AIDE) + 1}"
+    first, last = frozenset({"answer 1"}), f"answer {len(AIDE_TURNS) + 1}"
     return {
         "answer 1": frozenset(),
-        **_graph_of_agent(_AIDE, "A ", first),
-        **_graph_of_agent(_AIDE, "B ", first),
+        **graph_of_agent(AIDE_TURNS, "A ", first),
+        **graph_of_agent(AIDE_TURNS, "B ", first),
         "answer 2": frozenset({f"A {last}", f"B {last}"}),
-        **_graph_of_agent(_AIDE, "C ", frozenset({"answer 2"})),
+        **graph_of_agent(AIDE_TURNS, "C ", frozenset({"answer 2"})),
         "answer 3": frozenset({f"C {last}"}),
     }
 
 
 def _graph_of_survey() -> Graph:
-    graph = {**_graph_of_agent(_AIDE), "poll": frozenset[str]()}
-    ends = {f"answer {len(_AIDE) + 1}", "poll"}
+    graph = {**graph_of_agent(AIDE_TURNS), "poll": frozenset[str]()}
+    ends = {f"answer {len(AIDE_TURNS) + 1}", "poll"}
     for lane in (1, 2):
         for number in range(1, _ROUNDS + 1):
             graph[f"count {lane}.{number}"] = frozenset({f"check {lane}.{number - 1}"} if number > 1 else ())
@@ -298,14 +301,14 @@ def _graph_of_assembly() -> Graph:
         before: frozenset[str] = frozenset()
         for number in range(1, _STAGES + 1):
             name = f"{lane}{number}"
-            inside = _graph_of_agent(_AIDE, f"{name} ", before) if name == _CONSULTS else {name: before}
+            inside = graph_of_agent(AIDE_TURNS, f"{name} ", before) if name == _CONSULTS else {name: before}
             graph |= inside
             before = frozenset({list(inside)[-1]})
         ends |= before
     return {**graph, "assemble": frozenset(ends)}
 
 
-CLERK = Kind("Clerk", "55", _graph_of_agent(_CLERK), {"answer": 8, "tool": 10})
+CLERK = Kind("Clerk", "55", graph_of_agent(_CLERK), {"answer": 8, "tool": 10})
 BOSS = Kind("Boss", "18", _graph_of_boss(), {"answer": 12, "tool": 12})
 SURVEY = Kind("Survey", "15", _graph_of_survey(), {"answer": 3, "tool": 3, "function": 18})
 ASSEMBLY = Kind(
@@ -315,6 +318,6 @@ ASSEMBLY = Kind(
     {"answer": 3, "tool": 3, "action": 19},
     ProcessOptions(max_parallel=3),
 )
-DESK = Kind("Desk", "55", _graph_of_agent(_CLERK), {"answer": 8, "tool": 10}, is_request=True)
+DESK = Kind("Desk", "55", graph_of_agent(_CLERK), {"answer": 8, "tool": 10}, is_request=True)
 ENQUEUED: Final = (CLERK, BOSS, SURVEY, ASSEMBLY)
 KINDS: Final = (*ENQUEUED, DESK)

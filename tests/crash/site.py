@@ -10,12 +10,13 @@ from pathlib import Path
 
 from tactician import Platform
 from tactician.llm import join_text
-from tactician.runs import RunStore
+from tactician.runs import Response, RunStatus, RunStore, keep_responses
 from tactician.stores import Lease, open_store
 from tactician.testing import ScriptedModel
 from tests.crash.fleet import LOST, Fleet, Nursery
 from tests.crash.kinds import Kind, create_agents, create_service, messages_of_request
 from tests.crash.ledger import Entry, Ledger
+from tests.crash.newsroom import create_newsroom
 
 _LONGEST = 60.0
 _PATIENCE = 10
@@ -37,7 +38,9 @@ class Site:
         self.runs: dict[str, Kind] = {}
         self._store = open_store(url)
         self._records = RunStore(self._store)
-        self._platform = Platform(models=ScriptedModel(), store=self._store).register(*create_agents(self.ledger))
+        self._platform = Platform(models=ScriptedModel(), store=self._store).register(
+            *create_agents(self.ledger), create_newsroom(self.ledger)
+        )
         self._service = create_service(self.ledger, self._platform)
         self._conversations: dict[str, list[str]] = {}
 
@@ -96,6 +99,18 @@ class Site:
             return f"{victim.worker}: runs/{self._find_id(victim.run)} {LOST}" in self.fleet.log
 
         await _wait_until(is_lost)
+
+    async def answer_requests(self, response: Response) -> None:
+        """Answer all requests of runs with the same response, for ever. The workers continue the runs."""
+        while True:
+            for record in await self._records.find(statuses=[RunStatus.WAITING]):
+                if not any(not request.is_answered for request in record.header.pending):
+                    continue
+                if (claimed := await self._records.claim("person", _LONGEST, run_id=record.run_id)) is not None:
+                    waiting, lease = claimed
+                    answers = {request.id: response for request in waiting.header.pending}
+                    await keep_responses(waiting, lease, self._platform.context(), answers)
+            await asyncio.sleep(0.02)
 
     async def wait_for_end(self) -> None:
         """Return when all runs have ended. The more there are, the longer it may take."""

@@ -7,60 +7,24 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import cycle, islice
-from pathlib import Path
 from time import monotonic
 
 import pytest
 
 from tactician.runs import DEFAULT_LEASE
-from tests.crash.fleet import LEASE, LOST, Nursery
+from tests.crash.fleet import LEASE, LOST
 from tests.crash.kinds import ASSEMBLY, BOSS, CLERK, DESK, ENQUEUED, KINDS, SURVEY, Kind
 from tests.crash.ledger import Entry, LedgerReader
 from tests.crash.site import Site
 from tests.stores import postgres
-from tests.support.effort import FREEZES, KILLS, SEED
+from tests.support.effort import FREEZES, KILLS
 
 RESTARTS = max(1, KILLS // 20)
 WORKERS = 3
 pytestmark = pytest.mark.soak
 EACH_KIND = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[postgres.Server]:
-    with postgres.running(postgres.installed()) as server:
-        yield server
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path}/runs.db"
-    server: postgres.Server = request.getfixturevalue("server")
-    return f"postgresql://{server.address}/{server.create_database()}"
-
-
-@pytest.fixture(scope="module")
-def nursery() -> Iterator[Nursery]:
-    nursery = Nursery()
-    yield nursery
-    nursery.close()
-
-
-@pytest.fixture
-async def site(nursery: Nursery, url: str, tmp_path: Path) -> AsyncIterator[Site]:
-    site = Site(nursery, url, tmp_path)
-    with site.fleet:
-        yield site
-    await site.aclose()
-
-
-@pytest.fixture
-def chance() -> random.Random:
-    print(f"TACTICIAN_SEED={SEED}")
-    return random.Random(SEED)
 
 
 def show_progress(kinds: Iterable[Kind], number: int, what: str) -> Iterator[Kind]:

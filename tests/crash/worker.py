@@ -25,6 +25,7 @@ from tactician.stores import PostgresStore, SqliteStore, open_store
 from tactician.testing import ScriptedModel
 from tests.crash.kinds import create_agents, create_service
 from tests.crash.ledger import Ledger, note_check
+from tests.crash.newsroom import create_newsroom
 
 _POLL = 0.02
 _logger = logging.getLogger(__name__)
@@ -35,7 +36,7 @@ _STORES = (SqliteStore, PostgresStore)
 async def work(url: str, ledger: Ledger, name: str, lease: float, request: str = "", conversation_id: str = "") -> None:
     """Make a request to a service, if there is one to make. Then continue all runs of a store, for ever."""
     store = open_store(url)
-    platform = Platform(models=ScriptedModel(), store=store).register(*create_agents(ledger))
+    platform = Platform(models=ScriptedModel(), store=store).register(*create_agents(ledger), create_newsroom(ledger))
     service = create_service(ledger, platform)
     if request:
         try:

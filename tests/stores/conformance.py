@@ -173,6 +173,18 @@ class DocumentConformance:
         assert await ids(parent_id="p") == ["d2", "d3"]
         assert await ids(("waiting",), parent_id="p") == ["d2"]
 
+    async def test_documents_are_found_newest_first(self, store: DocumentStore) -> None:
+        for number in range(4):
+            await store.save(document(f"d{number}", parent_id="p" if number % 2 else "q"))
+
+        async def ids(limit: int = 1000, parent_id: str | None = None) -> list[str]:
+            found = await store.find("docs", parent_id=parent_id, limit=limit, with_bodies=False, newest_first=True)
+            return [one.id for one in found]
+
+        assert await ids() == ["d3", "d2", "d1", "d0"]
+        assert await ids(limit=1) == ["d3"]
+        assert await ids(parent_id="q") == ["d2", "d0"]
+
     async def test_collections_have_nothing_in_common(self, store: DocumentStore) -> None:
         one = await store.save(document())
         other = await store.save(replace(document(), collection="letters", body="[]"))

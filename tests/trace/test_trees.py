@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
 from tactician import Agent, Ensemble, Platform, RouterAgent, RunContext, Task, tool
-from tactician.ensemble import TaskFailedError, TaskInput
-from tactician.events import Event, EventLog, read_event_log
+from tactician.ensemble import EnsembleResult, TaskFailedError, TaskInput
+from tactician.events import Event, EventLog, SpanFacts, read_event_log
 from tactician.llm import AssistantMessage, Delta, Features, ModelRequest, ModelResponse, Text, Usage
 from tactician.platform import Worker
-from tactician.runs import RunStatus, approve
-from tactician.testing import FakeClock, ScriptedModel, ToolCall
+from tactician.runs import RunStatus, RunStore, approve
+from tactician.testing import FakeClock, ScriptedModel, Step, ToolCall
 from tactician.trace import CaptureMode, ModelUse, Recorder, Trace
 from tests.ensemble.support import says
 from tests.support.stored import JsonStore
@@ -176,7 +179,82 @@ async def test_a_run_that_waited_is_one_node_with_a_pause() -> None:
     assert [note.kind for note in root.notes] == ["RunSuspended"]
 
 
-async def test_event_logs_of_two_programs_are_one_tree(tmp_path: Path) -> None:
+class HangingModel(ScriptedModel):
+    """Model that answers no more, once its script has ended."""
+
+    def __init__(self, *steps: Step) -> None:
+        super().__init__(*steps)
+        self.hangs = asyncio.Event()
+        self._left = len(steps)
+
+    async def generate(self, request: ModelRequest) -> ModelResponse:
+        """Return an answer, or never return."""
+        self._left -= 1
+        if self._left < 0:
+            self.hangs.set()
+            await asyncio.Event().wait()
+        return await super().generate(request)
+
+
+async def start_and_go_on(tmp_path: Path, capture: str | None = None) -> tuple[Trace, EnsembleResult]:
+    """Interrupt a run in one program in its last task, and let it end in another one.
+
+    Return the trace of both logs, and the result.
+    """
+    store, logs = JsonStore(), [tmp_path / "first.jsonl", tmp_path / "second.jsonl"]
+    with EventLog(logs[0]) as log:
+        model = HangingModel(ToolCall("search", query="frogs"), "Frogs have no ears.")
+        first = Platform(models=model, store=store, on_event=log).register(newsroom(None))
+        run_id = await first.enqueue("Newsroom", {"topic": "frogs"})
+        working = asyncio.create_task(Worker(first).run_once())
+        await model.hangs.wait()
+        working.cancel()
+        with suppress(asyncio.CancelledError):
+            await working
+    with EventLog(logs[1]) as log:
+        second = Platform(models=ScriptedModel("Frogs hear with their lungs."), store=store, on_event=log)
+        second.register(newsroom(capture))
+        claimed = await RunStore(store).claim("second", 30.0, run_id=run_id)
+        assert claimed is not None
+        result = await second.continue_claimed(*claimed)
+        assert isinstance(result, EnsembleResult)
+    events = [event for path in logs for event in read_event_log(path)]
+    return Trace.from_events(events, run_id), result
+
+
+async def test_a_run_that_goes_on_elsewhere_is_one_tree_of_both_event_logs(tmp_path: Path) -> None:
+    trace, _ = await start_and_go_on(tmp_path)
+    (root,) = trace.roots
+    assert [(node.task_id, node.status) for node in root.children] == [
+        ("research", "completed"),
+        ("interview", "completed"),
+        ("report", "completed"),
+    ]
+    assert [node.name for node in root.children[0].walk()] == [
+        "research",
+        "Researcher",
+        "scripted",
+        "search",
+        "scripted",
+    ]
+    assert trace.total_use.requests == 3
+    assert root.status == "completed"
+    assert len(root.pauses) == 1
+
+
+async def test_in_the_second_program_a_result_has_the_tasks_of_the_first_one(tmp_path: Path) -> None:
+    _, result = await start_and_go_on(tmp_path, "standard")
+    tasks = {node.task_id: node for node in result.trace.roots[0].children}
+    assert tasks.keys() == {"research", "interview", "report"}
+    assert tasks["research"].children == ()
+    assert tasks["research"].total_use.requests == 2
+    assert tasks["research"].content == {"output": "Frogs have no ears."}
+    assert tasks["research"].ended == result["research"].completed_at.timestamp()
+    assert [node.kind for node in tasks["report"].walk()] == ["task", "run", "model"]
+    assert result.trace.total_use.requests == 3
+
+
+async def test_event_logs_are_read_as_the_events_themselves(tmp_path: Path) -> None:
     store, events = JsonStore(), list[Event]()
     first = Platform(models=script(), store=store, on_event=events.append).register(newsroom(None))
     run_id = await first.enqueue("Newsroom", {"topic": "frogs"})
@@ -188,3 +266,42 @@ async def test_event_logs_of_two_programs_are_one_tree(tmp_path: Path) -> None:
     trace = Trace.from_events(read_event_log(log), run_id)
     assert len(trace.roots) == 1
     assert trace == Trace.from_events(events, run_id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckoutStarted(Event):
+    """Event of a checkout that begins."""
+
+    opens: ClassVar[str | None] = "checkout"
+
+    shop: str
+
+    def describe_span(self) -> SpanFacts:
+        """Return the shop."""
+        return SpanFacts(self.shop, content={"basket": ["frogs", "ears"]})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckoutEnded(Event):
+    """Event of a checkout that ends."""
+
+    closes: ClassVar[str | None] = "checkout"
+
+    def describe_span(self) -> SpanFacts:
+        """Return the price."""
+        return SpanFacts(facts={"price": 17})
+
+
+async def test_events_of_your_own_are_nodes_with_what_happens_between_them() -> None:
+    async def buy(task: TaskInput) -> str:
+        run = RunContext.current()
+        run.emit(CheckoutStarted, shop="Corner shop")
+        paid = (await says("Cashier", "paid").run("Pay")).output
+        run.emit(CheckoutEnded)
+        return paid
+
+    ensemble = Ensemble("E", [Task("Buy", handler=buy)], capture="standard")
+    (node,) = (await ensemble.run({}, context=RunContext.over(ScriptedModel()))).trace.find("checkout")
+    assert (node.name, node.status, node.facts, node.task_id) == ("Corner shop", "completed", {"price": 17}, "Buy")
+    assert node.content == {"basket": ["frogs", "ears"]}
+    assert [child.kind for child in node.walk()] == ["checkout", "run", "model"]

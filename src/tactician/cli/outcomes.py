@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Final, TypeAlias
 
 import typer
@@ -22,6 +23,7 @@ from tactician.runs import PendingKind, PendingRequest, Response, Runnable, RunR
 from tactician.tools import as_text
 
 Outcome: TypeAlias = AgentProcess | RunResult[object]
+Watch: TypeAlias = Callable[[], AbstractContextManager[None]]
 WAITING: Final = 3
 """The exit code of a run that waits for somebody, or is paused."""
 _EXAMPLES: Mapping[PendingKind, str] = {
@@ -44,11 +46,22 @@ async def respond_to(platform: Platform, outcome: Outcome, request: PendingReque
     return await platform.respond(_find_id(outcome), request.id, response)
 
 
-async def answer_requests(platform: Platform, outcome: Outcome, asker: Asker | None) -> Outcome:
-    """Let the person at the terminal, if there is one, answer all requests."""
+async def answer_requests(
+    platform: Platform, outcome: Outcome, asker: Asker | None, watch: Watch = nullcontext
+) -> Outcome:
+    """Let the person at the terminal, if there is one, answer all requests.
+
+    Args:
+        platform: the platform.
+        outcome: the outcome so far.
+        asker: who asks the person.
+        watch: what shows the progress while the run goes on.
+    """
     while asker is not None and (request := _find_open_request(outcome.pending)) is not None:
         try:
-            outcome = await respond_to(platform, outcome, request, asker.answer(request))
+            response = asker.answer(request)
+            with watch():
+                outcome = await respond_to(platform, outcome, request, response)
         except ResponseError as error:
             asker.complain(str(error))
         except EOFError:

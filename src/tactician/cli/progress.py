@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 from rich.console import Console
+from rich.live import Live
 from rich.markup import escape
 from rich.panel import Panel
 
 from tactician.cli.drawing import build_plan_tree
 from tactician.cli.formatting import format_usage, shorten
 from tactician.cli.personalities import PLAIN, Personality
+from tactician.cli.task_board import TaskBoard, TaskRow
 from tactician.events import Event
 from tactician.llm import CircuitClosed, CircuitOpened, ModelFellBack, RequestDelayed, RequestRetried
 from tactician.loop import OutputRejected, ToolCalled, ToolReturned, TurnCompleted, TurnStarted
@@ -39,6 +43,7 @@ class ProgressView:
         spec: the agent whose plans are drawn in full; with `None` a plan is one line.
         voice: the personality.
         shows_ids: show the ids of processes that are in a store.
+        board: the tasks of ensembles.
     """
 
     console: Console
@@ -47,9 +52,25 @@ class ProgressView:
     spec: PlannedAgentSpec | None = None
     voice: Personality = PLAIN
     shows_ids: bool = False
+    board: TaskBoard = field(default_factory=TaskBoard)
+    _live: Live | None = field(default=None, init=False)
+
+    @contextmanager
+    def watch(self) -> Iterator[None]:
+        """Draw the tasks of ensembles while what is inside goes on, if the console is a terminal."""
+        live = self._live = self.board.create_live(self.console) if self.console.is_terminal else None
+        try:
+            yield
+        finally:
+            self._live = None
+            if live is not None and live.is_started:
+                live.stop()
 
     def __call__(self, event: Event) -> None:
         """Print an event, if it is one of those that are shown."""
+        row = self.board(event)
+        if row is not None:
+            self._show_row(row)
         match event:
             case ProcessStarted():
                 self._process_started(event)
@@ -87,6 +108,21 @@ class ProgressView:
                     self._print_line(event, f"  [yellow]{escape(event.describe())}[/yellow]")
             case _:
                 pass
+
+    def _show_row(self, row: TaskRow) -> None:
+        """Draw the tasks from now on, or print a line where nothing is drawn."""
+        if self._live is None:
+            self._print_row(row)
+        elif not self._live.is_started:
+            self._live.start()
+
+    def _print_row(self, row: TaskRow) -> None:
+        figures = "" if row.status == "running" else f"  [dim]{self.board.describe(row)}[/dim]"
+        detail = f"  [dim]{escape(shorten(row.detail))}[/dim]" if row.detail else ""
+        role = f"  [dim]{escape(row.role)}[/dim]" if row.status == "running" else ""
+        indent = "  " * row.depth
+        line = f"{indent}{row.mark} {escape(shorten(row.name))}{role}{figures}{detail}"
+        self.console.print(line, soft_wrap=True, highlight=False)
 
     def _process_started(self, event: ProcessStarted) -> None:
         text = self.voice.started.format(agent=escape(event.agent), goals=escape(", ".join(event.goals)))

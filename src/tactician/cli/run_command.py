@@ -154,4 +154,6 @@ async def _run(
         opened = None if store is None else await stack.enter_async_context(open_store(store))
         platform = create_platform(agents, view, opened, models, agents.tool_groups)
         await stack.enter_async_context(say_how_to_resume(opened, chosen.name, arguments or ""))
-        return await answer_requests(platform, await start_run(platform, chosen, input), asker)
+        with view.watch():
+            outcome = await start_run(platform, chosen, input)
+        return await answer_requests(platform, outcome, asker, view.watch)

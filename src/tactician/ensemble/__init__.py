@@ -16,6 +16,7 @@ from tactician.ensemble.errors import (
     ConstraintViolationError,
     EnsembleDefinitionError,
     PhaseReviewError,
+    ReviewRejectedError,
     TaskFailedError,
 )
 from tactician.ensemble.events import (
@@ -24,22 +25,63 @@ from tactician.ensemble.events import (
     DelegationStarted,
     PhaseCompleted,
     PhaseFailed,
+    PhaseResumed,
     PhaseReviewed,
     PhaseStarted,
     TaskCompleted,
     TaskFailed,
+    TaskReflected,
+    TaskRestored,
+    TaskResumed,
     TaskSkipped,
     TaskStarted,
+    TaskSuspended,
+)
+from tactician.ensemble.learning import (
+    Embedder,
+    Improvement,
+    InProcessMemory,
+    MemoryReflections,
+    Reflection,
+    ReflectionInput,
+    ReflectionStore,
+    ReflectionStrategy,
+    Scope,
+    ScopedMemory,
+    ScopeEntry,
+    SqlMemory,
+    SqlReflections,
+    TaskReflection,
+    days,
 )
 from tactician.ensemble.outcomes import TaskOutputs
 from tactician.ensemble.output import EnsembleResult, ExitReason, PhaseOutput, Revision, TaskInput, TaskOutput
 from tactician.ensemble.phase_decisions import PhaseAttempt, PhaseDecision, PhaseReviewRecord
 from tactician.ensemble.phases import OverdueReview, PersonReview, Phase, PhaseReview, PhaseReviewer
+from tactician.ensemble.reviews import (
+    AskPerson,
+    ConsoleReviewer,
+    Review,
+    ReviewDecided,
+    ReviewDecision,
+    Reviewer,
+    ReviewPolicy,
+    ReviewRequested,
+)
 from tactician.ensemble.running import TaskErrorPolicy
 from tactician.ensemble.task import Handler, Task
 from tactician.ensemble.workflows import Workflow
 
 __all__ = [
+    "AskPerson",
+    "ConsoleReviewer",
+    "Review",
+    "ReviewDecided",
+    "ReviewDecision",
+    "ReviewPolicy",
+    "ReviewRejectedError",
+    "ReviewRequested",
+    "Reviewer",
     "ConstraintViolationError",
     "Delegation",
     "DelegationCompleted",
@@ -58,6 +100,22 @@ __all__ = [
     "EnsembleResult",
     "ExitReason",
     "Handler",
+    "Reflection",
+    "ReflectionInput",
+    "Improvement",
+    "ReflectionStrategy",
+    "TaskReflection",
+    "TaskReflected",
+    "ReflectionStore",
+    "MemoryReflections",
+    "SqlReflections",
+    "Scope",
+    "days",
+    "ScopeEntry",
+    "ScopedMemory",
+    "InProcessMemory",
+    "SqlMemory",
+    "Embedder",
     "OverdueReview",
     "PersonReview",
     "Phase",
@@ -65,6 +123,7 @@ __all__ = [
     "PhaseCompleted",
     "PhaseDecision",
     "PhaseFailed",
+    "PhaseResumed",
     "PhaseOutput",
     "PhaseReview",
     "PhaseReviewError",
@@ -81,7 +140,10 @@ __all__ = [
     "TaskInput",
     "TaskOutput",
     "TaskOutputs",
+    "TaskRestored",
+    "TaskResumed",
     "TaskSkipped",
     "TaskStarted",
+    "TaskSuspended",
     "Workflow",
 ]

@@ -10,6 +10,7 @@ from typing import Final
 from tactician.agents import Agent, AgentSettings
 from tactician.ensemble.default_agent import create_default_agent
 from tactician.ensemble.handler import HandlerRunnable
+from tactician.ensemble.learning import LearningStores
 from tactician.ensemble.prompts import GUIDANCE
 from tactician.ensemble.roster import NO_ROSTER, Roster, get_role
 from tactician.ensemble.task import Task
@@ -19,6 +20,7 @@ from tactician.runs import Runnable
 from tactician.tools import Toolbox, ToolLike
 
 HANDLER_ROLE: Final = "(deterministic)"
+NO_STORES: Final = LearningStores()
 _LONGEST_KEY: Final = 80
 
 
@@ -33,6 +35,7 @@ class Assignment:
         role: the role of the agent.
         key: key of the checkpoint of the task.
         model: the model for all that the task runs and that has no model of its own.
+        stores: the stores with which the ensemble learns.
     """
 
     task: Task
@@ -41,6 +44,7 @@ class Assignment:
     role: str
     key: str
     model: ModelLike | None
+    stores: LearningStores = NO_STORES
 
     @property
     def output_kind(self) -> object:
@@ -51,7 +55,7 @@ class Assignment:
     @property
     def is_examined(self) -> bool:
         """True when something follows on the output, so that the output is saved before."""
-        return bool(self.task.guards.output)
+        return bool(self.task.guards.output or self.task.memory or self.task.reflection)
 
 
 def assign(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import get_args
 
@@ -25,11 +26,15 @@ from tactician.ensemble.delegation_execution import DelegationExecutor
 from tactician.ensemble.errors import EnsembleDefinitionError
 from tactician.ensemble.hierarchy import Hierarchy, create_hierarchy, run_hierarchy
 from tactician.ensemble.inputs import TEXT_NAME, EnsembleInput
+from tactician.ensemble.learning import LearningStores, ReflectionStore, ScopedMemory
 from tactician.ensemble.output import EnsembleResult
 from tactician.ensemble.phases import Phase, PhasePlan, run_phases
+from tactician.ensemble.reviews import Reviewer, ReviewPolicy
 from tactician.ensemble.roster import Roster, find_agents
 from tactician.ensemble.running import TaskErrorPolicy, TaskOrder, run_tasks
 from tactician.ensemble.task import Task
+from tactician.ensemble.task_learning import find_learning_mistakes
+from tactician.ensemble.task_reviews import ReviewSettings
 from tactician.ensemble.team import create_team, find_duplicates, list_handlers
 from tactician.ensemble.worker import TeamWorker
 from tactician.ensemble.workflows import Workflow, find_context, find_first_tasks, infer_workflow
@@ -61,10 +66,15 @@ class Ensemble(BaseRunnable[object]):
             it is that of phases without an own one.
         manager: agent that leads a hierarchy; one is made by default. Its answer has the output type of the last task.
         constraints: limits on the delegations of a manager.
+        reflections: store of the reflections on tasks with `reflect`.
+        memory: memory with the scopes that tasks name.
         delegation: settings of all delegations: how deep they may be, and policies that decide on each.
         on_error: the effect of a failed task: `"fail_fast"` starts no other task, and lets those that run finish;
             `"continue"` skips the tasks that depend on it. In the end both raise.
         max_parallel: number of tasks that may run at once; no limit by default.
+        review_policy: the tasks whose outputs are reviewed when they do not say so themselves; see `Review`.
+        reviewer: function, also an async one, that answers reviews, and what the agents of tasks wait for: it gets the
+            pending request, and returns the answer, or `None` to let the run wait. By default every review waits.
         budget: the budget of each run that is given no other one.
         capture: how much `result.trace` has: `"off"`, `"standard"` or `"full"`. By default as the context of the run or
             the setting `[telemetry] capture` says, which is `"off"`: then the trace has the tasks alone.
@@ -86,9 +96,13 @@ class Ensemble(BaseRunnable[object]):
         workflow: Workflow | None = None,
         manager: Agent[object] | None = None,
         constraints: HierarchicalConstraints | None = None,
+        reflections: ReflectionStore | None = None,
+        memory: ScopedMemory | None = None,
         delegation: Delegation | None = None,
         on_error: TaskErrorPolicy = "fail_fast",
         max_parallel: int | None = None,
+        review_policy: ReviewPolicy = ReviewPolicy.NEVER,
+        reviewer: Reviewer | None = None,
         budget: Budget | None = None,
         capture: CaptureMode | str | None = None,
     ) -> None:
@@ -101,9 +115,13 @@ class Ensemble(BaseRunnable[object]):
         self.workflow = infer_workflow(self.tasks) if workflow is None else workflow
         self.manager = manager
         self.constraints = constraints
+        self.reflections = reflections
+        self.memory = memory
         self.delegation = delegation
         self.on_error = on_error
         self.max_parallel = max_parallel
+        self.review_policy = review_policy
+        self.reviewer = reviewer
         self.budget = budget
         self.capture = capture
         self.given_workflow = workflow
@@ -223,7 +241,8 @@ class Ensemble(BaseRunnable[object]):
         readers = () if self._names_text else self._first_ids
         if self.phases:
             return await run_phases(self.name, self._plan, given, readers, context)
-        order = TaskOrder(self._jobs, self.workflow is Workflow.SEQUENTIAL, self.max_parallel, self.on_error)
+        is_sequence = self.workflow is Workflow.SEQUENTIAL
+        order = TaskOrder(self._jobs, is_sequence, self.max_parallel, self.on_error, self._reviews)
         return await run_tasks(self.name, order, given, readers, context)
 
     @override
@@ -269,11 +288,19 @@ class Ensemble(BaseRunnable[object]):
             yield from ((one.id, job.task.id) for job in self._jobs for one in job.context if one.id in known)
 
     @property
+    def _reviews(self) -> ReviewSettings:
+        return ReviewSettings(self.review_policy, self.reviewer)
+
+    @property
     def _subject(self) -> str:
         return f"Ensemble {self.name!r}"
 
     def _assign(self, task: Task, context: tuple[Task, ...]) -> Assignment:
-        return assign(task, context, self.model, self.tools, self._roster)
+        return replace(assign(task, context, self.model, self.tools, self._roster), stores=self._stores)
+
+    @cached_property
+    def _stores(self) -> LearningStores:
+        return LearningStores(self.memory, self.reflections)
 
     @cached_property
     def _jobs(self) -> tuple[Assignment, ...]:
@@ -301,7 +328,9 @@ class Ensemble(BaseRunnable[object]):
 
     @cached_property
     def _plan(self) -> PhasePlan:
-        return PhasePlan(self.phases, self.given_workflow, self._assign, self.max_parallel, self.on_error)
+        return PhasePlan(
+            self.phases, self.given_workflow, self._assign, self.max_parallel, self.on_error, self._reviews
+        )
 
     @cached_property
     def _hierarchy(self) -> Hierarchy:
@@ -313,10 +342,13 @@ class Ensemble(BaseRunnable[object]):
         """The mistakes in how its tasks and agents fit together; `check` raises them, and those of an input."""
         if self.agents is not None and self.workflow is not Workflow.HIERARCHICAL:
             warn_of_unused_agents(self.name, self.tasks, self.agents)
+        places = ((path, job.task) for path, job in self._list_jobs())
+        learning = (Problem(path, message) for path, message in find_learning_mistakes(places, self._stores))
         if self.phases:
             found = list(self._plan.find_problems(self.agents))
         else:
             found = list(find_structure_problems(self.tasks, self.agents, self.workflow))
+        found += learning
         if self._delegates:
             found += [Problem(path, message) for path, message in find_duplicates(self._team)]
         if self.workflow is Workflow.HIERARCHICAL:
@@ -378,12 +410,20 @@ def _find_mistakes(ensemble: Ensemble) -> Iterator[tuple[str, str]]:
     for place, agent in enumerate(ensemble.agents or ()):
         if as_runnable(agent) is None:
             yield f"agents[{place}]", f"{agent!r} is not an agent: pass an Agent or another Runnable"
+    if ensemble.reflections is not None and not isinstance(ensemble.reflections, ReflectionStore):
+        yield "reflections", f"{ensemble.reflections!r} is not a store of reflections, such as SqlReflections(...)"
+    if ensemble.memory is not None and not isinstance(ensemble.memory, ScopedMemory):
+        yield "memory", f"{ensemble.memory!r} is not a memory, such as SqlMemory(...)"
     if ensemble.on_error not in get_args(TaskErrorPolicy):
         yield "on_error", f"{ensemble.on_error!r} is not one of {', '.join(map(repr, get_args(TaskErrorPolicy)))}"
     if ensemble.capture not in (None, *CaptureMode):
         yield "capture", f"{ensemble.capture!r} is not one of {', '.join(map(repr, map(str, CaptureMode)))}"
     if ensemble.max_parallel is not None and ensemble.max_parallel < 1:
         yield "max_parallel", f"it must be > 0, got: {ensemble.max_parallel}"
+    if not isinstance(ensemble.review_policy, ReviewPolicy):
+        yield "review_policy", f"{ensemble.review_policy!r} is not a ReviewPolicy"
+    if ensemble.reviewer is not None and not callable(ensemble.reviewer):
+        yield "reviewer", f"{ensemble.reviewer!r} is not a function of a pending request"
     try:
         Toolbox(ensemble.tools)
     except DeclarationError as error:

@@ -44,6 +44,10 @@ class TaskFailedError(RunError):
             self.status = first.status
 
 
+class ReviewRejectedError(RunError):
+    """Nobody has decided in time about a task whose review has `on_timeout="reject"`."""
+
+
 class ConstraintViolationError(TaskFailedError):
     """The manager of a hierarchy answered before all required workers had completed a delegation.
 

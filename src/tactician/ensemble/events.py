@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tactician.events import Event, SpanFacts, SpanKind
+from tactician.llm import NO_USAGE, Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +32,87 @@ class TaskStarted(Event):
     def describe_span(self) -> SpanFacts:
         """Return the task and its role."""
         return SpanFacts(self.task_id, facts={"role": self.role})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskResumed(Event):
+    """Event of a task that goes on where it waited, or where it was interrupted."""
+
+    usual_level: ClassVar[int] = logging.INFO
+    opens: ClassVar[str | None] = SpanKind.TASK
+
+    task_id: str
+    role: str
+
+    @property
+    def span_key(self) -> str:
+        """The id of the task."""
+        return self.task_id
+
+    def describe(self) -> str:
+        """Return which task goes on."""
+        return f"task {self.task_id!r} goes on"
+
+    def describe_span(self) -> SpanFacts:
+        """Return the task and its role."""
+        return SpanFacts(self.task_id, facts={"role": self.role})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskSuspended(Event):
+    """Event of a task that waits for answers; `prompts` says for which."""
+
+    usual_level: ClassVar[int] = logging.INFO
+    closes: ClassVar[str | None] = SpanKind.TASK
+
+    task_id: str
+    role: str
+    prompts: str
+
+    @property
+    def span_key(self) -> str:
+        """The id of the task."""
+        return self.task_id
+
+    def describe(self) -> str:
+        """Return which task waits."""
+        return f"task {self.task_id!r} waits"
+
+    def describe_span(self) -> SpanFacts:
+        """Return what the task waits for."""
+        return SpanFacts(status="waiting", content={"waits for": self.prompts})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskRestored(Event):
+    """Event of a task that was completed before the run goes on; `ended` is when, in seconds since the epoch."""
+
+    opens: ClassVar[str | None] = SpanKind.TASK
+    closes: ClassVar[str | None] = SpanKind.TASK
+
+    task_id: str
+    role: str
+    raw: str
+    seconds: float
+    ended: float
+    tool_calls: int = 0
+    usage: Usage = NO_USAGE
+
+    @property
+    def span_key(self) -> str:
+        """The id of the task."""
+        return self.task_id
+
+    def describe(self) -> str:
+        """Return which task was completed before."""
+        return f"task {self.task_id!r} was completed before"
+
+    def describe_span(self) -> SpanFacts:
+        """Return the times, the usage and the output of the task."""
+        used = {"usage": self.usage} if self.usage != NO_USAGE else {}
+        facts = {"role": self.role, "tool_calls": self.tool_calls, **used}
+        began = self.ended - self.seconds
+        return SpanFacts(self.task_id, started=began, ended=self.ended, facts=facts, content={"output": self.raw})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +147,8 @@ class TaskSkipped(Event):
     """Event of a task that does not run because of its `when`, or because all its context tasks were skipped."""
 
     usual_level: ClassVar[int] = logging.INFO
+    opens: ClassVar[str | None] = SpanKind.TASK
+    closes: ClassVar[str | None] = SpanKind.TASK
 
     task_id: str
     reason: str
@@ -72,6 +156,15 @@ class TaskSkipped(Event):
     def describe(self) -> str:
         """Return which task is skipped, and why."""
         return f"task {self.task_id!r} is skipped: {self.reason}"
+
+    @property
+    def span_key(self) -> str:
+        """The id of the task."""
+        return self.task_id
+
+    def describe_span(self) -> SpanFacts:
+        """Return why the task was skipped."""
+        return SpanFacts(self.task_id, status="skipped", facts={"reason": self.reason})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,17 +197,70 @@ class TaskFailed(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TaskReflected(Event):
+    """Event of a reflection on the output of a task, whose notes later runs read. One that failed has an `error`."""
+
+    task_id: str
+    notes: tuple[str, ...] = ()
+    error: str | None = None
+
+    @property
+    def level(self) -> int:
+        """Level `WARNING` after a failure, else `DEBUG`."""
+        return logging.DEBUG if self.error is None else logging.WARNING
+
+    def describe(self) -> str:
+        """Return how many notes there are, or why there are none."""
+        if self.error is not None:
+            return f"task {self.task_id!r}: {self.error}"
+        return f"task {self.task_id!r} leaves {len(self.notes)} notes for later runs"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PhaseStarted(Event):
     """Event of a phase whose tasks start, for the first time or once more."""
 
     usual_level: ClassVar[int] = logging.INFO
+    opens: ClassVar[str | None] = SpanKind.PHASE
 
     phase: str
     attempt: int
 
+    @property
+    def span_key(self) -> str:
+        """The name of the phase."""
+        return self.phase
+
     def describe(self) -> str:
         """Return which phase starts."""
         return f"phase {self.phase!r} starts" + (f", attempt {self.attempt}" if self.attempt > 1 else "")
+
+    def describe_span(self) -> SpanFacts:
+        """Return the phase and the attempt."""
+        return SpanFacts(self.phase, facts={"attempt": self.attempt})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseResumed(Event):
+    """Event of a phase that goes on where it waited, or where it was interrupted."""
+
+    usual_level: ClassVar[int] = logging.INFO
+    opens: ClassVar[str | None] = SpanKind.PHASE
+
+    phase: str
+
+    @property
+    def span_key(self) -> str:
+        """The name of the phase."""
+        return self.phase
+
+    def describe(self) -> str:
+        """Return which phase goes on."""
+        return f"phase {self.phase!r} goes on"
+
+    def describe_span(self) -> SpanFacts:
+        """Return the phase."""
+        return SpanFacts(self.phase)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,11 +268,22 @@ class PhaseReviewed(Event):
     """Event of a decision on a phase: `"approve"`, `"retry"`, `"retry_predecessor"` or `"reject"`."""
 
     usual_level: ClassVar[int] = logging.INFO
+    closes: ClassVar[str | None] = SpanKind.PHASE
 
     phase: str
     attempt: int
     decision: str
     feedback: str
+
+    @property
+    def span_key(self) -> str:
+        """The name of the phase."""
+        return self.phase
+
+    def describe_span(self) -> SpanFacts:
+        """Return the decision, which ends the attempt."""
+        status = "completed" if self.decision == "approve" else self.decision
+        return SpanFacts(status=status, facts={"decision": self.decision}, content={"feedback": self.feedback})
 
     def describe(self) -> str:
         """Return the decision."""
@@ -138,10 +295,16 @@ class PhaseCompleted(Event):
     """Event of a phase whose outputs are accepted."""
 
     usual_level: ClassVar[int] = logging.INFO
+    closes: ClassVar[str | None] = SpanKind.PHASE
 
     phase: str
     attempt: int
     seconds: float
+
+    @property
+    def span_key(self) -> str:
+        """The name of the phase."""
+        return self.phase
 
     def describe(self) -> str:
         """Return which phase is completed."""
@@ -152,8 +315,19 @@ class PhaseCompleted(Event):
 class PhaseFailed(Event):
     """Event of a phase that failed. Those that come after it do not run."""
 
+    closes: ClassVar[str | None] = SpanKind.PHASE
+
     phase: str
     error: str
+
+    @property
+    def span_key(self) -> str:
+        """The name of the phase."""
+        return self.phase
+
+    def describe_span(self) -> SpanFacts:
+        """Return why the phase failed."""
+        return SpanFacts(status="failed", error=self.error)
 
     @property
     def level(self) -> int:

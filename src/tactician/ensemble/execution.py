@@ -7,17 +7,36 @@ from types import MappingProxyType
 from typing import Final
 
 from tactician.ensemble.assignment import Assignment
+from tactician.ensemble.early_exit import ENDED, EarlyExit
 from tactician.ensemble.errors import INTERRUPTIONS
-from tactician.ensemble.events import TaskCompleted, TaskFailed, TaskSkipped, TaskStarted
+from tactician.ensemble.events import (
+    TaskCompleted,
+    TaskFailed,
+    TaskRestored,
+    TaskResumed,
+    TaskSkipped,
+    TaskStarted,
+    TaskSuspended,
+)
 from tactician.ensemble.inputs import EnsembleInput
 from tactician.ensemble.lifecycle import TaskLifecycle
 from tactician.ensemble.outcomes import SkippedTask, TaskOutcome, TaskOutputs, collect_context
 from tactician.ensemble.output import Revision, TaskInput, TaskOutput
 from tactician.ensemble.task_progress import TaskProgress
+from tactician.ensemble.task_reviews import EnsembleExit, ReviewSettings, TaskReviews
 from tactician.ensemble.template import fill_template
-from tactician.runs import BudgetError, RunContext, RunError, RunResult, RunStatus
+from tactician.runs import (
+    BudgetError,
+    RunContext,
+    RunError,
+    RunResult,
+    RunStatus,
+    Suspended,
+    list_prompts,
+)
 from tactician.text import describe_error
 
+NO_REVIEWS: Final = ReviewSettings()
 NO_REVISIONS: Final[Mapping[str, Revision]] = MappingProxyType({})
 NO_OUTCOMES: Final[Mapping[str, TaskOutcome]] = MappingProxyType({})
 
@@ -30,12 +49,15 @@ class TaskRunner:
         readers: ids of the tasks that see the text of the input in their prompts.
         last_id: id of the task whose output is that of the ensemble.
         context: the context of the run.
+        reviews: the settings of the ensemble for reviews.
+        exit: the early end of the run; of this context alone by default.
         revisions: feedback on earlier attempts of the tasks, by task id.
         known: the outcomes of the tasks of earlier phases, by task id.
     """
 
     __slots__ = (
-        "_context", "_failures", "_input", "_internal", "_known", "_last_id", "_outputs", "_readers", "_revisions",
+        "_context", "_exit", "_failures", "_input", "_internal", "_known", "_last_id", "_outputs", "_readers",
+        "_reviews", "_revisions",
     )  # fmt: skip
 
     def __init__(
@@ -44,6 +66,9 @@ class TaskRunner:
         readers: Collection[str],
         last_id: str,
         context: RunContext,
+        *,
+        reviews: ReviewSettings = NO_REVIEWS,
+        exit: EarlyExit | None = None,
         revisions: Mapping[str, Revision] = NO_REVISIONS,
         known: Mapping[str, TaskOutcome] = NO_OUTCOMES,
     ) -> None:
@@ -53,9 +78,11 @@ class TaskRunner:
         self._context = context.at("tasks")
         self._internal = self._context.as_internal()
         self._failures = _read_failures(self._context)
+        self._reviews = reviews
         self._revisions = revisions
         self._known = known
         self._outputs = [outcome for outcome in known.values() if isinstance(outcome, TaskOutput)]
+        self._exit = EarlyExit(context) if exit is None else exit
 
     def record_failures(self, failed: Mapping[str, Exception]) -> None:
         """Record failed tasks, which do not run again when the run goes on after a suspension."""
@@ -76,25 +103,40 @@ class TaskRunner:
         outputs = _find_context(job, outcomes)
         if (skipped := await self._find_skip(job, outputs, outcomes, progress)) is not None:
             return skipped
-        lifecycle = TaskLifecycle(job, self._fill_in(job, outputs), place, progress)
+        reviews = TaskReviews(job, self._reviews, place, is_last=job.task.id == self._last_id)
+        lifecycle = TaskLifecycle(job, self._fill_in(job, outputs), place, progress, reviews)
         if (saved := progress.output) is not None:
             output = await lifecycle.restore(saved)
+            self._report_restored(output)
+        elif (performed := await self._perform(job, lifecycle, progress)) is not None:
+            output = performed
         else:
-            output = await self._perform(job, lifecycle, progress)
+            return SkippedTask(job.task.id, ENDED, outputs)
         self._outputs.append(output)
         return output
 
-    async def _perform(self, job: Assignment, lifecycle: TaskLifecycle, progress: TaskProgress) -> TaskOutput:
-        """Do a task, and save its output."""
+    async def _perform(self, job: Assignment, lifecycle: TaskLifecycle, progress: TaskProgress) -> TaskOutput | None:
+        """Do a task, and save and return its output; `None` when a review has ended the ensemble before it."""
         if (failure := self._failures.get(job.task.id)) is not None:
             raise RunError(failure, self._create_failed_result())
         self._begin(job, progress)
         try:
             output = await lifecycle.run()
+        except EnsembleExit as signal:
+            self._exit.request(signal.reason)
+            if signal.output is None:
+                await progress.save_skip(ENDED)
+                self._context.emit(TaskSkipped, task_id=job.task.id, reason=ENDED)
+                return None
+            output = signal.output
         except INTERRUPTIONS:
             raise
         except Exception as error:
             self._context.emit(TaskFailed, task_id=job.task.id, role=job.role, error=describe_error(error))
+            raise
+        except Suspended as suspended:
+            prompts = list_prompts(suspended.pending)
+            self._context.emit(TaskSuspended, task_id=job.task.id, role=job.role, prompts=prompts)
             raise
         await progress.save_output(output)
         self._report(output)
@@ -108,6 +150,8 @@ class TaskRunner:
         progress: TaskProgress,
     ) -> SkippedTask | None:
         """Return a task as skipped if it is not to run. That is decided once, before the task starts."""
+        if self._exit.reason is not None and progress.began is None:
+            return SkippedTask(job.task.id, ENDED, outputs)
         if (reason := progress.skipped) is None:
             if progress.began is not None or job.task.id in self._failures:
                 return None
@@ -128,6 +172,7 @@ class TaskRunner:
 
     def _begin(self, job: Assignment, progress: TaskProgress) -> None:
         if progress.began is not None:
+            self._context.emit(TaskResumed, task_id=job.task.id, role=job.role)
             return
         if (limit := self._context.find_limit()) is not None:
             raise BudgetError(f"task {job.task.id!r}: {limit}", self._create_failed_result())
@@ -153,6 +198,18 @@ class TaskRunner:
             raw=output.raw,
             seconds=output.duration,
             tool_calls=output.tool_calls,
+        )
+
+    def _report_restored(self, output: TaskOutput) -> None:
+        self._context.emit(
+            TaskRestored,
+            task_id=output.task_id,
+            role=output.role,
+            raw=output.raw,
+            seconds=output.duration,
+            ended=output.completed_at.timestamp(),
+            tool_calls=output.tool_calls,
+            usage=output.usage,
         )
 
     def _create_failed_result(self) -> RunResult[None]:

@@ -9,11 +9,12 @@ from typing_extensions import override
 from tactician.agents import BaseRunnable
 from tactician.ensemble.output import TaskInput
 from tactician.ensemble.task import Handler
+from tactician.process import allow_questions
 from tactician.runs import Input, RunContext, RunResult
 
 
 class HandlerRunnable(BaseRunnable[object]):
-    """Handler of a task as a Runnable, whose input is a `TaskInput`."""
+    """Handler of a task as a Runnable, whose input is a `TaskInput`. It may ask people, with `ask_human`."""
 
     def __init__(self, handler: Handler, description: str) -> None:
         self.name = str(getattr(handler, "__name__", type(handler).__name__))
@@ -24,7 +25,7 @@ class HandlerRunnable(BaseRunnable[object]):
     async def _work(self, input: Input, context: RunContext) -> RunResult[object]:
         assert isinstance(input, TaskInput)
         await context.begin_step()
-        with context.as_internal().enter():
+        with allow_questions(context.as_internal()):
             output = self._handler(input)
             if inspect.isawaitable(output):
                 output = await output

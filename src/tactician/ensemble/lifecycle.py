@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from tactician.agents import Agent
 from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.output import TaskInput, TaskOutput, create_task_output
 from tactician.ensemble.output_retries import run_with_output_retries
 from tactician.ensemble.prompts import build_prompt
+from tactician.ensemble.task_learning import TaskLearning
 from tactician.ensemble.task_progress import TaskProgress
+from tactician.ensemble.task_reviews import EnsembleExit, RetryRequested, TaskReviews
 from tactician.guardrails import (
     CheckedInput,
     CheckedOutput,
@@ -22,49 +24,73 @@ from tactician.guardrails import (
     find_first_objection,
 )
 from tactician.llm import UserMessage
-from tactician.runs import RunContext, RunResult, RunStatus
+from tactician.runs import RepeatLimitError, RunContext, RunResult, RunStatus
 
+T = TypeVar("T", bound=TaskOutput | None)
 V = TypeVar("V")
+_MOST_ATTEMPTS: Final = 100
 
 
 class TaskLifecycle:
     """Steps of one task in one run, in their order; each is done once, also when the run continues elsewhere.
 
-    1. Input guardrails.
-    2. The attempt: the prompt, and the agent or the handler, whose output is validated as the output type.
-    3. Output guardrails. One that asks for a retry leads to another attempt.
+    1. What earlier runs have left: entries of the memory, and reflections.
+    2. The review before.
+    3. Input guardrails.
+    4. The attempt: the prompt, and the agent or the handler, whose output is validated as the output type. Its
+       questions and approvals go to the reviewer first.
+    5. Output guardrails. One that asks for a retry leads to another attempt.
+    6. The review after. It may edit the output, ask for another attempt, or end the ensemble.
+    7. What later runs read: the output in the memory, and a reflection on it.
 
     Args:
         job: the task.
         task: its input.
         place: the context of the task, whose checkpoint has the progress.
         progress: the progress.
+        reviews: the reviews of the task.
     """
 
-    __slots__ = ("_job", "_place", "_progress", "_task")
+    __slots__ = ("_job", "_learning", "_place", "_progress", "_reviews", "_task")
 
-    def __init__(self, job: Assignment, task: TaskInput, place: RunContext, progress: TaskProgress) -> None:
+    def __init__(
+        self, job: Assignment, task: TaskInput, place: RunContext, progress: TaskProgress, reviews: TaskReviews
+    ) -> None:
         self._job = job
+        self._reviews = reviews
         self._task = task
         self._place = place
         self._progress = progress
+        model = job.runnable.model if isinstance(job.runnable, Agent) else job.model
+        self._learning = TaskLearning(job.task, job.stores, model, place)
 
     async def run(self) -> TaskOutput:
         """Do all steps, and return the output.
 
         Raises:
+            EnsembleExit: when a review ends the ensemble.
+            ReviewRejectedError: when nobody has decided in time, and that rejects the task.
             GuardrailError: when a guardrail stops the task.
             Exception: what the agent or the handler raised.
         """
+        self._task = await self._learning.load(self._task)
+        await self._reviews.review_task(self._task.description)
         await self._check_input()
-        while (output := await self._attempt()) is None:
-            pass
+        try:
+            while (output := await self._attempt()) is None:
+                pass
+        except EnsembleExit as signal:
+            raise EnsembleExit(signal.reason, self._finish(signal.output)) from signal
+        await self._learning.keep(self._task, output)
+        return self._finish(output)
+
+    def _finish(self, output: T) -> T:
+        """Return an output with the time of the end of the task."""
+        if not isinstance(output, TaskOutput):
+            return output
         now = self._place.clock.time()
-        return replace(
-            output,
-            completed_at=datetime.fromtimestamp(now, UTC),
-            duration=max(0.0, now - (self._progress.began or now)),
-        )
+        duration = max(0.0, now - (self._progress.began or now))
+        return replace(output, completed_at=datetime.fromtimestamp(now, UTC), duration=duration)
 
     async def restore(self, output: TaskOutput) -> TaskOutput:
         """Return a saved output. An object that it lacks is in the saved run of its agent."""
@@ -74,11 +100,22 @@ class TaskLifecycle:
 
     async def _attempt(self) -> TaskOutput | None:
         """Return the output of an attempt; `None` when another attempt has to follow."""
+        if self._progress.attempt > _MOST_ATTEMPTS:
+            raise RepeatLimitError(
+                f"{self._task.task_id!r}: no accepted output in {_MOST_ATTEMPTS} attempts", self._failed
+            )
         output = await self._produce()
         if (objection := await self._check_output(output)) is not None:
             await self._progress.begin_attempt(output, objection.reason)
             return None
-        return output
+        try:
+            reviewed = await self._reviews.review_output(output, self._progress.attempt)
+        except RetryRequested as request:
+            await self._progress.begin_attempt(output, request.feedback)
+            return None
+        if reviewed is not output:
+            self._progress.note_run(has_run=False)  # the object is that of the reviewer, and not in the saved run
+        return reviewed
 
     async def _check_input(self) -> None:
         guardrails, step = self._job.task.guards.input.all, "input guardrails"
@@ -96,7 +133,7 @@ class TaskLifecycle:
             return await self.restore(draft)
         output = self._create_output(await self._work())
         self._progress.note_run(has_run=self._job.task.handler is None and output.parsed is not None)
-        if self._job.is_examined:
+        if self._job.is_examined or self._reviews.follow_output:
             await self._progress.save_draft(output)
         return output
 
@@ -106,9 +143,13 @@ class TaskLifecycle:
         place = self._place if number == 1 else self._place.at(f"attempt-{number}")
         if job.model is not None and not isinstance(job.runnable, Agent):  # an Agent has it among its settings
             place = place.with_model(*place.find_model(job.model))
-        if job.task.handler is not None:
-            return await job.runnable.run(task, context=place)
-        return await run_with_output_retries(job, build_prompt(task, job.task.output_type), place)
+
+        async def run(inside: RunContext) -> RunResult[object]:
+            if job.task.handler is not None:
+                return await job.runnable.run(task, context=inside)
+            return await run_with_output_retries(job, build_prompt(task, job.task.output_type), inside)
+
+        return await self._reviews.run_with_reviewer(run, place)
 
     def _create_output(self, result: RunResult[object]) -> TaskOutput:
         is_typed, now = self._job.task.output_type is not None, self._place.clock.time()
@@ -143,6 +184,9 @@ class TaskLifecycle:
             return await find_first_objection(guardrails, value, inside)
 
     def _create_error(self, objection: Objection) -> GuardrailError:
+        return objection.create_error(self._task.task_id, self._failed)
+
+    @property
+    def _failed(self) -> RunResult[None]:
         place = self._place
-        failed = RunResult(None, RunStatus.FAILED, tally=place.tally, run_id=place.run_id)
-        return objection.create_error(self._task.task_id, failed)
+        return RunResult(None, RunStatus.FAILED, tally=place.tally, run_id=place.run_id)

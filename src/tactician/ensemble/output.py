@@ -15,6 +15,7 @@ from typing_extensions import override
 
 from tactician.documents import did_you_mean
 from tactician.ensemble.delegation import DelegationResponse
+from tactician.ensemble.learning import ScopeEntry, TaskReflection
 from tactician.ensemble.phase_decisions import PhaseReviewRecord
 from tactician.errors import StoredStateError
 from tactician.events import SpanKind
@@ -97,6 +98,8 @@ class TaskInput:
         values: the values for templates with which the ensemble runs.
         text: the text of the caller, for the first tasks of an ensemble whose templates do not name `{input}`.
         revision: the feedback on the attempt before, and its output; `None` in the first attempt.
+        memory: the entries that the task has recalled, by memory scope.
+        reflections: the reflections on earlier runs of the task, newest first.
     """
 
     task_id: str
@@ -106,6 +109,8 @@ class TaskInput:
     values: Values = field(default_factory=dict)
     text: str = ""
     revision: Revision | None = None
+    memory: Mapping[str, tuple[ScopeEntry, ...]] = field(default_factory=dict)
+    reflections: tuple[TaskReflection, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

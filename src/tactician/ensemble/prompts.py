@@ -8,6 +8,7 @@ from typing import Final
 from pydantic_core import to_json
 
 from tactician.ensemble.delegation import DelegationPriority, DelegationRequest
+from tactician.ensemble.learning import list_memory_sections, list_note_sections
 from tactician.ensemble.output import Revision, TaskInput, TaskOutput
 from tactician.loop import output_type
 from tactician.tools import as_text
@@ -30,9 +31,11 @@ def build_prompt(task: TaskInput, kind: type[object] | None) -> str:
 
 
 def _list_sections(task: TaskInput, kind: type[object] | None) -> Iterator[str]:
+    yield from list_memory_sections(task.memory)
     if task.context_outputs:
         outputs = "\n\n---\n\n".join(map(_format_context, task.context_outputs))
         yield f"## Context from Previous Tasks\n\n{outputs}"
+    yield from list_note_sections(task.reflections)
     if task.revision is not None:
         yield _format_revision(task.revision)
     if task.text:

@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
 from tactician.ensemble.assignment import Assignment
+from tactician.ensemble.early_exit import EarlyExit
 from tactician.ensemble.errors import INTERRUPTIONS, TaskFailedError
-from tactician.ensemble.execution import NO_OUTCOMES, NO_REVISIONS, TaskRunner
+from tactician.ensemble.execution import NO_OUTCOMES, NO_REVIEWS, NO_REVISIONS, TaskRunner
 from tactician.ensemble.inputs import EnsembleInput
 from tactician.ensemble.outcomes import SkippedTask, TaskOutcome
 from tactician.ensemble.output import EnsembleResult, ExitReason, Revision, TaskOutput
+from tactician.ensemble.task_reviews import ReviewSettings
 from tactician.flow import ErrorPolicy, FlowStep, Scheduler, StepCompleted, StepOutcome, StepSkipped, StepSuspended
 from tactician.runs import RunContext, Suspended
 from tactician.text import describe_error
@@ -31,12 +33,14 @@ class TaskOrder:
         is_sequence: true when they run one after another; else each starts once its context tasks are completed.
         max_parallel: number of tasks that may run at once; no limit, when `None`.
         on_error: the effect of a failed task.
+        reviews: the settings of the ensemble for reviews.
     """
 
     jobs: Sequence[Assignment]
     is_sequence: bool
     max_parallel: int | None
     on_error: TaskErrorPolicy
+    reviews: ReviewSettings = NO_REVIEWS
 
     @property
     def last_id(self) -> str:
@@ -70,10 +74,12 @@ class _Outcomes:
         else:
             self.failed[outcome.key] = outcome.error
 
-    def create_result(self, order: TaskOrder, context: RunContext, duration: float) -> EnsembleResult:
+    def create_result(
+        self, order: TaskOrder, context: RunContext, duration: float, reason: ExitReason
+    ) -> EnsembleResult:
         """Return the result of the run, whose output is that of the last task in the list that has one."""
         outputs = [self.completed[job.task.id] for job in order.jobs if job.task.id in self.completed]
-        last, reason = outputs[-1] if outputs else None, ExitReason.FAILED if self.failed else ExitReason.COMPLETED
+        last = outputs[-1] if outputs else None
         return EnsembleResult.create(outputs, last, context, duration, exit_reason=reason, skipped=self.skipped)
 
 
@@ -87,6 +93,7 @@ async def run_tasks(
     known: Mapping[str, TaskOutcome] = NO_OUTCOMES,
     revisions: Mapping[str, Revision] = NO_REVISIONS,
     room: AbstractAsyncContextManager[object] = NO_LIMIT,
+    exit: EarlyExit | None = None,
 ) -> EnsembleResult:
     """Run the tasks of an ensemble, or of one of its phases, and return the result.
 
@@ -99,13 +106,24 @@ async def run_tasks(
         known: the outcomes of the tasks of earlier phases, by task id.
         revisions: what tasks are told that run again, by task id.
         room: entered while a task runs, to limit the tasks of several phases together.
+        exit: the early end of the run of the ensemble; of this context alone by default.
 
     Raises:
         TaskFailedError: when a task fails.
         Suspended: when tasks wait for answers, and none has failed or `on_error` is `"continue"`.
     """
     began = note_begin(context)
-    runner = TaskRunner(input, readers, order.last_id, context, revisions, known)
+    ending = EarlyExit(context) if exit is None else exit
+    runner = TaskRunner(
+        input,
+        readers,
+        order.last_id,
+        context,
+        reviews=order.reviews,
+        exit=ending,
+        revisions=revisions,
+        known=known,
+    )
 
     async def run_task(job: Assignment, outcomes: Mapping[str, TaskOutcome]) -> TaskOutcome:
         async with room:
@@ -115,10 +133,11 @@ async def run_tasks(
     try:
         await _follow(order, run_task, outcomes, context)
     except Suspended:
-        if not outcomes.failed or order.on_error == "continue":
+        if ending.reason is None and (not outcomes.failed or order.on_error == "continue"):
             runner.record_failures(outcomes.failed)
             raise
-    result = outcomes.create_result(order, context, max(0.0, context.clock.time() - began))
+    reason = ExitReason.FAILED if outcomes.failed else ending.reason or ExitReason.COMPLETED
+    result = outcomes.create_result(order, context, max(0.0, context.clock.time() - began), reason)
     if outcomes.failed:
         raise _create_error(name, outcomes, result) from next(iter(outcomes.failed.values()))
     return result

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property, partial
+from hashlib import sha256
 from typing import Final, TypeAlias
 
 from pydantic.errors import PydanticUserError
 
 from tactician.agents import as_runnable
 from tactician.ensemble.errors import EnsembleDefinitionError
+from tactician.ensemble.learning import Reflection
 from tactician.ensemble.outcomes import Predicate
 from tactician.ensemble.output import TaskInput
+from tactician.ensemble.reviews import Review
 from tactician.errors import DeclarationError, Problem
 from tactician.guardrails import GuardrailLike, as_input_guardrail, as_output_guardrail
 from tactician.llm import ModelLike
@@ -59,6 +62,10 @@ class Task:
         when: function of the outputs so far; the task is skipped when it returns `False`. A task whose context tasks
             were all skipped is skipped too. One that names no context and follows in a sequence runs, and sees what
             the skipped task would have seen.
+        memory: scopes of the ensemble's memory, whose entries the agent reads, and to which the output is added.
+        reflect: true to improve the instructions for later runs by reflection on the output, or settings for it.
+        review: the gate at which somebody decides before or after the task, or several; see `Review`. The policy of
+            the ensemble counts for a task that names none after it.
 
     Raises:
         EnsembleDefinitionError: with all mistakes.
@@ -83,12 +90,16 @@ class Task:
     input_guardrails: Sequence[GuardrailLike] = ()
     output_guardrails: Sequence[GuardrailLike] = ()
     when: Predicate | None = None
+    memory: Sequence[str] = ()
+    reflect: bool | Reflection = False
+    review: Review | Sequence[Review] | None = None
 
     def __post_init__(self) -> None:
         set_field = partial(object.__setattr__, self)
         set_field("context", None if self.context is None else tuple(self.context))
         for part in ("tools", "input_guardrails", "output_guardrails"):
             set_field(part, tuple(getattr(self, part)))
+        set_field("memory", self.memory if isinstance(self.memory, str) else tuple(self.memory))
         set_field("id", self.id or self.description)
         if problems := [Problem(path, message) for path, message in _find_mistakes(self)]:
             raise EnsembleDefinitionError(f"Task {self.label!r}", problems)
@@ -99,9 +110,33 @@ class Task:
         return as_runnable(self.agent)
 
     @cached_property
+    def reviews(self) -> tuple[Review, ...]:
+        """The gates that the task names."""
+        if self.review is None:
+            return ()
+        return (self.review,) if isinstance(self.review, Review) else tuple(self.review)
+
+    @cached_property
     def guards(self) -> Guards:
         """The guardrails of the input and of the output."""
         return Guards.of(self.input_guardrails, self.output_guardrails, (), ())
+
+    @cached_property
+    def reflection(self) -> Reflection | None:
+        """The settings of the reflection; `None` without one."""
+        if isinstance(self.reflect, Reflection):
+            return self.reflect
+        return Reflection() if self.reflect else None
+
+    @cached_property
+    def identity(self) -> str:
+        """The name by which reflections are stored: the id that was given, else a hash of the description as written.
+
+        Tasks with the same description share their reflections.
+        """
+        if self.id != self.description:
+            return self.id
+        return sha256(self.description.encode("utf-8", "surrogatepass")).hexdigest()
 
     @property
     def label(self) -> str:
@@ -144,12 +179,35 @@ def _find_mistakes(task: Task) -> Iterator[tuple[str, str]]:
 def _find_function_mistakes(task: Task) -> Iterator[tuple[str, str]]:
     if task.when is not None and not callable(task.when):
         yield "when", f"{task.when!r} is not a function of the outputs so far"
+    yield from _find_review_mistakes(task)
     for place in ("input_guardrails", "output_guardrails"):
         for number, guardrail in enumerate(getattr(task, place)):
             try:
                 as_input_guardrail(guardrail) if place == "input_guardrails" else as_output_guardrail(guardrail)
             except DeclarationError as error:
                 yield from ((f"{place}[{number}]", problem) for problem in error.problems)
+    yield from _find_learning_mistakes(task)
+
+
+def _find_learning_mistakes(task: Task) -> Iterator[tuple[str, str]]:
+    if isinstance(task.memory, str):
+        yield "memory", f"it is a list of scopes: write memory=({task.memory!r},)"
+    elif len(set(task.memory)) < len(task.memory):
+        yield "memory", "it names a scope twice"
+    if not isinstance(task.reflect, bool | Reflection):
+        yield "reflect", f"{task.reflect!r} is neither True nor a Reflection"
+
+
+def _find_review_mistakes(task: Task) -> Iterator[tuple[str, str]]:
+    named: object = task.review
+    reviews = list(named) if isinstance(named, Sequence) else [] if named is None else [named]
+    timings = [review.timing for review in reviews if isinstance(review, Review)]
+    if len(timings) < len(reviews):
+        yield "review", f"{task.review!r} is not a Review: use Review.before(), Review.after() or Review.skip()"
+    for timing in sorted({timing for timing in timings if timings.count(timing) > 1}):
+        yield "review", f"it has {timings.count(timing)} reviews of the kind {timing!r}: leave one"
+    if {"after", "skip"} <= set(timings):
+        yield "review", "it has a review after the task, and skips it: leave out one of them"
 
 
 def _find_agent_mistakes(task: Task) -> Iterator[tuple[str, str]]:

@@ -34,8 +34,12 @@ _innermost: ContextVar[_Entered | None] = ContextVar("the innermost span of the 
 
 def find_span_id() -> str | None:
     """Return the id of the span in which the code runs: that of the event that opened it."""
-    span = _find_innermost()
-    return None if span is None else span.id
+    span = _innermost.get()
+    while span is not None:
+        if not span.is_ended:
+            return span.id
+        span = span.outer
+    return None
 
 
 def follow_span(event: Event) -> None:

@@ -21,7 +21,7 @@ from tactician.runs import (
     DEFAULT_LEASE,
     ForkOptions,
     Input,
-    Responder,
+    Respondent,
     Response,
     RunRecord,
     RunResult,
@@ -137,7 +137,7 @@ class RunControl:
             ResponseError: when a process does not wait for that, the answer does not fit, or the role is missing; then
                 the run still waits. Or when it has ended.
         """
-        return await self._runner.respond(run_id, {request_id: response}, Responder(role, by))
+        return await self._runner.respond(run_id, {request_id: response}, Respondent(role, by))
 
     def respond_sync(
         self,

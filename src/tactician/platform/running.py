@@ -44,7 +44,7 @@ from tactician.runs import (
     PROCESS_KIND,
     DurableRun,
     InputTypes,
-    Responder,
+    Respondent,
     Response,
     RunContext,
     RunRecord,
@@ -164,7 +164,7 @@ class Runner:
         return records[0].run_id if records else None
 
     async def respond(
-        self, run_id: str, responses: Mapping[str, Response], responder: Responder
+        self, run_id: str, responses: Mapping[str, Response], respondent: Respondent
     ) -> AgentProcess | RunResult[object]:
         """Answer requests of a run that waits, and continue it as far as it can go.
 
@@ -173,24 +173,24 @@ class Runner:
         here = self.processes.find(run_id)
         if here is not None and self._takes_answers(here, responses):
             for request_id, response in responses.items():
-                await here.respond(request_id, response, responder)
+                await here.respond(request_id, response, respondent)
             return here
         if not await self._is_process(run_id):
-            return await self._respond_to_run(run_id, responses, responder)
+            return await self._respond_to_run(run_id, responses, respondent)
         try:
             process = await self._take(run_id)
         except RunConflictError as error:
             if (kept := await self.process(run_id)).status.is_terminal:
                 for request_id, response in responses.items():
-                    kept.answer(request_id, response, responder)  # which says that it has ended
+                    kept.answer(request_id, response, respondent)  # which says that it has ended
             raise RunConflictError(f"{error} Respond again once it waits.") from None
         async with self._continuing(process):
             for request_id, response in responses.items():
-                await process.respond(request_id, response, responder)
+                await process.respond(request_id, response, respondent)
         return process
 
     async def _respond_to_run(
-        self, run_id: str, responses: Mapping[str, Response], responder: Responder
+        self, run_id: str, responses: Mapping[str, Response], respondent: Respondent
     ) -> RunResult[object]:
         """Answer requests of a run that is no process, and continue it.
 
@@ -198,7 +198,7 @@ class Runner:
             ResponseError: when an answer is not valid; then the run still waits.
         """
         runnable = self.find_runnable(await self.record(run_id))
-        result = await runnable.resume(run_id, responses, context=self._context().inside({Responder: responder}))
+        result = await runnable.resume(run_id, responses, context=self._context().inside({Respondent: respondent}))
         for request in result.pending:
             if request.id in responses and request.problem is not None:
                 raise ResponseError(f"{request.id}: the answer is not valid: {request.problem}")

@@ -33,7 +33,7 @@ from tactician.runs import (
     NOBODY,
     BudgetMeter,
     DurableRun,
-    Responder,
+    Respondent,
     Response,
     RunContext,
     RunKilledError,
@@ -300,28 +300,28 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
         await self._is_idle.wait()
         return self
 
-    async def respond(self, request_id: str, response: Response, responder: Responder = NOBODY) -> Self:
+    async def respond(self, request_id: str, response: Response, respondent: Respondent = NOBODY) -> Self:
         """Answer one of the pending requests, and run.
 
         Raises:
-            ResponseError: when there is no such request, the answer does not fit, or the responder lacks the role that
+            ResponseError: when there is no such request, the answer does not fit, or the respondent lacks the role that
                 the request requires; then the process still waits.
             RunConflictError: when the process is kept in a store, and somebody else runs it, or has run it since it was
                 loaded; then nothing was done.
             LeaseLostError: when somebody else has taken it over meanwhile.
         """
-        self.answer(request_id, response, responder)
+        self.answer(request_id, response, respondent)
         await self.run()
         for request in self.pending:
             if request.id == request_id and request.problem is not None:
                 raise ResponseError(f"{request_id}: the answer is not valid: {request.problem}")
         return self
 
-    def answer(self, request_id: str, response: Response, responder: Responder = NOBODY) -> None:
+    def answer(self, request_id: str, response: Response, respondent: Respondent = NOBODY) -> None:
         """Answer one of the pending requests; `run` continues then.
 
         Raises:
-            ResponseError: when there is no such request, the process has ended, or the responder lacks the role that
+            ResponseError: when there is no such request, the process has ended, or the respondent lacks the role that
                 the request requires.
             StoredStateError: when the process is saved, and the answer would not be read back equal.
         """
@@ -331,7 +331,7 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
         known = {request.id: request for request in (*shown, *self.pending)}
         if (request := known.get(request_id)) is None:
             raise ResponseError(f"{self.name} does not wait for {request_id!r}; it waits for {list(known)}")
-        admitted = admit_response(request, response, responder)
+        admitted = admit_response(request, response, respondent)
         if self._driver.saver.is_active:
             check_response(request, admitted)
         self._state.responses[request_id] = admitted

@@ -43,7 +43,7 @@ from tactician.runs.output import format_output, read_output
 from tactician.runs.pace import Pace
 from tactician.runs.parameters import RunParameter, find_run_parameter
 from tactician.runs.reporting import report_model_call, report_retrieval
-from tactician.runs.responders import NOBODY, Responder, admit_response
+from tactician.runs.respondents import NOBODY, Respondent, admit_response
 from tactician.runs.restoration import restore_context
 from tactician.runs.result import RunResult
 from tactician.runs.runnable import Input, Runnable, is_conversation, messages_of, stream_events
@@ -95,7 +95,7 @@ __all__ = [
     "PendingRequest",
     "PendingKind",
     "Response",
-    "Responder",
+    "Respondent",
     "NOBODY",
     "admit_response",
     "ReportedError",

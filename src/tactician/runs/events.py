@@ -87,6 +87,10 @@ class RunSuspended(Event):
         """Return what the run waits for, by kind."""
         return f"waits for {', '.join(f'{request.kind} {request.id}' for request in self.pending)}"
 
+    def describe_span(self) -> SpanFacts:
+        """Return what is asked."""
+        return SpanFacts(content={"asks": [request.prompt for request in self.pending]})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunCompleted(Event):

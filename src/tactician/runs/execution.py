@@ -21,7 +21,7 @@ from tactician.runs.endings import complete_run, create_resting_result, fail_run
 from tactician.runs.errors import RunKilledError
 from tactician.runs.inputs import NO_TYPES, InputTypes, restore_input
 from tactician.runs.reporting import report_run
-from tactician.runs.responders import NOBODY, Responder, admit_responses
+from tactician.runs.respondents import NOBODY, Respondent, admit_responses
 from tactician.runs.responses import mark_answered, record_responses
 from tactician.runs.restoration import RestoredRun, restore_claimed
 from tactician.runs.result import RunResult
@@ -93,14 +93,14 @@ async def resume_run(
     Raises:
         RunNotFoundError: when no run of this name waits with the id.
         RunConflictError: when somebody else has resumed it.
-        ResponseError: when a request requires a role that the `Responder` of the context does not have.
+        ResponseError: when a request requires a role that the `Respondent` of the context does not have.
         StoredStateError: when its record cannot be read, or an answer would not be read back equal.
     """
     outer = context or RunContext.current()
     waiting = await _find_waiting(name, run_id, outer)
     _check_responses(responses, waiting)
-    responses = admit_responses(responses, waiting.header.pending, outer.find(Responder))
-    outer = outer.inside({Responder: NOBODY})  # what the run does is not done in the role of who answered
+    responses = admit_responses(responses, waiting.header.pending, outer.find(Respondent))
+    outer = outer.inside({Respondent: NOBODY})  # what the run does is not done in the role of who answered
     claimed = await RunStore(outer.store).claim(OWNER, DEFAULT_LEASE, run_id=run_id)
     if claimed is None:
         raise RunConflictError(
@@ -149,7 +149,7 @@ async def keep_responses(
     The run takes them when it continues; any worker may continue it.
 
     Raises:
-        ResponseError: when the run does not wait for that, or the `Responder` of the context lacks a required role.
+        ResponseError: when the run does not wait for that, or the `Respondent` of the context lacks a required role.
         StoredStateError: when its state cannot be read, or an answer would not be read back equal.
     """
     restored = await restore_claimed(record, lease, context)
@@ -159,7 +159,7 @@ async def keep_responses(
         if unknown := responses.keys() - set(known):
             names = ", ".join(map(repr, sorted(unknown)))
             raise ResponseError(f"{record.name} does not wait for {names}; it waits for {known}")
-        admitted = admit_responses(responses, pending, context.find(Responder))
+        admitted = admit_responses(responses, pending, context.find(Respondent))
         record_responses(restored.tree, admitted, pending)
         await restored.run.save_all("response", detail=", ".join(responses))
         answered = mark_answered(pending, responses)

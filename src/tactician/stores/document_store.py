@@ -110,8 +110,9 @@ class DocumentStore(Protocol):
         key: str | None = None,
         limit: int = 1000,
         with_bodies: bool = True,
+        newest_first: bool = False,
     ) -> list[StoredDocument]:
-        """Return the documents that match every given filter, oldest first."""
+        """Return the documents that match every given filter: the oldest ones first, or the newest ones."""
         ...
 
     async def list_ids(self, collection: str) -> list[str]:

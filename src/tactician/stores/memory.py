@@ -137,14 +137,16 @@ class MemoryStore(DocumentStore):
         key: str | None = None,
         limit: int = 1000,
         with_bodies: bool = True,
+        newest_first: bool = False,
     ) -> list[StoredDocument]:
-        """Return the documents that match every given filter, oldest first."""
+        """Return the documents that match every given filter; see `DocumentStore.find`."""
         check_texts(parent_id=parent_id, key=key)
         with self._lock:
             now = self._time()
+            entries = self._entries.get(collection, {}).values()
             matches = (
                 entry.read(now, with_body=with_bodies)
-                for entry in self._entries.get(collection, {}).values()
+                for entry in (reversed(entries) if newest_first else entries)
                 if (not statuses or entry.document.status in statuses)
                 and (not names or entry.document.name in names)
                 and parent_id in (None, entry.document.parent_id)

@@ -140,10 +140,13 @@ class SqlStore(DocumentStore):
         key: str | None = None,
         limit: int = 1000,
         with_bodies: bool = True,
+        newest_first: bool = False,
     ) -> list[StoredDocument]:
-        """Return the documents that match every given filter, oldest first."""
+        """Return the documents that match every given filter; see `DocumentStore.find`."""
         check_texts(parent_id=parent_id, key=key)
-        query = statements.find(collection, statuses, names, parent_id, key, limit, with_bodies=with_bodies)
+        query = statements.find(
+            collection, statuses, names, parent_id, key, limit, with_bodies=with_bodies, newest_first=newest_first
+        )
         return [parse_document(row) for row in await self._execute(query, {})]
 
     async def list_ids(self, collection: str) -> list[str]:

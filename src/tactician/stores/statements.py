@@ -214,10 +214,12 @@ def find(
     limit: int,
     *,
     with_bodies: bool,
+    newest_first: bool,
 ) -> Select[Any]:
-    """Return the statement that finds the documents that match every given filter, oldest first."""
+    """Return the statement that finds the documents that match every given filter, in the order of their first save."""
     query = select(*_FOUND, bodies.c.body).select_from(_WITH_BODY) if with_bodies else select(*_FOUND)
-    query = query.where(documents.c.collection == collection).order_by(documents.c.number).limit(limit)
+    order = documents.c.number.desc() if newest_first else documents.c.number
+    query = query.where(documents.c.collection == collection).order_by(order).limit(limit)
     if statuses:
         query = query.where(documents.c.status.in_(statuses))
     if names:

@@ -21,6 +21,7 @@ _RESTING: Final = frozenset({"waiting", "paused", "stuck", _INTERRUPTED})
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class _Draft(OpenSpan):
+    node_id: str
     name: str
     started: float
     last: float
@@ -50,7 +51,7 @@ class _Draft(OpenSpan):
 
     def _to_node(self, children: tuple[TraceNode, ...]) -> TraceNode:
         return TraceNode(
-            self.id,
+            self.node_id,
             self.kind,
             self.name,
             self.started,
@@ -118,6 +119,7 @@ class TreeBuilder:
         if draft.ended is not None and draft.ended < event.time:
             draft.pauses.append(TracePause(draft.ended, event.time))
         draft.ended, draft.status, draft.error, draft.is_ended = None, "running", None, False
+        draft.id = event.id  # by which the events inside it name it from now on
         self._open.add(draft)
 
     def _create(self, event: Event, kind: str) -> _Draft:
@@ -127,6 +129,7 @@ class TreeBuilder:
         task_id = event.span_key if kind == SpanKind.TASK else None if around is None else around.task_id
         draft = _Draft(
             id=event.id,
+            node_id=event.id,
             run_id=event.run_id,
             kind=kind,
             key=event.span_key,
@@ -149,8 +152,11 @@ class TreeBuilder:
         facts = event.describe_span()
         draft.started = event.time if facts.started is None else facts.started
         draft.ended = event.time if facts.ended is None else facts.ended
-        draft.status = facts.status or "completed"
+        draft.status, draft.is_ended = facts.status or "completed", True
+        used = list(draft.used)
         self._add_facts(draft, facts)
+        if known is not None:  # what it used is known from the calls inside it
+            draft.used = used
 
     def _end(self, event: Event, kind: str) -> None:
         draft = self._open.find_closed_by(event)

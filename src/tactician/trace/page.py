@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
 _FOLDER: Final = Path(__file__).parent
-_OVERVIEW: Final = frozenset({SpanKind.RUN, SpanKind.TASK, SpanKind.PHASE, SpanKind.REVIEW, SpanKind.DELEGATION})
-"""Kinds of nodes that the timeline shows; the tree shows all."""
+_OVERVIEW: Final = frozenset({SpanKind.TASK, SpanKind.PHASE, SpanKind.REVIEW, SpanKind.DELEGATION, SpanKind.ACTION})
+"""Kinds of nodes that the timeline shows, beside the outermost runs and those around such nodes. The tree shows all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +72,9 @@ def render_page(roots: Sequence[TraceNode]) -> str:
         known_kinds=[kind.value for kind in SpanKind],
         style=style,
         style_hash=b64encode(sha256(style.encode()).digest()).decode(),
-        overview=[row for node, row in rows if node.kind in _OVERVIEW],
+        overview=[row for node, row in rows if _is_in_overview(node, row)],
         tree=list(_nest([row for _, row in rows])),
-        reviews=[row for node, row in rows if node.kind == SpanKind.REVIEW],
+        reviews=[row for node, row in rows if node.kind == SpanKind.REVIEW or "decision" in node.facts],
         waits=[note for _, row in rows for note in row.notes if note.label.startswith("RunSuspended")],
         models=[_describe_use(use) for use in uses.values()],
         total=_describe_use(total) if len(uses) > 1 else None,
@@ -123,7 +123,7 @@ def _create_row(
         place,
         depth,
         _clean(node.kind),
-        _clean(node.name),
+        _clean(_name_node(node)),
         _clean(node.status),
         (*bars, *(draw(pause.started, pause.ended, is_pause=True) for pause in node.pauses)),
         "" if node.seconds is None else format_seconds(node.seconds),
@@ -153,6 +153,8 @@ def _list_facts(node: TraceNode) -> Iterator[tuple[str, JsonValue]]:
 
 def _list_texts(name: str, value: JsonValue) -> Iterator[_Text]:
     """Yield the texts of content: a list of messages is one for each."""
+    if value in ("", None, [], {}):
+        return
     if not isinstance(value, list) or not all(isinstance(item, dict) and "role" in item for item in value):
         yield _Text(_clean(name.replace("_", " ")), _clean(_write(value)))
         return
@@ -165,10 +167,21 @@ def _list_texts(name: str, value: JsonValue) -> Iterator[_Text]:
 
 
 def _describe_note(note: TraceNote, began: float) -> _Text:
-    content = f"\n{_write(dict(note.content))}" if note.content else ""
+    content = "".join(f"\n{name}: {_write(value)}" for name, value in note.content.items())
     return _Text(
         _clean(f"{note.kind} at {format_seconds(max(0.0, note.time - began))}"), _clean(f"{note.text}{content}")
     )
+
+
+def _is_in_overview(node: TraceNode, row: _Row) -> bool:
+    if node.kind in _OVERVIEW or not row.depth:
+        return True
+    return node.kind == SpanKind.RUN and any(child.kind in _OVERVIEW for child in node.children)
+
+
+def _name_node(node: TraceNode) -> str:
+    attempt = node.facts.get("attempt")
+    return f"{node.name}, attempt {attempt}" if isinstance(attempt, int) and attempt > 1 else node.name
 
 
 def _summarize(root: TraceNode) -> Mapping[str, str]:
@@ -195,7 +208,12 @@ def _find_end(node: TraceNode) -> float:
 
 
 def _write(value: JsonValue) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)
+    """Return a value as people read it: texts as they are, a list of texts on lines, and anything else as JSON."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
+        return "\n".join(map(str, value))
+    return json.dumps(value, ensure_ascii=False, indent=1)
 
 
 def _clean(text: str) -> str:

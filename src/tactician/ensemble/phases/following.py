@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
+from tactician.ensemble.early_exit import EarlyExit
 from tactician.ensemble.errors import INTERRUPTIONS, PhaseReviewError, TaskFailedError
 from tactician.ensemble.events import PhaseFailed
 from tactician.ensemble.inputs import EnsembleInput
@@ -61,7 +62,8 @@ async def run_phases(
         Suspended: when phases wait for answers, and none has failed or the plan continues on errors.
     """
     began = note_begin(context)
-    runs, outcomes = PhaseRuns(plan, input, readers, context), _PhaseOutcomes()
+    ending = EarlyExit(context)
+    runs, outcomes = PhaseRuns(plan, input, readers, context, ending), _PhaseOutcomes()
     scheduler: Scheduler[PhaseOutput] = Scheduler(on_error="continue", clock=context.clock)
     try:
         async with scheduler:
@@ -69,7 +71,7 @@ async def run_phases(
             async for outcome in scheduler:
                 outcomes.add(outcome, context)
     except Suspended:
-        if not outcomes.failed or plan.on_error == "continue":
+        if ending.reason is None and (not outcomes.failed or plan.on_error == "continue"):
             runs.record_failures()
             raise
     outputs = {phase: await runs.collect(phase) for phase in outcomes.completed}
@@ -78,7 +80,7 @@ async def run_phases(
         raise _create_error(name, plan, outcomes, outputs, duration, context) from next(iter(outcomes.failed.values()))
     completed = {output.task_id: output for phase in outputs.values() for output in phase.task_outputs}
     skipped = {task_id: reason for phase in outputs.values() for task_id, reason in phase.skipped.items()}
-    return _create_result(outputs, plan, completed, skipped, duration, context, ExitReason.COMPLETED)
+    return _create_result(outputs, plan, completed, skipped, duration, context, ending.reason or ExitReason.COMPLETED)
 
 
 def _create_step(name: str, predecessors: tuple[str, ...], runs: PhaseRuns) -> FlowStep[PhaseOutput]:
@@ -97,8 +99,12 @@ def _create_result(
     context: RunContext,
     exit_reason: ExitReason,
 ) -> EnsembleResult:
-    """Return the result of a run, whose output is that of the last task of the last phase."""
-    ids = [task.id for task in plan.phases[-1].phase.tasks if task.id in completed]
+    """Return the result of a run, whose output is that of the last task of the last phase.
+
+    When a review has ended the ensemble, the output is that of the last task that is completed.
+    """
+    phases = plan.phases[-1:] if exit_reason is ExitReason.COMPLETED else plan.phases
+    ids = [task.id for planned in phases for task in planned.phase.tasks if task.id in completed]
     last = completed[ids[-1]] if ids else None
     result = EnsembleResult.create(
         completed.values(), last, context, duration, exit_reason=exit_reason, skipped=skipped

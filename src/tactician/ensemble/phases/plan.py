@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -12,8 +12,10 @@ from tactician.agents import Member
 from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.checks import TaskTemplate, find_structure_problems, list_templates
 from tactician.ensemble.phases.phase import Phase
+from tactician.ensemble.reviews import ReviewPolicy
 from tactician.ensemble.running import TaskErrorPolicy
 from tactician.ensemble.task import Task
+from tactician.ensemble.task_reviews import ReviewSettings
 from tactician.ensemble.workflows import Workflow, find_context, find_first_tasks
 from tactician.errors import Problem
 
@@ -68,6 +70,7 @@ class PhasePlan:
         assign: function that finds who does a task.
         max_parallel: number of tasks that may run at once; no limit, when `None`.
         on_error: the effect of a failed task on others of its phase.
+        reviews: the settings of the ensemble for reviews of tasks.
     """
 
     def __init__(
@@ -77,7 +80,9 @@ class PhasePlan:
         assign: Assign,
         max_parallel: int | None,
         on_error: TaskErrorPolicy,
+        reviews: ReviewSettings,
     ) -> None:
+        self._reviews = reviews
         self.max_parallel = max_parallel
         self.on_error = on_error
         self.phases = tuple(_plan(phase, f"phases[{number}]", workflow, assign) for number, phase in enumerate(phases))
@@ -86,6 +91,12 @@ class PhasePlan:
     def by_name(self) -> Mapping[str, PlannedPhase]:
         """The phases, by name."""
         return {planned.name: planned for planned in self.phases}
+
+    def find_reviews(self, planned: PlannedPhase) -> ReviewSettings:
+        """Return the settings for reviews of the tasks of a phase: the last task of all is in the last one."""
+        if planned is self.phases[-1] or self._reviews.policy is not ReviewPolicy.AFTER_LAST_TASK:
+            return self._reviews
+        return replace(self._reviews, policy=ReviewPolicy.NEVER)
 
     def list_jobs(self) -> Iterator[tuple[str, Assignment]]:
         """Yield all tasks, those that review phases too, with their places in the ensemble."""

@@ -7,7 +7,8 @@ from functools import partial
 
 from tactician.agents import Agent
 from tactician.ensemble.assignment import Assignment
-from tactician.ensemble.execution import TaskRunner
+from tactician.ensemble.early_exit import EarlyExit
+from tactician.ensemble.execution import NO_REVISIONS, TaskRunner
 from tactician.ensemble.inputs import EnsembleInput
 from tactician.ensemble.outcomes import SkippedTask, TaskOutcome, collect_context
 from tactician.ensemble.output import Revision
@@ -21,7 +22,11 @@ _AGAIN = f"Your answer was no decision. Answer with one: {FORMS}."
 
 
 async def decide(
-    planned: PlannedPhase, outcomes: Mapping[str, TaskOutcome], input: EnsembleInput, place: RunContext
+    planned: PlannedPhase,
+    outcomes: Mapping[str, TaskOutcome],
+    input: EnsembleInput,
+    place: RunContext,
+    exit: EarlyExit,
 ) -> PhaseDecision:
     """Return the decision on a phase. One that runs another phase again names it.
 
@@ -30,6 +35,7 @@ async def decide(
         outcomes: the outcomes of the tasks of the phase, and of those before it, by task id.
         input: the input of the run.
         place: the context of the review.
+        exit: the early end of the run, which a gate of the reviewing task may ask for.
 
     Raises:
         UndecidedError: when the reviewer gives no decision, or names a phase that does not run right before.
@@ -44,7 +50,7 @@ async def decide(
         shown = collect_context([job.task.id for job in planned.jobs], outcomes.values())
         return ask_person(review.reviewer, planned.name, shown, place, complete)
     assert planned.reviewer is not None
-    return complete(await _run_reviewer(planned.reviewer, outcomes, input, place))
+    return complete(await _run_reviewer(planned.reviewer, outcomes, input, place, exit))
 
 
 def find_predecessor(decision: PhaseDecision, predecessors: tuple[str, ...]) -> PhaseDecision:
@@ -64,17 +70,21 @@ def find_predecessor(decision: PhaseDecision, predecessors: tuple[str, ...]) -> 
 
 
 async def _run_reviewer(
-    job: Assignment, outcomes: Mapping[str, TaskOutcome], input: EnsembleInput, place: RunContext
+    job: Assignment,
+    outcomes: Mapping[str, TaskOutcome],
+    input: EnsembleInput,
+    place: RunContext,
+    exit: EarlyExit,
 ) -> PhaseDecision:
     """Return the decision of a task. One that gives none is asked once more; an agent does that itself."""
     try:
-        return await _run_once(job, outcomes, input, place.at("review"), {})
+        return await _run_once(job, outcomes, input, place.at("review"), exit)
     except OutputError as error:
         if isinstance(job.runnable, Agent):
             raise UndecidedError(str(error)) from error
         again = Revision(2, _AGAIN, error.last_reply)
     try:
-        return await _run_once(job, outcomes, input, place.at("review-2"), {job.task.id: again})
+        return await _run_once(job, outcomes, input, place.at("review-2"), exit, {job.task.id: again})
     except OutputError as error:
         raise UndecidedError(f"{error.last_reply!r} is no decision: {FORMS}") from error
 
@@ -84,9 +94,10 @@ async def _run_once(
     outcomes: Mapping[str, TaskOutcome],
     input: EnsembleInput,
     place: RunContext,
-    revisions: Mapping[str, Revision],
+    exit: EarlyExit,
+    revisions: Mapping[str, Revision] = NO_REVISIONS,
 ) -> PhaseDecision:
-    output = await TaskRunner(input, (), "", place, revisions, outcomes).run(job, {})
+    output = await TaskRunner(input, (), "", place, exit=exit, revisions=revisions, known=outcomes).run(job, {})
     if isinstance(output, SkippedTask):  # its `when` says that there is nothing to review
         return PhaseDecision.approve()
     return output.get_parsed(PhaseDecision)

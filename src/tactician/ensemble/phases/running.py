@@ -6,8 +6,9 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Collection
 
+from tactician.ensemble.early_exit import EarlyExit
 from tactician.ensemble.errors import INTERRUPTIONS, PhaseReviewError, TaskFailedError
-from tactician.ensemble.events import PhaseCompleted, PhaseReviewed, PhaseStarted
+from tactician.ensemble.events import PhaseCompleted, PhaseResumed, PhaseReviewed, PhaseStarted
 from tactician.ensemble.execution import TaskRunner
 from tactician.ensemble.inputs import EnsembleInput
 from tactician.ensemble.outcomes import SkippedTask, TaskOutcome
@@ -30,9 +31,18 @@ class PhaseRuns:
         input: the input of the run.
         readers: ids of the tasks that see the text of the input in their prompts.
         context: the context of the run.
+        exit: the early end of the run.
     """
 
-    def __init__(self, plan: PhasePlan, input: EnsembleInput, readers: Collection[str], context: RunContext) -> None:
+    def __init__(
+        self,
+        plan: PhasePlan,
+        input: EnsembleInput,
+        readers: Collection[str],
+        context: RunContext,
+        exit: EarlyExit,
+    ) -> None:
+        self._exit = exit
         self._plan = plan
         self._by_name = plan.by_name
         self._input = input
@@ -56,6 +66,8 @@ class PhaseRuns:
         if progress.accepted is None:
             if not progress.count:
                 self._begin(name)
+            else:
+                self._context.emit(PhaseResumed, phase=name)
             await self._complete(name, 1)
         return await self.collect(name)
 
@@ -77,7 +89,7 @@ class PhaseRuns:
         while not progress[number := progress.find_last(start)].is_accepted:
             result = await self._perform(name, number)
             decision = progress[number].decision or await self._review(planned, number, result)
-            if decision.verdict == "approve":
+            if decision.verdict == "approve" or self._exit.reason is not None:
                 progress.accept(number)
                 await progress.place.save_step("phase", name, result.raw)
                 self._context.emit(PhaseCompleted, phase=name, attempt=number, seconds=progress[number].seconds)
@@ -111,7 +123,7 @@ class PhaseRuns:
         planned, progress = self._by_name[name], self._progress[name]
         place = progress.at(number)
         is_sequence = planned.workflow is Workflow.SEQUENTIAL
-        order = TaskOrder(planned.jobs, is_sequence, None, self._plan.on_error)
+        order = TaskOrder(planned.jobs, is_sequence, None, self._plan.on_error, self._plan.find_reviews(planned))
         is_answer = planned is self._plan.phases[-1] and planned.phase.review is None
         try:
             result = await run_tasks(
@@ -123,6 +135,7 @@ class PhaseRuns:
                 known=await self._collect_known(name, number),
                 revisions=await self._collect_revisions(name, number),
                 room=self._room,
+                exit=self._exit,
             )
         except TaskFailedError as error:
             self._failures.append((place, error))
@@ -149,12 +162,12 @@ class PhaseRuns:
 
     async def _review(self, planned: PlannedPhase, number: int, result: EnsembleResult) -> PhaseDecision:
         """Return the decision on an execution, and save it."""
-        if planned.phase.review is None or not result.task_outputs:
+        if planned.phase.review is None or not result.task_outputs or self._exit.reason is not None:
             return PhaseDecision.approve()
         progress = self._progress[planned.name]
         outcomes = await self._collect_known(planned.name, number) | list_outcomes(result)
         try:
-            decision = await decide(planned, outcomes, self._input, progress.at(number).as_internal())
+            decision = await decide(planned, outcomes, self._input, progress.at(number).as_internal(), self._exit)
         except UndecidedError as error:
             raise self._create_error(planned, str(error), result) from error
         except INTERRUPTIONS:

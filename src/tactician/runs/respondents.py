@@ -14,7 +14,7 @@ _AUTHOR: Final = "by"
 
 
 @dataclass(frozen=True, slots=True)
-class Responder:
+class Respondent:
     """Person or program that answers requests.
 
     Attributes:
@@ -26,32 +26,32 @@ class Responder:
     name: str | None = None
 
 
-NOBODY: Final = Responder()
+NOBODY: Final = Respondent()
 
 
-def admit_response(request: PendingRequest, response: Response, responder: Responder) -> Response:
-    """Return a response, signed with the name of the responder where it has a field `by`.
+def admit_response(request: PendingRequest, response: Response, respondent: Respondent) -> Response:
+    """Return a response, signed with the name of the respondent where it has a field `by`.
 
     Raises:
-        ResponseError: when the request requires a role that the responder does not have.
+        ResponseError: when the request requires a role that the respondent does not have.
     """
-    if request.required_role is not None and responder.role != request.required_role:
-        given = "none was given" if responder.role is None else f"not {responder.role!r}"
+    if request.required_role is not None and respondent.role != request.required_role:
+        given = "none was given" if respondent.role is None else f"not {respondent.role!r}"
         problem = f"it needs an answer with the role {request.required_role!r}, {given}"
         raise ResponseError(f"{request.id}: {problem}: pass role={request.required_role!r} if you have it.")
-    return response if responder.name is None else _sign(request, response, responder.name)
+    return response if respondent.name is None else _sign(request, response, respondent.name)
 
 
 def admit_responses(
-    responses: Mapping[str, Response], pending: Iterable[PendingRequest], responder: Responder | None
+    responses: Mapping[str, Response], pending: Iterable[PendingRequest], respondent: Respondent | None
 ) -> dict[str, Response]:
     """Return responses to requests, each as `admit_response` returns it.
 
     Raises:
-        ResponseError: when a request requires a role that the responder does not have.
+        ResponseError: when a request requires a role that the respondent does not have.
     """
     requests = {request.id: request for request in pending}
-    return {name: admit_response(requests[name], one, responder or NOBODY) for name, one in responses.items()}
+    return {name: admit_response(requests[name], one, respondent or NOBODY) for name, one in responses.items()}
 
 
 def _sign(request: PendingRequest, response: Response, name: str) -> Response:

@@ -1,0 +1,91 @@
+"""Similarity of texts by their embeddings."""
+
+from __future__ import annotations
+
+import struct
+from base64 import b64decode, b64encode
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import isfinite, sqrt
+from operator import mul
+from typing import Annotated, Final, TypeAlias
+
+from pydantic import Field
+
+from tactician.llm import EmbeddingModel, Vector, as_media_source
+from tactician.runs import RunContext, report_model_call
+
+Embedder: TypeAlias = EmbeddingModel | str
+"""Embedding model, or its name among the models of the run."""
+_MOST_PACKED: Final = 200_000
+_DISSIMILAR: Final = -2.0
+
+
+@dataclass(frozen=True, slots=True)
+class PackedVector:
+    """Embedding of a text, as it is stored.
+
+    Attributes:
+        model: name of the model; vectors of different models cannot be compared.
+        numbers: the vector, as little-endian 32-bit floats in Base64.
+    """
+
+    model: Annotated[str, Field(max_length=500)]
+    numbers: Annotated[str, Field(max_length=_MOST_PACKED)]
+
+    @classmethod
+    def create(cls, model: str, vector: Vector) -> PackedVector:
+        """Return a vector in its stored form, with the length 1."""
+        length = sqrt(_sum_products(vector, vector)) or 1.0
+        return cls(model, b64encode(struct.pack(f"<{len(vector)}f", *(number / length for number in vector))).decode())
+
+    def unpack(self) -> Vector:
+        """Return the vector; an empty one, when the stored form is not valid."""
+        try:
+            vector = tuple(number for (number,) in struct.iter_unpack("<f", b64decode(self.numbers, validate=True)))
+        except (ValueError, struct.error):
+            return ()
+        return vector if all(map(isfinite, vector)) else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """Embedding that others are compared with.
+
+    Attributes:
+        model: name of the model.
+        vector: the vector, of the length 1.
+    """
+
+    model: str
+    vector: Vector
+
+    def compare(self, other: PackedVector | None) -> float:
+        """Return the cosine of the angle to another vector; -2 for one that cannot be compared."""
+        if other is None or other.model != self.model:
+            return _DISSIMILAR
+        numbers = other.unpack()
+        return _sum_products(self.vector, numbers) if len(numbers) == len(self.vector) else _DISSIMILAR
+
+
+async def embed_text(embedder: Embedder, text: str, context: RunContext) -> PackedVector:
+    """Return the embedding of a text. Its usage counts to the run.
+
+    Args:
+        embedder: the model.
+        text: the text.
+        context: context of the run.
+
+    Raises:
+        ConfigurationError: when there is no such model.
+        ModelError: when it cannot be called.
+    """
+    model = as_media_source(context.models).embedding_model(embedder) if isinstance(embedder, str) else embedder
+    answer = await report_model_call(model.embed((text,)), context, "embeddings", model.name)
+    context.tally.add(answer.usage.attribute_to(model.name))
+    return PackedVector.create(answer.model, answer.vectors[0])
+
+
+def _sum_products(one: Iterable[float], other: Iterable[float]) -> float:
+    total: float = sum(map(mul, one, other))
+    return total

@@ -1,0 +1,37 @@
+"""Stores that an ensemble learns with, and what a task has read in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tactician.ensemble.learning.reflection import TaskReflection
+from tactician.ensemble.learning.reflection_stores import ReflectionStore
+from tactician.ensemble.learning.scoped_memory import ScopedMemory
+from tactician.ensemble.learning.scopes import ScopeEntry
+
+
+@dataclass(frozen=True, slots=True)
+class LearningStores:
+    """Stores of an ensemble for what outlives its runs.
+
+    Attributes:
+        memory: the memory with the scopes of the tasks.
+        reflections: the store of reflections.
+    """
+
+    memory: ScopedMemory | None = None
+    reflections: ReflectionStore | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Recollection:
+    """What a task has read of earlier runs.
+
+    Attributes:
+        memory: entries by scope.
+        reflections: reflections on the task, newest first.
+    """
+
+    memory: Mapping[str, tuple[ScopeEntry, ...]] = field(default_factory=dict)
+    reflections: tuple[TaskReflection, ...] = ()

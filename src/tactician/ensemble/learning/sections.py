@@ -1,0 +1,61 @@
+"""Sections of prompts with what earlier runs have left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from tactician.ensemble.learning.reflection import TaskReflection
+from tactician.ensemble.learning.scopes import ScopeEntry
+
+_MOST_NOTES: Final = 20_000
+_INTRODUCTION: Final = (
+    "Notes from earlier runs of this task, newest first. They make the task clearer, and do not replace it."
+)
+
+
+def list_memory_sections(memory: Mapping[str, Sequence[ScopeEntry]]) -> Iterator[str]:
+    """Yield a section for each scope of a memory that has entries."""
+    for scope, entries in memory.items():
+        if entries:
+            yield f"## Memory: {scope}\n\n" + "\n\n---\n\n".join(map(_format_entry, entries))
+
+
+def list_note_sections(reflections: Iterable[TaskReflection]) -> Iterator[str]:
+    """Yield the section with the notes of reflections, newest first; nothing without notes.
+
+    Equal notes stand there once. The newest notes of 20,000 characters are in the section, and no older ones.
+    """
+    shown = _take_newest(reflections)
+    parts = {
+        "Refined Instructions": [one.refined_description for one in shown],
+        "Output Guidance": [one.refined_expected_output for one in shown],
+        "Observations": [note for one in shown for note in one.observations],
+        "Suggestions": [note for one in shown for note in one.suggestions],
+    }
+    lists = {title: _format_list(notes) for title, notes in parts.items()}
+    if any(lists.values()):
+        texts = (f"### {title}\n\n{text}" for title, text in lists.items() if text)
+        yield "\n\n".join(("## Task Improvement Notes (from prior executions)", _INTRODUCTION, *texts))
+
+
+def _take_newest(reflections: Iterable[TaskReflection]) -> list[TaskReflection]:
+    taken: list[TaskReflection] = []
+    left = _MOST_NOTES
+    for reflection in reflections:
+        left -= sum(map(len, reflection.notes))
+        if left < 0:
+            break
+        taken.append(reflection)
+    return taken
+
+
+def _format_entry(entry: ScopeEntry) -> str:
+    source = " ".join(entry.task_id.split()) or "Note"
+    return f"### {source} ({entry.created_at:%Y-%m-%d %H:%M})\n\n{entry.content}"
+
+
+def _format_list(notes: Iterable[str]) -> str:
+    """Return notes as a list, each once; the lines of a note stay together."""
+    unique = dict.fromkeys(note.strip() for note in notes if note.strip())
+    return "\n".join("- " + note.replace("\n", "\n  ") for note in unique)

@@ -1,0 +1,95 @@
+"""Questions of agents to people, as a tool."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from typing_extensions import override
+
+from tactician.ensemble.reviews.consultation import Question, ReviewerConsultation
+from tactician.errors import ToolError
+from tactician.llm import JsonSchema, ToolSpec
+from tactician.loop import InvalidOutput
+from tactician.runs import Response, RunContext
+from tactician.tools import Tool, create_arguments_error
+
+TOOL_NAME: Final = "ask_person"
+_ANSWER: Final[JsonSchema] = {"type": "string"}
+_SPEC: Final = ToolSpec(
+    TOOL_NAME,
+    "Ask a person, and get the answer as text. Ask only what you cannot find out otherwise.",
+    {
+        "type": "object",
+        "properties": {"question": {"type": "string", "description": "the question, with all that one has to know"}},
+        "required": ["question"],
+        "additionalProperties": False,
+    },
+)
+
+
+class AskPerson(Tool):
+    """Tool by which an agent asks a person. The run waits for the answer, days if need be.
+
+    The reviewer of the ensemble is asked first, if there is one.
+
+    Args:
+        timeout: seconds to wait; 0 or `None` waits for ever.
+        default: the answer when nobody has answered in time.
+        required_role: the role that whoever answers must have; any, when `None`.
+    """
+
+    def __init__(
+        self,
+        *,
+        timeout: float | None = None,
+        default: str = "Nobody has answered in time.",
+        required_role: str | None = None,
+    ) -> None:
+        self._timeout = timeout
+        self._default = default
+        self._required_role = required_role
+
+    @property
+    @override
+    def spec(self) -> ToolSpec:
+        return _SPEC
+
+    @override
+    async def call(self, arguments: str, context: RunContext) -> str:
+        """Return the answer of a person.
+
+        Raises:
+            InvalidArgumentsError: when the question is missing.
+            ToolError: when it is blank.
+            Suspended: when nobody has answered yet.
+        """
+        try:
+            asked = _Arguments.model_validate_json(arguments)
+        except ValidationError as error:
+            raise create_arguments_error(error) from error
+        if not asked.question.strip():
+            raise ToolError("The question is blank.")
+        question = Question(
+            "person",
+            asked.question,
+            _ANSWER,
+            _read_text,
+            str,
+            str,
+            self._timeout,
+            lambda: self._default,
+            self._required_role,
+        )
+        return await ReviewerConsultation(question, context, None).ask()
+
+
+class _Arguments(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    question: str
+
+
+def _read_text(response: Response) -> str:
+    if isinstance(response, str) and response.strip():
+        return response
+    raise InvalidOutput("answer with text")

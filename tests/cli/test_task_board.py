@@ -1,0 +1,131 @@
+"""What `tactician run` shows of the tasks of an ensemble: a board in a terminal, else lines."""
+
+from __future__ import annotations
+
+import re
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from tactician import Agent, Ensemble, RunContext, Task, tool
+from tactician.cli.console import SafeConsole
+from tactician.cli.progress import ProgressView
+from tactician.cli.task_board import TaskBoard
+from tactician.ensemble import TaskFailedError, TaskInput
+from tactician.runs import approve
+from tactician.testing import FakeClock, ScriptedModel, ToolCall
+
+
+def view(*, terminal: bool) -> ProgressView:
+    """A view on a console, with a clock that stands still."""
+    console = SafeConsole(file=StringIO(), width=100, force_terminal=terminal, emoji=False)
+    return ProgressView(console, board=TaskBoard(FakeClock()))
+
+
+def printed(console: Console) -> str:
+    """Return all that was printed, without the codes of the terminal."""
+    assert isinstance(console.file, StringIO)
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", console.file.getvalue())
+
+
+def last_board(view: ProgressView) -> list[str]:
+    """Return the lines of the board as it stands, each without repeated blanks."""
+    console = SafeConsole(file=StringIO(), width=100)
+    console.print(view.board.draw())
+    return [" ".join(line.split()) for line in printed(console).splitlines()]
+
+
+@tool(needs_approval=True)
+async def publish(text: str) -> str:
+    """Publish a text."""
+    return "published"
+
+
+def newsroom() -> Ensemble:
+    """A task without a model, one that is skipped, one with a model, and one that needs a person."""
+    gather = Task("Gather", id="gather", handler=lambda task: "facts")
+    never = Task("Never", id="never", handler=lambda task: "", when=lambda outputs: False)
+    write = Task("Write it", id="write", context=[gather])
+    press = Task("Publish it", id="press", context=[write], agent=Agent(role="Press", tools=[publish]))
+    return Ensemble("Newsroom", [gather, never, write, press])
+
+
+def script() -> ScriptedModel:
+    """The answers of the model."""
+    return ScriptedModel("A text.", ToolCall("publish", text="A text."), "Done.")
+
+
+async def test_without_a_terminal_each_task_has_lines() -> None:
+    shown = view(terminal=False)
+    context = RunContext.over(script(), shown, clock=FakeClock())
+    with shown.watch():
+        waiting = await newsroom().run({}, context=context)
+    lines = [" ".join(line.split()) for line in printed(shown.console).splitlines()]
+    assert lines == [
+        "▶ gather (deterministic)",
+        "✓ gather 0.0 ms",
+        "· never skipped its condition `when` does not hold",
+        "▶ write Writer",
+        "✓ write 0.0 ms · 15 tokens · price unknown",
+        "▶ press Press",
+        '? press 0.0 ms · 15 tokens · price unknown May publish({"text":"A text."}) be called?',
+    ]
+    assert len(waiting.pending) == 1
+
+
+async def test_a_terminal_shows_a_board_of_all_tasks() -> None:
+    shown = view(terminal=True)
+    context = RunContext.over(script(), shown, clock=FakeClock())
+    with shown.watch():
+        waiting = await newsroom().run({}, context=context)
+    assert last_board(shown) == [
+        "✓ gather (deterministic) 0.0 ms",
+        "· never skipped",
+        "its condition `when` does not hold",
+        "✓ write Writer 0.0 ms · 15 tokens · price unknown",
+        "? press Press 0.0 ms · 15 tokens · price unknown",
+        'May publish({"text":"A text."}) be called?',
+    ]
+    with shown.watch():
+        await newsroom().resume(waiting.run_id, {waiting.pending[0].id: approve()}, context=context)
+    assert last_board(shown)[-1] == "✓ press Press 0.0 ms · 30 tokens · price unknown"
+    assert "✓ write" in printed(shown.console)
+
+
+async def test_a_failed_task_says_why() -> None:
+    def fail(task: TaskInput) -> str:
+        raise ConnectionError("the press is down")
+
+    shown = view(terminal=True)
+    with shown.watch(), pytest.raises(TaskFailedError):
+        await Ensemble("E", [Task("a", handler=fail)]).run({}, context=RunContext.over(ScriptedModel(), shown))
+    assert last_board(shown)[1] == "ConnectionError: the press is down"
+    assert "✗ a" in printed(shown.console)
+
+
+async def test_a_nested_ensemble_is_inside_its_task() -> None:
+    inner = Ensemble("Inner", [Task("Draft", handler=lambda task: "x")])
+    shown = view(terminal=False)
+    with shown.watch():
+        await Ensemble("Outer", [Task("Publish", agent=inner)]).run({}, context=RunContext.over(ScriptedModel(), shown))
+    assert [row.depth for row in shown.board.rows] == [0, 1]
+
+
+async def test_what_a_task_is_called_commands_nothing_on_a_terminal() -> None:
+    evil = "[red]a[/red] \x1b[2J \u202e"
+    shown = view(terminal=True)
+    with shown.watch():
+        await Ensemble("E", [Task(evil, handler=lambda task: "x")]).run(
+            {}, context=RunContext.over(ScriptedModel(), shown)
+        )
+    assert isinstance(shown.console.file, StringIO)
+    assert "\x1b[2J" not in shown.console.file.getvalue()
+    assert "[red]a[/red]" in printed(shown.console)
+
+
+async def test_an_agent_without_tasks_has_no_board() -> None:
+    shown = view(terminal=True)
+    with shown.watch():
+        await Agent("Host", model=ScriptedModel("Hello.")).run("Hi", context=RunContext.over(ScriptedModel(), shown))
+    assert printed(shown.console) == ""

@@ -1,0 +1,26 @@
+"""Databases for the stores of reflections and memories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.stores import postgres
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[postgres.Server]:
+    with postgres.running(postgres.installed()) as server:
+        yield server
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The address of a new database."""
+    if request.param == "sqlite":
+        return str(tmp_path / "state.db")
+    server = request.getfixturevalue("server")
+    assert isinstance(server, postgres.Server)
+    return f"postgresql://{server.address}/{server.create_database()}"
