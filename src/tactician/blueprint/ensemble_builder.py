@@ -14,16 +14,16 @@ from tactician.agents import BaseRunnable
 from tactician.blueprint.abilities import build_guardrails, build_tools, find_type
 from tactician.blueprint.blueprint import Blueprint
 from tactician.blueprint.builder import Builder
-from tactician.blueprint.ensemble_parts import PersonPart, PhasePart, PhaseReviewPart, TaskPart
-from tactician.blueprint.models import ModelParts
+from tactician.blueprint.ensemble_parts import PersonPart, PhasePart, PhaseReviewPart, ReviewPart, TaskPart
+from tactician.blueprint.models import ModelParts, list_fields
 from tactician.documents import did_you_mean
-from tactician.ensemble import EnsembleDefinitionError, Phase, PhaseReview, Task, Workflow
+from tactician.ensemble import EnsembleDefinitionError, Phase, PhaseReview, Review, Task, Workflow
 from tactician.errors import Problem
 from tactician.names import NameProblem
 
 T = TypeVar("T")
 _STEP = re.compile(r"[^.\[\]]+")
-_ALIASES = {"tools": "toolClassNames", "reviewer": "task"}
+_ALIASES = {"tools": "toolClassNames", "reviewer": "task", "review": "reviews"}
 _PLAIN = (
     *("id", "description", "expected_output", "role", "goal", "background"),
     *("max_output_retries", "max_tool_calls", "max_tool_output_chars"),
@@ -124,6 +124,8 @@ class EnsembleParts:
             "input_guardrails": build_guardrails(part.input_guardrails, here, "inputGuardrails"),
             "output_guardrails": build_guardrails(part.output_guardrails, here, "outputGuardrails"),
         }
+        if part.reviews is not None:
+            settings["review"] = _build_gates(part.reviews, here)
         return build_checked(lambda: Task(**settings), here)
 
     def _find_context(self, part: TaskPart, here: Builder, chain: list[str]) -> Iterator[Task]:
@@ -152,6 +154,11 @@ class EnsembleParts:
             return None if task is None else build_checked(lambda: PhaseReview(task, **limits), here)
         function = find_function(part.function, here, "function")
         return None if function is None else build_checked(lambda: PhaseReview(function, **limits), here)
+
+
+def _build_gates(parts: Sequence[ReviewPart], here: Builder) -> list[Review]:
+    gates = (here.attempt(lambda: Review(**list_fields(part)), "reviews", place) for place, part in enumerate(parts))  # noqa: B023 - called at once
+    return [gate for gate in gates if gate is not None]
 
 
 def _build_person(part: PersonPart, limits: Mapping[str, Any]) -> PhaseReview:

@@ -11,15 +11,27 @@ from tactician.blueprint.abilities import export_guardrails, export_tools
 from tactician.blueprint.blueprint import Blueprint
 from tactician.blueprint.ensemble_parts import (
     ConstraintsPart,
+    DelegationPart,
     PersonPart,
     PhasePart,
     PhaseReviewPart,
+    ReviewPart,
     TaskPart,
 )
 from tactician.blueprint.ensembles import BudgetPart, EnsembleBlueprint
 from tactician.blueprint.exporter import Exporter, blueprint_exporter
 from tactician.blueprint.models import DEFAULT, ModelParts, export_trace
-from tactician.ensemble import Ensemble, HierarchicalConstraints, PersonReview, Phase, PhaseReview, Task
+from tactician.ensemble import (
+    Delegation,
+    Ensemble,
+    HierarchicalConstraints,
+    PersonReview,
+    Phase,
+    PhaseReview,
+    Review,
+    ReviewPolicy,
+    Task,
+)
 from tactician.llm import ModelLike
 from tactician.tools import Toolbox
 
@@ -30,13 +42,13 @@ _PLAIN: Final = (
 _EXPRESSED: Final = frozenset(
     {
         *(*_PLAIN, "_", "id", "description", "agent", "context", "output_type", "tools", "model", "handler", "when"),
-        *("input_guardrails", "output_guardrails"),
+        *("input_guardrails", "output_guardrails", "review"),
     }
 )
 _SETTINGS: Final = frozenset(
     {
         *("self", "name", "tasks", "phases", "description", "agents", "model", "tools", "workflow", "manager"),
-        *("constraints", "on_error", "max_parallel", "budget"),
+        *("constraints", "on_error", "max_parallel", "budget", "delegation", "review_policy", "reviewer"),
     }
 )
 
@@ -58,6 +70,9 @@ def export_ensemble(ensemble: Ensemble, exporter: Exporter) -> EnsembleBlueprint
         "constraints": None if constraints is None else _export_constraints(constraints),
         "on_error": ensemble.on_error if ensemble.on_error != "fail_fast" else None,
         "max_parallel": ensemble.max_parallel,
+        "delegation": None if ensemble.delegation is None else _export_delegation(ensemble.delegation, exporter),
+        "review_policy": ensemble.review_policy if ensemble.review_policy is not ReviewPolicy.NEVER else None,
+        "reviewer": _export_function(ensemble.reviewer, exporter, "reviewer"),
         "budget": None if budget is None else exporter.make(BudgetPart, asdict(budget)),
         "trace_metadata": export_trace(ensemble.trace),
         **_export_model(ensemble.model, exporter),
@@ -82,6 +97,9 @@ class _TaskExporter:
 
     def export(self, task: Task, here: Exporter) -> TaskPart | None:
         """Return the part of a task."""
+        if not isinstance(task, Task):
+            here.add_problem(f"a {type(task).__name__} in the place of a task cannot be saved in a blueprint")
+            return None
         for field in fields(task):
             default = None if field.default is MISSING else field.default
             if field.name not in _EXPRESSED and getattr(task, field.name) not in (default, None, (), [], {}):
@@ -98,6 +116,7 @@ class _TaskExporter:
             "output_type": here.find_type_name(task.output_type, "outputType"),
             "input_guardrails": export_guardrails(task.guards.input.all, here, "inputGuardrails") or None,
             "output_guardrails": export_guardrails(task.guards.output, here, "outputGuardrails") or None,
+            "reviews": _export_gates(task.review, here),
             **_export_model(task.model, here),
             **_export_tools(task.tools, here),
         }
@@ -171,6 +190,29 @@ def _export_function(function: Callable[..., object] | None, exporter: Exporter,
         return None
     name = getattr(function, "__name__", type(function).__name__)
     return exporter.find_import_path(function, f"the function {name}", field)
+
+
+def _export_gates(gates: Review | Sequence[Review] | None, here: Exporter) -> tuple[ReviewPart, ...] | None:
+    listed = (gates,) if isinstance(gates, Review) else tuple(gates or ())
+    return tuple(part for gate in listed if (part := here.make(ReviewPart, _list_gate(gate))) is not None) or None
+
+
+def _list_gate(gate: Review) -> dict[str, object]:
+    default = Review("after")
+    given = {name: value for name, value in asdict(gate).items() if value != getattr(default, name)}
+    timeout = {"timeout": float(gate.timeout or 0)} if "timeout" in given else {}
+    return given | timeout | {"timing": gate.timing}
+
+
+def _export_delegation(delegation: Delegation, exporter: Exporter) -> DelegationPart | None:
+    here = exporter.at("delegation")
+    policies = tuple(_export_function(policy, here, "policies") for policy in delegation.policies)
+    values = {
+        "max_depth": delegation.max_depth if delegation.max_depth != Delegation().max_depth else None,
+        "policies": policies or None,
+        "output_types": tuple(here.find_type_name(kind, "outputTypes") for kind in delegation.output_types) or None,
+    }
+    return here.make(DelegationPart, values)
 
 
 def _export_person(person: PersonReview, exporter: Exporter) -> PersonPart | None:

@@ -11,6 +11,7 @@ from tactician.blueprint.abilities import AgentToolPart, GuardrailPart, TypeText
 from tactician.blueprint.blueprint import KINDS, Blueprint
 from tactician.blueprint.models import OptionsPart, ResponderPart
 from tactician.blueprint.schema_base import (
+    DEFERRED,
     DEFERRED_IN_TEXT,
     Count,
     Name,
@@ -29,6 +30,24 @@ NamedNode: TypeAlias = Annotated[
     WithJsonSchema({"anyOf": [{"$ref": "#/$defs/Blueprint"}, {"type": "string"}]}),
 ]
 """A blueprint inside another one, or the name of one that is written elsewhere in the ensemble."""
+
+
+class ReviewPart(Part):
+    """Gate of a task, at which somebody decides how it goes on. The time is in seconds; 0 waits for ever."""
+
+    timing: Annotated[Literal["before", "after", "skip"], DEFERRED_IN_TEXT]
+    prompt: str | None = None
+    timeout: Annotated[float, Field(strict=True, ge=0), DEFERRED] | None = None
+    on_timeout: Annotated[Literal["exit_early", "continue", "reject"], DEFERRED_IN_TEXT] | None = None
+    required_role: Name | None = None
+
+
+class DelegationPart(Part):
+    """Settings of delegations: how deep they may be, the functions that decide on each, and types of outputs."""
+
+    max_depth: Positive | None = None
+    policies: tuple[Name, ...] | None = None
+    output_types: tuple[TypeText, ...] | None = None
 
 
 class TaskPart(Part):
@@ -56,6 +75,7 @@ class TaskPart(Part):
     max_tool_output_chars: Positive | None = None
     input_guardrails: tuple[GuardrailPart, ...] | None = None
     output_guardrails: tuple[GuardrailPart, ...] | None = None
+    reviews: tuple[ReviewPart, ...] | None = None
 
     @property
     def key(self) -> str:

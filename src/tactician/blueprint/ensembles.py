@@ -7,14 +7,14 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from tactician.agents import Agent, BaseRunnable
-from tactician.blueprint.abilities import AgentToolPart, build_tools
+from tactician.blueprint.abilities import AgentToolPart, build_tools, find_type
 from tactician.blueprint.blueprint import Blueprint, Node, blueprint_type
 from tactician.blueprint.builder import Builder
-from tactician.blueprint.ensemble_builder import EnsembleParts, add_problems, build_checked
-from tactician.blueprint.ensemble_parts import ConstraintsPart, PhasePart, TaskPart, WorkflowText
+from tactician.blueprint.ensemble_builder import EnsembleParts, add_problems, build_checked, find_function
+from tactician.blueprint.ensemble_parts import ConstraintsPart, DelegationPart, PhasePart, TaskPart, WorkflowText
 from tactician.blueprint.models import ModelParts, OptionsPart, ResponderPart, TracePart, list_fields, set_trace
 from tactician.blueprint.schema_base import DEFERRED_IN_TEXT, Count, Name, Number, Part, Positive, Temperature
-from tactician.ensemble import Ensemble, HierarchicalConstraints, Workflow
+from tactician.ensemble import Delegation, Ensemble, HierarchicalConstraints, ReviewPolicy, Workflow
 from tactician.runs import Budget
 
 
@@ -49,6 +49,9 @@ class EnsembleBlueprint(Blueprint):
     constraints: ConstraintsPart | None = None
     on_error: Annotated[Literal["fail_fast", "continue"], DEFERRED_IN_TEXT] | None = None
     max_parallel: Positive | None = None
+    delegation: DelegationPart | None = None
+    review_policy: Annotated[Literal["never", "after_every_task", "after_last_task"], DEFERRED_IN_TEXT] | None = None
+    reviewer: Name | None = None
     budget: BudgetPart | None = None
     trace_metadata: TracePart | None = None
 
@@ -78,10 +81,12 @@ class EnsembleBlueprint(Blueprint):
 
     def _build_settings(self, builder: Builder) -> dict[str, Any]:
         model = ModelParts(self.model or "default", self.responder, self.temperature, self.options)
-        plain = {
+        plain: dict[str, Any] = {
             "description": self.description,
             "on_error": self.on_error,
             "max_parallel": self.max_parallel,
+            "review_policy": None if self.review_policy is None else ReviewPolicy(self.review_policy),
+            "reviewer": find_function(self.reviewer, builder, "reviewer"),
             "workflow": None if self.workflow is None else Workflow(self.workflow),
             "constraints": None
             if self.constraints is None
@@ -90,6 +95,8 @@ class EnsembleBlueprint(Blueprint):
             if (part := self.budget) is None
             else builder.attempt(lambda: Budget(**list_fields(part)), "budget"),
         }
+        if self.delegation is not None:
+            plain["delegation"] = _build_delegation(self.delegation, builder.at("delegation"))
         return {
             "model": model.build(builder),
             "tools": build_tools(self.tool_class_names or (), self.agent_tools or (), builder),
@@ -102,3 +109,12 @@ class EnsembleBlueprint(Blueprint):
             return manager
         builder.add_problem("it has to be an agent", "manager")
         return None
+
+
+def _build_delegation(part: DelegationPart, builder: Builder) -> Delegation | None:
+    named = (find_function(name, builder, "policies") for name in part.policies or ())
+    policies = tuple(policy for policy in named if policy is not None)
+    kinds = (find_type(name, builder, "outputTypes") for name in part.output_types or ())
+    types = tuple(kind for kind in kinds if kind is not None)
+    depth: dict[str, Any] = {} if part.max_depth is None else {"max_depth": part.max_depth}
+    return builder.attempt(lambda: Delegation(policies=policies, output_types=types, **depth))
