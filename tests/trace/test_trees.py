@@ -305,3 +305,30 @@ async def test_events_of_your_own_are_nodes_with_what_happens_between_them() -> 
     assert (node.name, node.status, node.facts, node.task_id) == ("Corner shop", "completed", {"price": 17}, "Buy")
     assert node.content == {"basket": ["frogs", "ears"]}
     assert [child.kind for child in node.walk()] == ["checkout", "run", "model"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paid(CheckoutEnded):
+    """Event of a checkout that ends, or of one of which nothing else is known."""
+
+    opens: ClassVar[str | None] = "checkout"
+
+
+async def test_an_event_that_opens_and_closes_ends_what_is_open_and_else_is_all_of_it() -> None:
+    async def buy(task: TaskInput) -> str:
+        run = RunContext.current()
+        run.emit(CheckoutStarted, shop="Corner shop")
+        await says("Cashier", "paid").run("Pay")
+        run.emit(Paid)
+        await says("Shelf", "filled").run("Fill the shelf")
+        run.emit(Paid)
+        return "done"
+
+    ensemble = Ensemble("E", [Task("Buy", handler=buy)], capture="standard")
+    (run,) = (await ensemble.run({}, context=RunContext.over(ScriptedModel()))).trace.find("run", "buy")
+    assert [(node.kind, node.name) for node in run.children] == [
+        ("checkout", "Corner shop"),
+        ("run", "Shelf"),
+        ("checkout", ""),
+    ]
+    assert [node.name for node in run.children[0].children] == ["Cashier"]

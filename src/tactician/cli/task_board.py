@@ -118,6 +118,7 @@ class TaskBoard:
         row = self._find(event, kind) or self._add(event, kind)
         facts = event.describe_span()
         if event.closes is not None:
+            self._open.remove(row)
             row.status, row.detail = facts.status or "completed", str(facts.facts.get("reason", ""))
             row.seconds = event.seconds if isinstance(event, TaskRestored) else 0.0
             return row

@@ -28,7 +28,7 @@ from tactician.ensemble.hierarchy import Hierarchy, create_hierarchy, run_hierar
 from tactician.ensemble.inputs import TEXT_NAME, EnsembleInput
 from tactician.ensemble.learning import LearningStores, ReflectionStore, ScopedMemory
 from tactician.ensemble.output import EnsembleResult
-from tactician.ensemble.phases import Phase, PhasePlan, run_phases
+from tactician.ensemble.phases import Phase, PhasePlan, draw_reviews, run_phases
 from tactician.ensemble.reviews import Reviewer, ReviewPolicy
 from tactician.ensemble.roster import Roster, find_agents
 from tactician.ensemble.running import TaskErrorPolicy, TaskOrder, run_tasks
@@ -215,14 +215,16 @@ class Ensemble(BaseRunnable[object]):
     def diagram(self) -> Diagram:
         """Return a drawing of the tasks: an arrow leads from each context task to the task that reads its output.
 
-        That of a hierarchy shows the manager and the workers.
+        The review of a phase stands behind its last tasks. A hierarchy is drawn as the manager and the workers.
         """
         if self.workflow is Workflow.HIERARCHICAL:
             return super().diagram()
         numbers = {task.id: f"task_{number}" for number, task in enumerate(self.tasks)}
         jobs = [job for _, job in self._list_jobs() if job.task.id in numbers]
         nodes = tuple(DiagramNode(numbers[job.task.id], (job.task.label, job.role)) for job in jobs)
-        return Diagram(nodes, tuple(DiagramEdge(numbers[one], numbers[other]) for one, other in self._find_arrows()))
+        arrows = tuple(DiagramEdge(numbers[one], numbers[other]) for one, other in self._find_arrows())
+        reviews, ways = draw_reviews(self._plan, numbers, numbers) if self.phases else ((), ())
+        return Diagram((*nodes, *reviews), (*arrows, *ways))
 
     @override
     async def _work(self, input: Input, context: RunContext) -> EnsembleResult:

@@ -51,7 +51,7 @@ class Event:
     opens: ClassVar[str | None] = None
     """Kind of span that begins with such an event, as in `SpanKind`."""
     closes: ClassVar[str | None] = None
-    """Kind of span that ends with such an event."""
+    """Kind of span that ends with such an event. One that opens a span too ends that which is open, else it is all."""
     enters: ClassVar[bool] = True
     """True when the code that emits an opening event is inside the span from then on; else only what names its run."""
     is_recorded: ClassVar[bool] = True

@@ -44,12 +44,10 @@ def find_span_id() -> str | None:
 
 def follow_span(event: Event) -> None:
     """Enter the span that an event opens, or leave the one that it closes."""
-    if event.opens is not None and event.closes is not None:
-        return
-    if event.opens is not None:
-        if event.enters:
+    if event.closes is None:
+        if event.opens is not None and event.enters:
             _innermost.set(_Entered(event, event.opens, _find_innermost()))
-    elif event.closes is not None:
+    else:
         span = _innermost.get()
         while span is not None and not span.is_closed_by(event):
             span = span.outer

@@ -144,19 +144,20 @@ class TreeBuilder:
         return draft
 
     def _restore(self, event: Event, kind: str) -> None:
-        """Add a node whose beginning and end are in one event, unless it is known already."""
+        """Add a node whose beginning and end are in one event, or end the one that is known and has not ended."""
         known = self._known.get((event.run_id, kind, event.span_key))
-        if known is not None and known.status not in (*_RESTING, "running"):
-            return
-        draft = known or self._create(event, kind)
         facts = event.describe_span()
-        draft.started = event.time if facts.started is None else facts.started
-        draft.ended = event.time if facts.ended is None else facts.ended
-        draft.status, draft.is_ended = facts.status or "completed", True
-        used = list(draft.used)
-        self._add_facts(draft, facts)
-        if known is not None:  # what it used is known from the calls inside it
-            draft.used = used
+        ended, status = event.time if facts.ended is None else facts.ended, facts.status or "completed"
+        if known is None or (known.status not in _RESTING and known.is_ended and facts.ended is None):
+            draft = self._create(event, kind)
+            draft.started = event.time if facts.started is None else facts.started
+            draft.ended, draft.status, draft.is_ended = ended, status, True
+            self._add_facts(draft, facts)
+        elif not known.is_ended or known.status in _RESTING:
+            self._close(known, ended, status)
+            used = list(known.used)
+            self._add_facts(known, facts)
+            known.used = used  # what it used is known from the calls inside it
 
     def _end(self, event: Event, kind: str) -> None:
         draft = self._open.find_closed_by(event)

@@ -1,5 +1,6 @@
 """Phases: groups of tasks with an order of their own, and reviews that decide whether their outputs are good enough."""
 
+from tactician.ensemble.phases.drawing import draw_reviews
 from tactician.ensemble.phases.following import run_phases
 from tactician.ensemble.phases.phase import Phase
 from tactician.ensemble.phases.plan import PhasePlan
@@ -12,5 +13,6 @@ __all__ = [
     "PhasePlan",
     "PhaseReview",
     "PhaseReviewer",
+    "draw_reviews",
     "run_phases",
 ]

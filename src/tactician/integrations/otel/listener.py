@@ -18,6 +18,7 @@ from tactician.guardrails import GuardrailChecked
 from tactician.integrations.otel.call_spans import CallSpans
 from tactician.integrations.otel.conventions import SCOPE
 from tactician.integrations.otel.metrics import Metrics
+from tactician.integrations.otel.other_spans import OtherSpans
 from tactician.integrations.otel.run_spans import RunSpans
 from tactician.integrations.otel.span_events import note_event
 from tactician.integrations.otel.span_tree import SpanTree, find_run_trace
@@ -103,6 +104,7 @@ class SpanListener:
         meter = (meter_provider or metrics.get_meter_provider()).get_meter(SCOPE, release)
         tree, measured = SpanTree(tracer), Metrics(meter)
         self._handlers = _list_handlers(RunSpans(tree, measured, content=content), CallSpans(tree, measured, content))
+        self._others = OtherSpans(tree, content=content)
         note = partial(note_event, tree)
         for kind in _NOTED:
             self._handlers[kind] = note
@@ -114,9 +116,7 @@ class SpanListener:
 
     def __call__(self, event: Event) -> None:
         """Begin, end or change the spans that an event concerns."""
-        handle = self._handlers.get(type(event))
-        if handle is not None:
-            handle(event)
+        self._handlers.get(type(event), self._others.follow)(event)
 
 
 Handler = Callable[..., None]
