@@ -2,6 +2,7 @@
 
 from tactician.agents import BLUEPRINTS, DEFINITIONS
 from tactician.blueprint import definitions
+from tactician.blueprint import ensemble_exporter as _ensemble_exporter  # noqa: F401 - it registers what it exports
 from tactician.blueprint.agents import AgentBlueprint, SupervisorBlueprint
 from tactician.blueprint.blueprint import Blueprint, Node, blueprint_type
 from tactician.blueprint.builder import Builder
@@ -13,7 +14,6 @@ from tactician.blueprint.constellations import (
 )
 from tactician.blueprint.definitions import create_blueprint, create_definition
 from tactician.blueprint.differences import Difference, compare_blueprints
-from tactician.blueprint.ensemble_exporter import export_ensemble
 from tactician.blueprint.ensembles import EnsembleBlueprint
 from tactician.blueprint.exporter import BlueprintWarning, Exporter, blueprint_exporter, export_blueprint
 from tactician.blueprint.named import FunctionBlueprint, PlannedBlueprint
@@ -32,7 +32,6 @@ __all__ = [
     "ParallelBlueprint",
     "HierarchicalBlueprint",
     "EnsembleBlueprint",
-    "export_ensemble",
     "PlannedBlueprint",
     "FunctionBlueprint",
     "BlueprintRef",
