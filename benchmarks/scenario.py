@@ -14,10 +14,19 @@ PLAIN_ANSWER = "I cannot look it up, but it is often mild."
 TOOL_ANSWER = "It is sunny and 21 degrees."
 LOST_ANSWER = "The tool's reply did not arrive."
 
+STAFF = (("Researcher", "Find facts that can be checked"), ("Writer", "Write what everybody understands"))
+TASKS = ("Research the weather in {topic}", "Write a report about it")
+
 STREAM_TOKENS = 500
 TOKENS = [f" word{number}" for number in range(STREAM_TOKENS)]
 STREAM_ANSWER = "".join(TOKENS)
 
-ANSWERS = {"plain": PLAIN_ANSWER, "tool": TOOL_ANSWER, "generate": PLAIN_ANSWER, "stream": STREAM_ANSWER}
+ANSWERS = {
+    "plain": PLAIN_ANSWER,
+    "tool": TOOL_ANSWER,
+    "pair": PLAIN_ANSWER,
+    "generate": PLAIN_ANSWER,
+    "stream": STREAM_ANSWER,
+}
 CONCURRENCIES = (1, 100)
-ALONE = {"stream"}  # measured one at a time only
+ALONE = {"pair", "stream"}  # measured one at a time only

@@ -8,16 +8,16 @@ import tactician
 
 PUBLIC = {
     "tactician": """
-        Agent AgentDefinition AgentNetwork AgentService Ai AssistantMessage Autonomous Autonomy Blackboard Blueprint
-        InProcessMemory MemoryReflections Reflection Scope SqlMemory SqlReflections
-        Budget Delegation Department Ensemble Export Feedback Handoff HierarchicalAgents HierarchicalConstraints
-        Image LlmOptions ModelRouter Phase PhaseDecision PhaseReview
-        OperationContext ParallelAgents Planned PlannedAgent Planner Platform ProcessOptions ProcessStatus
-        Review ReviewDecision ReviewPolicy RouterAgent
-        RunContext RunResult RunStatus Runnable SomeOf SupervisorAgent SupervisorInvocation Task Tool ToolGroup
-        UserInput UserMessage Verbosity Workflow achieves_goal action approve ask_human by_name component condition
-        confirm consensus cost days handoff log planned_agent reject repeat_until repeat_until_acceptable resolve
-        runnable scatter_gather simple_agent state tool
+        achieves_goal action Agent AgentDefinition AgentNetwork AgentService Ai approve ask_human
+        AssistantMessage Autonomous Autonomy Blackboard Blueprint Budget by_name component condition confirm
+        consensus ContextFormat ContextFormatter cost days Delegation Department Edge END Ensemble Export
+        Feedback Graph Handoff handoff HierarchicalAgents HierarchicalConstraints Image InProcessMemory
+        LlmOptions log Loop MapReduce MemoryReflections ModelRouter OperationContext ParallelAgents Phase
+        PhaseDecision PhaseReview Planned planned_agent PlannedAgent Planner Platform ProcessOptions
+        ProcessStatus Reflection reject repeat_until repeat_until_acceptable resolve Review ReviewDecision
+        ReviewPolicy RouterAgent RunContext runnable Runnable RunResult RunStatus scatter_gather Scope
+        simple_agent SomeOf SqlMemory SqlReflections state SupervisorAgent SupervisorInvocation Task Tool tool
+        ToolGroup UserInput UserMessage Verbosity Window Workflow
     """,
     "tactician.agents": """
         Agent AgentDefinition AgentNetwork AgentSettings AgentSpec BLUEPRINTS BaseRunnable BlueprintLike
@@ -45,20 +45,21 @@ PUBLIC = {
     "tactician.conversation": """
         Chain CompactToolResults WindowStrategy ConversationSummarized Conversation ConversationStore ESTIMATE
         Messages RunPart SlidingWindow Summarization TextCounter TokenCounter
-        Window chain count_equal find_token_counter repair_history
+        MessageWindow chain count_equal find_token_counter repair_history
     """,
     "tactician.ensemble": """
-        AskPerson ConsoleReviewer Review ReviewDecided ReviewDecision ReviewPolicy ReviewRejectedError
-        ReviewRequested Reviewer
-        Embedder Improvement InProcessMemory MemoryReflections Reflection ReflectionInput ReflectionStore
-        ReflectionStrategy Scope ScopeEntry ScopedMemory SqlMemory SqlReflections TaskReflected TaskReflection days
-        ConstraintViolationError Delegation DelegationCompleted DelegationContext DelegationDecision DelegationFailed
-        DelegationPolicy DelegationPriority DelegationRequest DelegationResponse DelegationStarted DelegationStatus
-        HierarchicalConstraints Ensemble EnsembleDefinitionError EnsembleResult ExitReason Handler OverdueReview
-        PersonReview Phase PhaseAttempt PhaseCompleted PhaseDecision PhaseFailed PhaseOutput PhaseReview
-        PhaseReviewError PhaseReviewRecord PhaseReviewed PhaseReviewer PhaseStarted Revision Task TaskCompleted
-        TaskErrorPolicy TaskFailed TaskFailedError TaskInput TaskOutput TaskOutputs TaskSkipped TaskStarted
-        PhaseResumed TaskRestored TaskResumed TaskSuspended Workflow
+        AskPerson CompositeError ConsoleReviewer ConstraintViolationError days Delegation DelegationCompleted
+        DelegationContext DelegationDecision DelegationFailed DelegationPolicy DelegationPriority
+        DelegationRequest DelegationResponse DelegationStarted DelegationStatus Edge Embedder END Ensemble
+        EnsembleDefinitionError EnsembleResult ExitReason Graph GraphError Handler HierarchicalConstraints
+        Improvement InProcessMemory Loop LoopLimitError MapReduce MapReduceError MemoryReflections OverdueReview
+        PersonReview Phase PhaseAttempt PhaseCompleted PhaseDecision PhaseFailed PhaseOutput PhaseResumed
+        PhaseReview PhaseReviewed PhaseReviewer PhaseReviewError PhaseReviewRecord PhaseStarted PredicateError
+        Reflection ReflectionInput ReflectionStore ReflectionStrategy Review ReviewDecided ReviewDecision
+        Reviewer ReviewPolicy ReviewRejectedError ReviewRequested Revision Scope ScopedMemory ScopeEntry
+        SqlMemory SqlReflections Task TaskCompleted TaskErrorPolicy TaskFailed TaskFailedError TaskInput
+        TaskLike TaskOutput TaskOutputs TaskReflected TaskReflection TaskRestored TaskResumed TaskSkipped
+        TaskStarted TaskSuspended Window Workflow
     """,
     "tactician.events": """
         Event EventBus EventEmitter EventListener EventLog encode event_from_json event_to_json find_event_type new_id

@@ -7,7 +7,7 @@ Errors that carry partial results are defined beside the results: `RunError` and
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 MOST_PROBLEMS = 100
 """How many mistakes in documents an error lists."""
@@ -41,6 +41,10 @@ class Problem:
     message: str
     file: str | None = None
     line: int | None = None
+
+    def inside(self, path: str) -> Problem:
+        """Return the problem with its place inside of the data at a path."""
+        return replace(self, path=f"{path}.{self.path}")
 
     def __str__(self) -> str:
         place = ":".join(str(part) for part in (self.file, self.line) if part is not None)

@@ -39,7 +39,7 @@ from tactician.blueprint import (
     create_definition,
     export_blueprint,
 )
-from tactician.conversation import SlidingWindow, TextCounter, TokenCounter, Window, WindowStrategy
+from tactician.conversation import MessageWindow, SlidingWindow, TextCounter, TokenCounter, WindowStrategy
 from tactician.errors import BlueprintError, DeclarationError
 from tactician.guardrails import GuardrailResult
 from tactician.llm import EmbeddedModel, Responder
@@ -160,7 +160,7 @@ class TestRefusals:
 
     def test_models_and_strategies_of_ones_own(self) -> None:
         class Strange(WindowStrategy):
-            def start(self, run: RunContext, counter: TokenCounter) -> Window:
+            def start(self, run: RunContext, counter: TokenCounter) -> MessageWindow:
                 raise NotImplementedError
 
         found = refused(Agent("A", model=ScriptedModel(), window=Strange()))

@@ -15,10 +15,10 @@ from tactician.conversation import (
     CompactToolResults,
     Conversation,
     Messages,
+    MessageWindow,
     SlidingWindow,
     Summarization,
     TokenCounter,
-    Window,
     WindowStrategy,
     chain,
 )
@@ -48,7 +48,7 @@ class Scribe:
         raise NotImplementedError
 
 
-def started(strategy: WindowStrategy, counter: TokenCounter = ESTIMATE) -> Window:
+def started(strategy: WindowStrategy, counter: TokenCounter = ESTIMATE) -> MessageWindow:
     return strategy.start(RunContext.over(Scribe()), counter)
 
 
@@ -196,7 +196,7 @@ class TestChains:
                 self.count = count
 
         class ShowLast(WindowStrategy):
-            def start(self, run: RunContext, counter: TokenCounter) -> Window:
+            def start(self, run: RunContext, counter: TokenCounter) -> MessageWindow:
                 return Last(4)
 
         window = started(ShowLast() | SlidingWindow(3), Ones())

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from tactician.clock import SYSTEM_CLOCK
-from tactician.conversation import Conversation, ConversationSummarized, Messages, Summarization, Window
+from tactician.conversation import Conversation, ConversationSummarized, Messages, MessageWindow, Summarization
 from tactician.errors import DeclarationError, ModelServerError
 from tactician.events import Event
 from tactician.llm import (
@@ -40,7 +40,7 @@ def summed(text: str) -> UserMessage:
     return user(f"What was said and done before this, summed up:\n{text}")
 
 
-def window_of(strategy: Summarization, model: LanguageModel, run: RunContext | None = None) -> Window:
+def window_of(strategy: Summarization, model: LanguageModel, run: RunContext | None = None) -> MessageWindow:
     return strategy.start(run or RunContext.over(model), Ones())
 
 

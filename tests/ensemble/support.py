@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from tactician import Agent, RunContext
+from tactician import Agent, RunContext, Task, tool
+from tactician.ensemble import Handler, TaskInput
 from tactician.errors import Problem
 from tactician.events import EventListener
 from tactician.llm import SystemMessage
-from tactician.testing import ScriptedModel, Step
+from tactician.testing import ScriptedModel, Step, ToolCall
 from tests.support.stored import JsonStore
 
 
@@ -15,14 +16,26 @@ def over(model: ScriptedModel | None = None, listener: EventListener | None = No
     return RunContext.over(model or ScriptedModel(), listener)
 
 
-def durable(model: ScriptedModel | None = None) -> RunContext:
+def durable(model: ScriptedModel | None = None, listener: EventListener | None = None) -> RunContext:
     """A context whose runs are saved as text after each step."""
-    return RunContext.over(model or ScriptedModel(), store=JsonStore())
+    return RunContext.over(model or ScriptedModel(), listener, store=JsonStore())
 
 
 def says(role: str, *steps: Step) -> Agent:
     """An agent with a role and a script."""
     return Agent(role=role, model=ScriptedModel(*steps))
+
+
+def cashier(*answers: str) -> Agent:
+    """An agent that pays before each answer, which needs an approval."""
+
+    @tool(needs_approval=True)
+    def pay(amount: int) -> str:
+        """Pay."""
+        return f"paid {amount}"
+
+    steps = (step for answer in answers for step in (ToolCall("pay", amount=7), answer))
+    return Agent(role="Payer", model=ScriptedModel(*steps), tools=[pay])
 
 
 def script_of(agent: Agent) -> ScriptedModel:
@@ -44,3 +57,32 @@ def system_of(model: ScriptedModel, call: int = 0) -> str:
 def places_of(problems: tuple[Problem, ...]) -> list[str]:
     """The places of mistakes."""
     return [problem.path for problem in problems]
+
+
+def counter(name: str, seen: list[TaskInput] | None = None) -> Handler:
+    """A handler that gives its name with the number of its run."""
+    runs = 0
+
+    def handle(task: TaskInput) -> str:
+        nonlocal runs
+        runs += 1
+        if seen is not None:
+            seen.append(task)
+        return f"{name}{runs}"
+
+    return handle
+
+
+def note(log: list[str], text: str) -> Handler:
+    """A handler that notes its run and gives a text."""
+
+    def handle(task: TaskInput) -> str:
+        log.append(text)
+        return text
+
+    return handle
+
+
+def numbered(*names: str, seen: list[TaskInput] | None = None) -> list[Task]:
+    """Tasks whose outputs are numbered."""
+    return [Task(f"Do {name}", id=name, handler=counter(name, seen)) for name in names]

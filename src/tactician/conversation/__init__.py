@@ -10,7 +10,7 @@ from tactician.conversation.sliding_window import SlidingWindow
 from tactician.conversation.store import ConversationStore
 from tactician.conversation.summarization import Summarization
 from tactician.conversation.tokens import ESTIMATE, TextCounter, TokenCounter, find_token_counter
-from tactician.conversation.window_strategy import Chain, Window, WindowStrategy, chain
+from tactician.conversation.window_strategy import Chain, MessageWindow, WindowStrategy, chain
 
 __all__ = [
     "Conversation",
@@ -19,7 +19,7 @@ __all__ = [
     "count_equal",
     "repair_history",
     "WindowStrategy",
-    "Window",
+    "MessageWindow",
     "SlidingWindow",
     "Summarization",
     "CompactToolResults",

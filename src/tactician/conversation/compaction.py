@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from tactician.conversation.conversation import Conversation
 from tactician.conversation.tokens import TokenCounter
-from tactician.conversation.window_strategy import Window, WindowStrategy
+from tactician.conversation.window_strategy import MessageWindow, WindowStrategy
 from tactician.errors import DeclarationError
 from tactician.llm import AssistantMessage, Message, ToolResult
 from tactician.runs import RunContext
@@ -37,7 +37,7 @@ class CompactToolResults(WindowStrategy):
         if problems := [problem for holds, problem in checks if not holds]:
             raise DeclarationError("CompactToolResults", problems)
 
-    def start(self, run: RunContext, counter: TokenCounter) -> Window:
+    def start(self, run: RunContext, counter: TokenCounter) -> MessageWindow:
         """Return the window of a run."""
         return _CompactView(self)
 

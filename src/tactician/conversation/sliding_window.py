@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tactician.conversation.conversation import Conversation
 from tactician.conversation.ledger import Ledger
 from tactician.conversation.tokens import TokenCounter
-from tactician.conversation.window_strategy import Window, WindowStrategy
+from tactician.conversation.window_strategy import MessageWindow, WindowStrategy
 from tactician.errors import DeclarationError
 from tactician.llm import Message
 from tactician.runs import RunContext
@@ -38,7 +38,7 @@ class SlidingWindow(WindowStrategy):
         if self.max_tokens < 1:
             raise DeclarationError("SlidingWindow", ["max_tokens has to be at least 1"])
 
-    def start(self, run: RunContext, counter: TokenCounter) -> Window:
+    def start(self, run: RunContext, counter: TokenCounter) -> MessageWindow:
         """Return the window of a run."""
         return _SlidingView(Ledger(counter if self.counter is None else self.counter), self)
 

@@ -11,7 +11,7 @@ from tactician.conversation.ledger import Ledger
 from tactician.conversation.sliding_window import select_newest
 from tactician.conversation.summarizer import DEFAULT_PROMPT, Summarizer
 from tactician.conversation.tokens import TokenCounter
-from tactician.conversation.window_strategy import Window, WindowStrategy
+from tactician.conversation.window_strategy import MessageWindow, WindowStrategy
 from tactician.errors import DeclarationError
 from tactician.llm import Message, UserMessage
 from tactician.runs import RunContext
@@ -54,7 +54,7 @@ class Summarization(WindowStrategy):
         if problems := [f"{name} has to be at least 1" for name, number in checks if number < 1]:
             raise DeclarationError("Summarization", problems)
 
-    def start(self, run: RunContext, counter: TokenCounter) -> Window:
+    def start(self, run: RunContext, counter: TokenCounter) -> MessageWindow:
         """Return the window of a run."""
         summarizer = Summarizer(run, self.model, self.prompt or DEFAULT_PROMPT)
         return _SummaryView(self, summarizer, counter if self.counter is None else self.counter)

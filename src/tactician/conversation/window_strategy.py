@@ -15,7 +15,7 @@ from tactician.llm import Message
 from tactician.runs import RunContext
 
 
-class Window(Protocol):
+class MessageWindow(Protocol):
     """View of a conversation in one run, to which the window belongs."""
 
     async def view(self, conversation: Conversation) -> Sequence[Message]:
@@ -35,7 +35,7 @@ class WindowStrategy(ABC):
     __slots__ = ()
 
     @abstractmethod
-    def start(self, run: RunContext, counter: TokenCounter) -> Window:
+    def start(self, run: RunContext, counter: TokenCounter) -> MessageWindow:
         """Return the window of a run, which counts tokens for the model of the run."""
         ...
 
@@ -57,7 +57,7 @@ class Chain(WindowStrategy):
         if not self.strategies:
             raise DeclarationError("Chain", ["strategies is empty: name at least one"])
 
-    def start(self, run: RunContext, counter: TokenCounter) -> Window:
+    def start(self, run: RunContext, counter: TokenCounter) -> MessageWindow:
         """Return the window of a run."""
         return _ChainWindow([strategy.start(run, counter) for strategy in self.strategies])
 
@@ -72,7 +72,7 @@ class _ChainWindow:
 
     __slots__ = ("_shown", "_windows")
 
-    def __init__(self, windows: Sequence[Window]) -> None:
+    def __init__(self, windows: Sequence[MessageWindow]) -> None:
         self._windows = windows
         self._shown = [Conversation() for _ in windows[:-1]]
 

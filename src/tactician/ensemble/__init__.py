@@ -13,9 +13,14 @@ from tactician.ensemble.delegation import (
 )
 from tactician.ensemble.ensemble import Ensemble
 from tactician.ensemble.errors import (
+    CompositeError,
     ConstraintViolationError,
     EnsembleDefinitionError,
+    GraphError,
+    LoopLimitError,
+    MapReduceError,
     PhaseReviewError,
+    PredicateError,
     ReviewRejectedError,
     TaskFailedError,
 )
@@ -37,6 +42,7 @@ from tactician.ensemble.events import (
     TaskStarted,
     TaskSuspended,
 )
+from tactician.ensemble.graphs import END, Edge, Graph
 from tactician.ensemble.learning import (
     Embedder,
     Improvement,
@@ -54,6 +60,8 @@ from tactician.ensemble.learning import (
     TaskReflection,
     days,
 )
+from tactician.ensemble.loops import Loop, Window
+from tactician.ensemble.map_reduce import MapReduce
 from tactician.ensemble.outcomes import TaskOutputs
 from tactician.ensemble.output import EnsembleResult, ExitReason, PhaseOutput, Revision, TaskInput, TaskOutput
 from tactician.ensemble.phase_decisions import PhaseAttempt, PhaseDecision, PhaseReviewRecord
@@ -69,11 +77,12 @@ from tactician.ensemble.reviews import (
     ReviewRequested,
 )
 from tactician.ensemble.running import TaskErrorPolicy
-from tactician.ensemble.task import Handler, Task
+from tactician.ensemble.task import Handler, Task, TaskLike
 from tactician.ensemble.workflows import Workflow
 
 __all__ = [
     "AskPerson",
+    "CompositeError",
     "ConsoleReviewer",
     "Review",
     "ReviewDecided",
@@ -94,28 +103,36 @@ __all__ = [
     "DelegationResponse",
     "DelegationStarted",
     "DelegationStatus",
+    "END",
+    "Edge",
     "HierarchicalConstraints",
     "Ensemble",
     "EnsembleDefinitionError",
     "EnsembleResult",
     "ExitReason",
+    "Graph",
+    "GraphError",
     "Handler",
+    "Embedder",
+    "Improvement",
+    "InProcessMemory",
+    "Loop",
+    "LoopLimitError",
+    "MapReduce",
+    "MapReduceError",
+    "MemoryReflections",
     "Reflection",
     "ReflectionInput",
-    "Improvement",
-    "ReflectionStrategy",
-    "TaskReflection",
-    "TaskReflected",
     "ReflectionStore",
-    "MemoryReflections",
-    "SqlReflections",
+    "ReflectionStrategy",
     "Scope",
-    "days",
     "ScopeEntry",
     "ScopedMemory",
-    "InProcessMemory",
     "SqlMemory",
-    "Embedder",
+    "SqlReflections",
+    "TaskReflected",
+    "TaskReflection",
+    "days",
     "OverdueReview",
     "PersonReview",
     "Phase",
@@ -131,6 +148,7 @@ __all__ = [
     "PhaseReviewed",
     "PhaseReviewer",
     "PhaseStarted",
+    "PredicateError",
     "Revision",
     "Task",
     "TaskCompleted",
@@ -138,6 +156,7 @@ __all__ = [
     "TaskFailed",
     "TaskFailedError",
     "TaskInput",
+    "TaskLike",
     "TaskOutput",
     "TaskOutputs",
     "TaskRestored",
@@ -145,5 +164,6 @@ __all__ = [
     "TaskSkipped",
     "TaskStarted",
     "TaskSuspended",
+    "Window",
     "Workflow",
 ]

@@ -8,11 +8,14 @@ from hashlib import sha256
 from typing import Final
 
 from tactician.agents import Agent, AgentSettings
+from tactician.ensemble.composite import NO_STORES, Equipment, find_composite
 from tactician.ensemble.default_agent import create_default_agent
+from tactician.ensemble.drawing import Drawable, Drawing
 from tactician.ensemble.handler import HandlerRunnable
 from tactician.ensemble.learning import LearningStores
+from tactician.ensemble.output import TaskOutput
 from tactician.ensemble.prompts import GUIDANCE
-from tactician.ensemble.roster import NO_ROSTER, Roster, get_role
+from tactician.ensemble.roster import Roster, get_role
 from tactician.ensemble.task import Task
 from tactician.ensemble.worker import expect_type
 from tactician.llm import ModelLike
@@ -20,7 +23,6 @@ from tactician.runs import Runnable
 from tactician.tools import Toolbox, ToolLike
 
 HANDLER_ROLE: Final = "(deterministic)"
-NO_STORES: Final = LearningStores()
 _LONGEST_KEY: Final = 80
 
 
@@ -46,11 +48,21 @@ class Assignment:
     model: ModelLike | None
     stores: LearningStores = NO_STORES
 
+    def draw(self, prefix: str) -> Drawing:
+        """Return a drawing of the task, whose nodes have ids that begin with the prefix."""
+        if isinstance(self.runnable, Drawable):
+            return self.runnable.draw(prefix)
+        return Drawing.of_node(prefix, (self.task.label, self.role))
+
     @property
     def output_kind(self) -> object:
         """The declared type of the parsed output."""
         declared = self.task.output_type or getattr(self.runnable, "output_type", None)
         return object if declared in (None, str) else declared
+
+    def has_run(self, output: TaskOutput) -> bool:
+        """Return whether the saved run of the task gives what a saved output lacks: an object, or outputs of others."""
+        return bool(output.parts) or (self.task.handler is None and output.parsed is not None)
 
     @property
     def is_examined(self) -> bool:
@@ -58,32 +70,31 @@ class Assignment:
         return bool(self.task.guards.output or self.task.memory or self.task.reflection)
 
 
-def assign(
-    task: Task,
-    context: tuple[Task, ...],
-    model: ModelLike | None,
-    tools: Sequence[ToolLike],
-    roster: Roster = NO_ROSTER,
-) -> Assignment:
+def assign(task: Task, context: tuple[Task, ...], equipment: Equipment) -> Assignment:
     """Return a task with the Runnable that does it.
 
     Args:
         task: the task.
         context: the tasks whose outputs it sees.
-        model: the model of the ensemble.
-        tools: the tools of the ensemble.
-        roster: the agents to which its agent may delegate, if it may delegate.
+        equipment: the settings of the ensemble.
     """
-    chosen = model if task.model is None else task.model
-    key = _create_key(task.id)
+    chosen = equipment._replace(model=equipment.model if task.model is None else task.model)
+    runnable, role = _choose_runnable(task, chosen)
+    return Assignment(task, context, runnable, role, _create_key(task.id), chosen.model, equipment.stores)
+
+
+def _choose_runnable(task: Task, equipment: Equipment) -> tuple[Runnable, str]:
+    """Return who does a task, and the role."""
+    if (composite := find_composite(task)) is not None:
+        tools = tuple(Toolbox(equipment.tools).with_preferred(Toolbox(task.tools)))
+        return composite.bind(equipment._replace(tools=tools)), composite.role
     if task.handler is not None:
-        handler = expect_type(HandlerRunnable(task.handler, task.description), task.output_type)
-        return Assignment(task, context, handler, HANDLER_ROLE, key, chosen)
+        return expect_type(HandlerRunnable(task.handler, task.description), task.output_type), HANDLER_ROLE
     agent = task.runnable or create_default_agent(task)
     role = get_role(agent)
     if not isinstance(agent, Agent):
-        return Assignment(task, context, expect_type(agent, task.output_type), role, key, chosen)
-    return Assignment(task, context, _equip(agent, task, chosen, tools, roster), role, key, chosen)
+        return expect_type(agent, task.output_type), role
+    return _equip(agent, task, equipment.model, equipment.tools, equipment.roster), role
 
 
 def _equip(

@@ -4,26 +4,18 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from itertools import chain
-from typing import NamedTuple
 
 from tactician.agents import Agent
 from tactician.documents import did_you_mean
+from tactician.ensemble.composite import TaskTemplate, find_composite, walk_tasks
 from tactician.ensemble.output import Values
 from tactician.ensemble.task import Task, shorten
 from tactician.ensemble.template import find_names
 from tactician.ensemble.workflows import Workflow
 from tactician.errors import Problem
-
-
-class TaskTemplate(NamedTuple):
-    """Place of a template, and the names that it needs values for."""
-
-    path: str
-    names: tuple[str, ...]
-
 
 _logger = logging.getLogger(__name__)
 
@@ -46,23 +38,62 @@ def find_structure_problems(
         () if earlier is not None else _find_duplicates(tasks),
         _find_context_mistakes(tasks, workflow, earlier),
         _find_cycle(tasks),
-        () if agents is None else _find_strangers(tasks, agents),
-        _find_agent_mistakes(tasks),
     )
-    return tuple(Problem(path, message) for path, message in found)
+    mistakes = tuple(Problem(path, message) for path, message in found)
+    return *mistakes, *find_part_problems(number_tasks(tasks), agents)
 
 
-def list_templates(tasks: Sequence[Task]) -> tuple[TaskTemplate, ...]:
-    """Return the templates of tasks that need values."""
-    places = (
-        (f"tasks[{number}].{place}", find_names(text))
-        for number, task in enumerate(tasks)
-        for place, text in (("description", task.description), ("expected_output", task.expected_output))
-    )
-    return tuple(TaskTemplate(path, names) for path, names in places if names)
+def number_tasks(tasks: Iterable[Task]) -> Iterator[tuple[str, Task]]:
+    """Yield the tasks of a list with their places."""
+    return ((f"tasks[{number}]", task) for number, task in enumerate(tasks))
 
 
-def find_template_problems(templates: Sequence[TaskTemplate], values: Values) -> Iterator[Problem]:
+def find_part_problems(parts: Iterable[tuple[str, Task]], agents: Sequence[object] | None) -> Iterator[Problem]:
+    """Yield the mistakes that each task has by itself, and those in the tasks inside it.
+
+    Args:
+        parts: the tasks, with their places.
+        agents: the agents that may do them; all, when `None`.
+    """
+    for path, task in parts:
+        if agents is not None:
+            yield from (Problem(place, message) for place, message in _find_stranger(path, task, agents))
+        yield from (Problem(place, message) for place, message in _find_agent_mistakes(path, task))
+        if (composite := find_composite(task)) is not None:
+            yield from (problem.inside(path) for problem in composite.find_problems(agents))
+
+
+def find_made_problems(made: Mapping[str, Task], values: Values, known: Container[str]) -> Iterator[Problem]:
+    """Yield the mistakes in tasks that a function made in a run.
+
+    Args:
+        made: the tasks, by their places.
+        values: the values for templates.
+        known: ids of tasks with an output.
+    """
+    yield from find_part_problems(made.items(), None)
+    yield from find_template_problems(list_part_templates(made.items()), values)
+    for path, task in made.items():
+        for number, other in enumerate(task.named_context):
+            if other.id not in known:
+                yield Problem(f"{path}.context[{number}]", f"the task {other.id!r} has no output")
+
+
+def list_part_templates(parts: Iterable[tuple[str, Task]]) -> Iterator[TaskTemplate]:
+    """Yield the templates of tasks, and of the tasks inside them, that need values.
+
+    Args:
+        parts: the tasks, with their places.
+    """
+    for path, task in parts:
+        for place, text in (("description", task.description), ("expected_output", task.expected_output)):
+            if names := find_names(text):
+                yield TaskTemplate(f"{path}.{place}", names)
+        if (composite := find_composite(task)) is not None:
+            yield from (TaskTemplate(f"{path}.{one.path}", one.names) for one in composite.list_templates())
+
+
+def find_template_problems(templates: Iterable[TaskTemplate], values: Values) -> Iterator[Problem]:
     """Yield a problem for each template with names that have no value."""
     for template in templates:
         if missing := [name for name in template.names if name not in values]:
@@ -75,7 +106,7 @@ def find_template_problems(templates: Sequence[TaskTemplate], values: Values) ->
 
 def warn_of_unused_agents(name: str, tasks: Sequence[Task], agents: Sequence[object]) -> None:
     """Log a warning for each agent of an ensemble that does no task."""
-    used = {id(task.agent) for task in tasks}
+    used = {id(task.agent) for _, task in walk_tasks(number_tasks(tasks))}
     for agent in agents:
         if id(agent) not in used:
             _logger.warning("%s: the agent %r is used by no task", name, name_agent(agent))
@@ -97,19 +128,19 @@ def _find_context_mistakes(
         remedy = "is in no phase that runs before: add its phase to `after`"
     places = {task.id: number for number, task in enumerate(tasks)}
     for number, task in enumerate(tasks):
-        for at, other in enumerate(task.context or ()):
+        for at, other in enumerate(task.named_context):
             path = f"tasks[{number}].context[{at}]"
-            reference = f"Task {task.label!r} references context task {other.label!r}"
+            reference = f"Task {task.label!r} references context task {shorten(other.id)!r}"
             if other.id not in places:
                 if other.id not in (earlier or ()):
-                    yield path, f"{reference}, which {remedy}"
+                    yield path, f"{reference}, which {_advise(other.id, tasks) or remedy}"
             elif workflow is Workflow.SEQUENTIAL and places[other.id] > number:
                 yield path, f"{reference}, which appears later in the list: move it, or use Workflow.PARALLEL"
 
 
 def _find_cycle(tasks: Sequence[Task]) -> Iterator[tuple[str, str]]:
     try:
-        TopologicalSorter({task.id: [other.id for other in task.context or ()] for task in tasks}).prepare()
+        TopologicalSorter({task.id: [other.id for other in task.named_context] for task in tasks}).prepare()
     except CycleError as error:
         cycle = [shorten(task_id) for task_id in reversed(error.args[1])]
         path = " -> ".join(map(repr, cycle))
@@ -117,23 +148,30 @@ def _find_cycle(tasks: Sequence[Task]) -> Iterator[tuple[str, str]]:
         yield "tasks", f"{problem}. Remove one of these references"
 
 
-def _find_strangers(tasks: Sequence[Task], agents: Sequence[object]) -> Iterator[tuple[str, str]]:
-    members = {id(agent) for agent in agents}
-    for number, task in enumerate(tasks):
-        if task.agent is not None and id(task.agent) not in members:
-            stranger = f"Task {task.label!r} references agent {name_agent(task.agent)!r}"
-            yield f"tasks[{number}].agent", f"{stranger}, which is not in the ensemble's agents: add it there"
+def _advise(task_id: str, tasks: Sequence[Task]) -> str | None:
+    """Return what to do about a context task that is inside of another task; `None` for any other one."""
+    for task in tasks:
+        if (composite := find_composite(task)) is not None and any(
+            part.id == task_id for part in composite.parts.values()
+        ):
+            return f"is inside of {composite.label!r}: name that as the context"
+    return None
 
 
-def _find_agent_mistakes(tasks: Sequence[Task]) -> Iterator[tuple[str, str]]:
-    for number, task in enumerate(tasks):
-        agent, path = task.agent, f"tasks[{number}]"
-        if agent is not None and task.tools and not isinstance(agent, Agent):
-            kind = f"{name_agent(agent)!r} is a {type(agent).__name__}"
-            yield f"{path}.tools", f"{kind}: tools can be added to an Agent only"
-        if isinstance(agent, Agent) and task.output_type not in (None, own := agent.output_type) and own is not None:
-            other = f"the agent {agent.name!r} has another output type, {own!r}"
-            yield f"{path}.output_type", f"{other}: leave out one of them"
+def _find_stranger(path: str, task: Task, agents: Sequence[object]) -> Iterator[tuple[str, str]]:
+    if task.agent is not None and not any(task.agent is agent for agent in agents):
+        stranger = f"Task {task.label!r} references agent {name_agent(task.agent)!r}"
+        yield f"{path}.agent", f"{stranger}, which is not in the ensemble's agents: add it there"
+
+
+def _find_agent_mistakes(path: str, task: Task) -> Iterator[tuple[str, str]]:
+    agent = task.agent
+    if agent is not None and task.tools and not isinstance(agent, Agent):
+        kind = f"{name_agent(agent)!r} is a {type(agent).__name__}"
+        yield f"{path}.tools", f"{kind}: tools can be added to an Agent only"
+    if isinstance(agent, Agent) and task.output_type not in (None, own := agent.output_type) and own is not None:
+        other = f"the agent {agent.name!r} has another output type, {own!r}"
+        yield f"{path}.output_type", f"{other}: leave out one of them"
 
 
 def name_agent(agent: object) -> str:

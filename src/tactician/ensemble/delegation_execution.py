@@ -21,7 +21,7 @@ from tactician.ensemble.delegation import (
 from tactician.ensemble.delegation_log import DelegationEntry, DelegationLog, create_response
 from tactician.ensemble.errors import INTERRUPTIONS, TaskFailedError
 from tactician.ensemble.events import DelegationCompleted, DelegationFailed, DelegationStarted
-from tactician.ensemble.output import EnsembleResult, ExitReason, TaskInput, TaskOutput, create_task_output
+from tactician.ensemble.output import EnsembleResult, ExitReason, TaskInput, TaskOutput, Values, create_task_output
 from tactician.ensemble.prompts import build_prompt, list_delegation_sections
 from tactician.ensemble.worker import TeamWorker
 from tactician.errors import ConfigurationError, ToolError
@@ -65,13 +65,20 @@ class DelegationExecutor:
         settings: the settings of delegations.
         model: the model for workers without one.
         context: the context of the run of the ensemble, whose events tell of delegations.
+        values: the values for templates with which the ensemble runs.
     """
 
-    __slots__ = ("_context", "_model", "_settings", "_workers", "log")
+    __slots__ = ("_context", "_model", "_settings", "_values", "_workers", "log")
 
     def __init__(
-        self, workers: Mapping[str, TeamWorker], settings: Delegation, model: ModelLike | None, context: RunContext
+        self,
+        workers: Mapping[str, TeamWorker],
+        settings: Delegation,
+        model: ModelLike | None,
+        context: RunContext,
+        values: Values,
     ) -> None:
+        self._values = values
         self._workers = workers
         self._settings = settings
         self._model = model
@@ -169,11 +176,13 @@ class DelegationExecutor:
         inside = call.inside({DelegationDepth: replace(place, depth=place.depth + 1)})
         if self._model is not None:
             inside = inside.with_model(*inside.find_model(self._model))
-        values = {name: as_text(value) for name, value in request.scope.items()}
+        values = {**self._values, **{name: as_text(value) for name, value in request.scope.items()}}
         task = TaskInput(entry.task_id, request.task, request.expected_output, values=values)
-        prompt = "\n\n".join((*list_delegation_sections(request), build_prompt(task, request.output_type)))
+        sections = list_delegation_sections(request, inside)
+        prompt = "\n\n".join((*sections, build_prompt(task, request.output_type, inside)))
         runnable = worker.expect(request.output_type, 1 + request.max_output_retries)
-        result = await runnable.run(task if worker.is_handler else prompt, context=inside)
+        given = replace(task, text=request.task) if worker.is_handler else prompt
+        result = await runnable.run(given, context=inside)
         now, is_typed = call.clock.time(), request.output_type is not None
         return result, create_task_output(task, worker.role, result, entry.began, now, is_typed=is_typed)
 

@@ -10,29 +10,34 @@ from typing import get_args
 from typing_extensions import override
 
 from tactician.agents import Agent, BaseRunnable, Member, as_runnable
+from tactician.context_format import ContextFormat, ContextFormatter, load_formatter
 from tactician.conversation import Conversation
-from tactician.diagrams import Diagram, DiagramEdge, DiagramNode
+from tactician.diagrams import Diagram, DiagramEdge
 from tactician.ensemble.assignment import Assignment, assign
 from tactician.ensemble.checks import (
-    TaskTemplate,
     find_structure_problems,
     find_template_problems,
-    list_templates,
+    list_part_templates,
+    number_tasks,
     warn_of_unused_agents,
 )
+from tactician.ensemble.composite import Equipment, TaskTemplate, walk_tasks
 from tactician.ensemble.constraints import HierarchicalConstraints
 from tactician.ensemble.delegation import Delegation
 from tactician.ensemble.delegation_execution import DelegationExecutor
+from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import EnsembleDefinitionError
 from tactician.ensemble.hierarchy import Hierarchy, create_hierarchy, run_hierarchy
 from tactician.ensemble.inputs import TEXT_NAME, EnsembleInput
 from tactician.ensemble.learning import LearningStores, ReflectionStore, ScopedMemory
+from tactician.ensemble.model_checks import find_model_problems
+from tactician.ensemble.nested import NestedEnsemble
 from tactician.ensemble.output import EnsembleResult
 from tactician.ensemble.phases import Phase, PhasePlan, draw_reviews, run_phases
 from tactician.ensemble.reviews import Reviewer, ReviewPolicy
 from tactician.ensemble.roster import Roster, find_agents
 from tactician.ensemble.running import TaskErrorPolicy, TaskOrder, run_tasks
-from tactician.ensemble.task import Task
+from tactician.ensemble.task import Task, TaskLike, as_tasks
 from tactician.ensemble.task_learning import find_learning_mistakes
 from tactician.ensemble.task_reviews import ReviewSettings
 from tactician.ensemble.team import create_team, find_duplicates, list_handlers
@@ -40,7 +45,7 @@ from tactician.ensemble.worker import TeamWorker
 from tactician.ensemble.workflows import Workflow, find_context, find_first_tasks, infer_workflow
 from tactician.errors import ConfigurationError, DeclarationError, Problem
 from tactician.llm import ModelLike
-from tactician.runs import Budget, Input, Response, RunContext, load_capture_mode, run_blocking
+from tactician.runs import Budget, Input, Response, RunContext, load_capture_mode, run_blocking, with_formatter
 from tactician.tools import Toolbox, ToolLike
 from tactician.trace import CaptureMode, Recorder
 
@@ -56,7 +61,8 @@ class Ensemble(BaseRunnable[object]):
 
     Args:
         name: the name.
-        tasks: the tasks. The output of the last one in the list is that of the ensemble.
+        tasks: the tasks; loops, graphs, map-reduces and other ensembles stand in the place of a task. The output of the
+            last one in the list is that of the ensemble.
         phases: groups of tasks instead of tasks. The output of the last one in the list is that of the ensemble.
         description: the purpose, for the choice between agents; a list of the tasks by default.
         agents: the agents that may do tasks; those of the tasks by default.
@@ -78,6 +84,8 @@ class Ensemble(BaseRunnable[object]):
         budget: the budget of each run that is given no other one.
         capture: how much `result.trace` has: `"off"`, `"standard"` or `"full"`. By default as the context of the run or
             the setting `[telemetry] capture` says, which is `"off"`: then the trace has the tasks alone.
+        context_format: the format of data for models in prompts, tool results and memory, or an object that writes it.
+            By default that of the ensemble around this one, which is JSON. Schemas and answers are JSON in any case.
 
     Raises:
         EnsembleDefinitionError: with all mistakes in these arguments. What is wrong between the tasks, `check` finds.
@@ -86,7 +94,7 @@ class Ensemble(BaseRunnable[object]):
     def __init__(
         self,
         name: str,
-        tasks: Sequence[Task] = (),
+        tasks: Sequence[TaskLike] = (),
         *,
         phases: Sequence[Phase] | None = None,
         description: str | None = None,
@@ -105,10 +113,11 @@ class Ensemble(BaseRunnable[object]):
         reviewer: Reviewer | None = None,
         budget: Budget | None = None,
         capture: CaptureMode | str | None = None,
+        context_format: ContextFormat | ContextFormatter | None = None,
     ) -> None:
         self.name = name
         self.phases = tuple(phases or ())
-        self.tasks = tuple(tasks)
+        self.tasks = as_tasks(tasks)
         self.agents = None if agents is None else tuple(agents)
         self.model = model
         self.tools = tuple(tools)
@@ -124,6 +133,7 @@ class Ensemble(BaseRunnable[object]):
         self.reviewer = reviewer
         self.budget = budget
         self.capture = capture
+        self.context_format = context_format
         self.given_workflow = workflow
         mistakes = (*_find_phase_mistakes(tasks, self.phases, workflow), *_find_mistakes(self))
         if problems := [Problem(path, message) for path, message in mistakes]:
@@ -135,6 +145,10 @@ class Ensemble(BaseRunnable[object]):
     def default_description(self) -> str:
         """The description of an ensemble without one: a list of its tasks."""
         return f"Does these tasks: {'; '.join(task.label for task in self.tasks)}"
+
+    def as_task(self) -> Task:
+        """Return the task for which the ensemble stands in another one."""
+        return self._task
 
     def __repr__(self) -> str:
         return f"Ensemble({self.name!r})"
@@ -219,33 +233,51 @@ class Ensemble(BaseRunnable[object]):
         """
         if self.workflow is Workflow.HIERARCHICAL:
             return super().diagram()
-        numbers = {task.id: f"task_{number}" for number, task in enumerate(self.tasks)}
-        jobs = [job for _, job in self._list_jobs() if job.task.id in numbers]
-        nodes = tuple(DiagramNode(numbers[job.task.id], (job.task.label, job.role)) for job in jobs)
-        arrows = tuple(DiagramEdge(numbers[one], numbers[other]) for one, other in self._find_arrows())
-        reviews, ways = draw_reviews(self._plan, numbers, numbers) if self.phases else ((), ())
-        return Diagram((*nodes, *reviews), (*arrows, *ways))
+        known = {task.id for task in self.tasks}
+        jobs = (job for _, job in self._list_jobs() if job.task.id in known)
+        drawings = {job.task.id: job.draw(f"task_{number}") for number, job in enumerate(jobs)}
+        entries = {task_id: drawing.entry for task_id, drawing in drawings.items()}
+        exits = {task_id: drawing.exit for task_id, drawing in drawings.items()}
+        arrows = tuple(DiagramEdge(exits[one], entries[other]) for one, other in self._find_arrows())
+        reviews, ways = draw_reviews(self._plan, entries, exits) if self.phases else ((), ())
+        nodes = (node for drawing in drawings.values() for node in drawing.nodes)
+        inner = (edge for drawing in drawings.values() for edge in drawing.edges)
+        return Diagram((*nodes, *reviews), (*inner, *arrows, *ways))
 
     @override
     async def _work(self, input: Input, context: RunContext) -> EnsembleResult:
         given = EnsembleInput.create(input)
         self._check(given, context)
-        if not self._delegates:
-            return await self._run_workflow(given, context)
-        workers = {worker.role: worker for worker in self._team}
-        executor = DelegationExecutor(workers, self._roster.settings, self.model, context)
-        return await executor.collect(self._run_workflow(given, context.inside({DelegationExecutor: executor})))
+        return await self.run_tasks(TaskEnvironment(given), context)
 
-    async def _run_workflow(self, given: EnsembleInput, context: RunContext) -> EnsembleResult:
+    async def run_tasks(self, environment: TaskEnvironment, context: RunContext) -> EnsembleResult:
+        """Run the tasks in a run that has checked them.
+
+        Args:
+            environment: what they begin with.
+            context: the context of the run.
+
+        Raises:
+            TaskFailedError: when a task fails.
+        """
+        if self.context_format is not None:
+            context = with_formatter(context, load_formatter(self.context_format))
+        if self._names_text:
+            environment = replace(environment, input=EnsembleInput(environment.input.values))
+        if not self._delegates:
+            return await self._run_workflow(environment, context)
+        workers = {worker.role: worker for worker in self._team}
+        executor = DelegationExecutor(workers, self._roster.settings, self.model, context, environment.input.values)
+        inside = context.inside({DelegationExecutor: executor})
+        return await executor.collect(self._run_workflow(environment, inside))
+
+    async def _run_workflow(self, environment: TaskEnvironment, context: RunContext) -> EnsembleResult:
         if self.workflow is Workflow.HIERARCHICAL:
-            text = "" if self._names_text else given.text
-            return await run_hierarchy(self.name, self._hierarchy, given, text, context)
-        readers = () if self._names_text else self._first_ids
+            return await run_hierarchy(self.name, self._hierarchy, environment, context)
+        inside = replace(environment, first_ids=self._first_ids)
         if self.phases:
-            return await run_phases(self.name, self._plan, given, readers, context)
-        is_sequence = self.workflow is Workflow.SEQUENTIAL
-        order = TaskOrder(self._jobs, is_sequence, self.max_parallel, self.on_error, self._reviews)
-        return await run_tasks(self.name, order, given, readers, context)
+            return await run_phases(self.name, self._plan, inside, context)
+        return await run_tasks(self.name, self._order, inside, context)
 
     @override
     def _with_trace(self, context: RunContext | None) -> RunContext | None:
@@ -258,20 +290,13 @@ class Ensemble(BaseRunnable[object]):
         return traced if mode is CaptureMode.OFF else outer.captured(mode)
 
     def _check(self, input: EnsembleInput, context: RunContext) -> None:
-        templates, models = find_template_problems(self._templates, input.values), self._find_model_problems(context)
+        templates, models = find_template_problems(self.templates, input.values), self.find_model_problems(context)
         if problems := (*self.structure_problems, *templates, *models):
             raise EnsembleDefinitionError(self._subject, problems)
 
-    def _find_model_problems(self, context: RunContext) -> Iterator[Problem]:
+    def find_model_problems(self, context: RunContext) -> Iterator[Problem]:
         """Yield a problem for each task whose model cannot be used."""
-        for path, job in self._list_jobs():
-            model = job.runnable.model if isinstance(job.runnable, Agent) else job.model
-            if model is None and not isinstance(job.runnable, Agent):
-                continue
-            try:
-                context.find_model(model)
-            except ConfigurationError as error:
-                yield Problem(f"{path}.model", str(error))
+        return find_model_problems(self._list_jobs(), context)
 
     def _list_jobs(self) -> Iterator[tuple[str, Assignment]]:
         """Yield the tasks with who does them, and their places."""
@@ -298,7 +323,7 @@ class Ensemble(BaseRunnable[object]):
         return f"Ensemble {self.name!r}"
 
     def _assign(self, task: Task, context: tuple[Task, ...]) -> Assignment:
-        return replace(assign(task, context, self.model, self.tools, self._roster), stores=self._stores)
+        return assign(task, context, Equipment(self.model, self.tools, self._roster, self._stores))
 
     @cached_property
     def _stores(self) -> LearningStores:
@@ -310,8 +335,16 @@ class Ensemble(BaseRunnable[object]):
         return tuple(self._assign(task, context) for task, context in zip(self.tasks, contexts, strict=True))
 
     @cached_property
+    def _order(self) -> TaskOrder:
+        is_sequence = self.workflow is Workflow.SEQUENTIAL
+        return TaskOrder(self._jobs, is_sequence, self.max_parallel, self.on_error, self._reviews)
+
+    @cached_property
     def _members(self) -> tuple[object, ...]:
-        return tuple(agent for agent in find_agents(self.tasks, self.agents) if agent is not self.manager)
+        tasks = self.tasks
+        if self.workflow is not Workflow.HIERARCHICAL:  # else those inside work for a task that is a worker itself
+            tasks = tuple(task for _, task in walk_tasks(number_tasks(tasks)))
+        return tuple(agent for agent in find_agents(tasks, self.agents) if agent is not self.manager)
 
     @cached_property
     def _roster(self) -> Roster:
@@ -340,11 +373,15 @@ class Ensemble(BaseRunnable[object]):
         return create_hierarchy(self._jobs, self._team, self.manager, self.constraints, self.model, settings)
 
     @cached_property
+    def _task(self) -> Task:
+        return NestedEnsemble(self).as_task()
+
+    @cached_property
     def structure_problems(self) -> tuple[Problem, ...]:
-        """The mistakes in how its tasks and agents fit together; `check` raises them, and those of an input."""
-        if self.agents is not None and self.workflow is not Workflow.HIERARCHICAL:
+        """The mistakes in how the tasks and agents fit together."""
+        if self.agents is not None and not self._delegates:
             warn_of_unused_agents(self.name, self.tasks, self.agents)
-        places = ((path, job.task) for path, job in self._list_jobs())
+        places = walk_tasks((path, job.task) for path, job in self._list_jobs())
         learning = (Problem(path, message) for path, message in find_learning_mistakes(places, self._stores))
         if self.phases:
             found = list(self._plan.find_problems(self.agents))
@@ -358,13 +395,14 @@ class Ensemble(BaseRunnable[object]):
         return tuple(found)
 
     @cached_property
-    def _templates(self) -> tuple[TaskTemplate, ...]:
-        return tuple(self._plan.list_templates()) if self.phases else list_templates(self.tasks)
+    def templates(self) -> tuple[TaskTemplate, ...]:
+        """The templates that need values, those of tasks inside of others included."""
+        return tuple(list_part_templates((path, job.task) for path, job in self._list_jobs()))
 
     @cached_property
     def value_names(self) -> tuple[str, ...]:
         """The names for which its templates need values, each once."""
-        return tuple(dict.fromkeys(name for template in self._templates for name in template.names))
+        return tuple(dict.fromkeys(name for template in self.templates for name in template.names))
 
     @cached_property
     def _names_text(self) -> bool:
@@ -378,11 +416,11 @@ class Ensemble(BaseRunnable[object]):
 
 
 def _list_tasks(phases: Sequence[Phase]) -> tuple[Task, ...]:
-    return tuple(task for phase in phases for task in phase.tasks)
+    return tuple(task for phase in phases for task in phase.own_tasks)
 
 
 def _find_phase_mistakes(
-    tasks: Sequence[Task], phases: Sequence[Phase], workflow: Workflow | None
+    tasks: Sequence[TaskLike], phases: Sequence[Phase], workflow: Workflow | None
 ) -> Iterator[tuple[str, str]]:
     """Yield the place and the description of each mistake in the phases of an ensemble."""
     if tasks and phases:
@@ -426,6 +464,10 @@ def _find_mistakes(ensemble: Ensemble) -> Iterator[tuple[str, str]]:
         yield "review_policy", f"{ensemble.review_policy!r} is not a ReviewPolicy"
     if ensemble.reviewer is not None and not callable(ensemble.reviewer):
         yield "reviewer", f"{ensemble.reviewer!r} is not a function of a pending request"
+    try:
+        load_formatter(ContextFormat.JSON if ensemble.context_format is None else ensemble.context_format)
+    except ConfigurationError as error:
+        yield "context_format", str(error)
     try:
         Toolbox(ensemble.tools)
     except DeclarationError as error:

@@ -44,6 +44,34 @@ class TaskFailedError(RunError):
             self.status = first.status
 
 
+class CompositeError(RunError):
+    """A loop, a graph or a map-reduce failed, although its tasks did not.
+
+    Attributes:
+        outputs: the outputs of its tasks so far, in the order in which they ended.
+    """
+
+    def __init__(self, message: str, result: EnsembleResult) -> None:
+        super().__init__(message, cast("RunResult[None]", result))  # it has no output
+        self.outputs = result.task_outputs
+
+
+class PredicateError(CompositeError):
+    """A predicate of a loop or of a graph raised."""
+
+
+class LoopLimitError(CompositeError):
+    """The predicate of a loop has not held after `max_iterations`."""
+
+
+class GraphError(CompositeError):
+    """A graph had no edge that matches, or did not reach its end in `max_steps`."""
+
+
+class MapReduceError(CompositeError):
+    """A function of a map-reduce failed, or returned what is not a task."""
+
+
 class ReviewRejectedError(RunError):
     """Nobody has decided in time about a task whose review has `on_timeout="reject"`."""
 

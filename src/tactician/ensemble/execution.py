@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from types import MappingProxyType
+from collections.abc import Mapping
 from typing import Final
 
 from tactician.ensemble.assignment import Assignment
+from tactician.ensemble.composite import find_composite
 from tactician.ensemble.early_exit import ENDED, EarlyExit
+from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import INTERRUPTIONS
 from tactician.ensemble.events import (
     TaskCompleted,
@@ -18,10 +19,9 @@ from tactician.ensemble.events import (
     TaskStarted,
     TaskSuspended,
 )
-from tactician.ensemble.inputs import EnsembleInput
 from tactician.ensemble.lifecycle import TaskLifecycle
 from tactician.ensemble.outcomes import SkippedTask, TaskOutcome, TaskOutputs, collect_context
-from tactician.ensemble.output import Revision, TaskInput, TaskOutput
+from tactician.ensemble.output import TaskInput, TaskOutput
 from tactician.ensemble.task_progress import TaskProgress
 from tactician.ensemble.task_reviews import EnsembleExit, ReviewSettings, TaskReviews
 from tactician.ensemble.template import fill_template
@@ -37,52 +37,39 @@ from tactician.runs import (
 from tactician.text import describe_error
 
 NO_REVIEWS: Final = ReviewSettings()
-NO_REVISIONS: Final[Mapping[str, Revision]] = MappingProxyType({})
-NO_OUTCOMES: Final[Mapping[str, TaskOutcome]] = MappingProxyType({})
 
 
 class TaskRunner:
     """Runner of the tasks in one run of an ensemble. A completed task is saved, and does not run again.
 
     Args:
-        input: the input of the run.
-        readers: ids of the tasks that see the text of the input in their prompts.
+        environment: what the tasks begin with.
         last_id: id of the task whose output is that of the ensemble.
         context: the context of the run.
         reviews: the settings of the ensemble for reviews.
         exit: the early end of the run; of this context alone by default.
-        revisions: feedback on earlier attempts of the tasks, by task id.
-        known: the outcomes of the tasks of earlier phases, by task id.
     """
 
-    __slots__ = (
-        "_context", "_exit", "_failures", "_input", "_internal", "_known", "_last_id", "_outputs", "_readers",
-        "_reviews", "_revisions",
-    )  # fmt: skip
+    __slots__ = ("_context", "_environment", "_exit", "_failures", "_internal", "_last_id", "_outputs", "_reviews")
 
     def __init__(
         self,
-        input: EnsembleInput,
-        readers: Collection[str],
+        environment: TaskEnvironment,
         last_id: str,
         context: RunContext,
         *,
         reviews: ReviewSettings = NO_REVIEWS,
         exit: EarlyExit | None = None,
-        revisions: Mapping[str, Revision] = NO_REVISIONS,
-        known: Mapping[str, TaskOutcome] = NO_OUTCOMES,
     ) -> None:
-        self._input = input
-        self._readers = readers
+        self._environment = environment
         self._last_id = last_id
         self._context = context.at("tasks")
         self._internal = self._context.as_internal()
         self._failures = _read_failures(self._context)
         self._reviews = reviews
-        self._revisions = revisions
-        self._known = known
-        self._outputs = [outcome for outcome in known.values() if isinstance(outcome, TaskOutput)]
         self._exit = EarlyExit(context) if exit is None else exit
+        known = (outcome for outcome in environment.known.values() if isinstance(outcome, TaskOutput))
+        self._outputs: list[TaskOutput] = [*known, *environment.earlier]
 
     def record_failures(self, failed: Mapping[str, Exception]) -> None:
         """Record failed tasks, which do not run again when the run goes on after a suspension."""
@@ -98,9 +85,12 @@ class TaskRunner:
             Exception: what its agent or handler raised.
         """
         place = (self._context if job.task.id == self._last_id else self._internal).at(job.key)
-        progress = TaskProgress(job, place, self._revisions.get(job.task.id))
-        outcomes = {**self._known, **outcomes} if self._known else outcomes
-        outputs = _find_context(job, outcomes)
+        if find_composite(job.task) is not None:
+            place = place.inside({ReviewSettings: self._reviews, EarlyExit: self._exit})
+        progress = TaskProgress(job, place, self._environment.revisions.get(job.task.id))
+        if self._environment.known:
+            outcomes = {**self._environment.known, **outcomes}
+        outputs = _find_context(job, outcomes, self._environment)
         if (skipped := await self._find_skip(job, outputs, outcomes, progress)) is not None:
             return skipped
         reviews = TaskReviews(job, self._reviews, place, is_last=job.task.id == self._last_id)
@@ -180,14 +170,17 @@ class TaskRunner:
         self._context.emit(TaskStarted, task_id=job.task.id, role=job.role)
 
     def _fill_in(self, job: Assignment, outputs: tuple[TaskOutput, ...]) -> TaskInput:
-        task, values = job.task, self._input.values
+        task, environment = job.task, self._environment
+        values, is_first = environment.input.values, task.id in environment.first_ids
         return TaskInput(
             task.id,
             fill_template(task.description, values),
             fill_template(task.expected_output, values),
             outputs,
             values,
-            self._input.text if task.id in self._readers else "",
+            environment.input.text if is_first else "",
+            earlier_outputs=() if task.memory else environment.earlier,
+            forgotten_outputs=environment.forgotten,
         )
 
     def _report(self, output: TaskOutput) -> None:
@@ -216,12 +209,23 @@ class TaskRunner:
         return RunResult(None, RunStatus.FAILED, tally=self._context.tally, run_id=self._context.run_id)
 
 
-def _find_context(job: Assignment, outcomes: Mapping[str, TaskOutcome]) -> tuple[TaskOutput, ...]:
-    """Return the outputs that a task sees. In a sequence, a skipped task passes on those that it would have seen."""
-    known = [outcomes[other.id] for other in job.context]
-    if job.task.context is None and len(known) == 1 and isinstance(known[0], SkippedTask):
-        return known[0].context_outputs
-    return collect_context([other.id for other in job.context], known)
+def _find_context(
+    job: Assignment, outcomes: Mapping[str, TaskOutcome], environment: TaskEnvironment
+) -> tuple[TaskOutput, ...]:
+    """Return the outputs that a task sees. In a sequence, a skipped task passes on those that it would have seen.
+
+    One that other tasks do chooses itself what these see.
+    """
+    named = [outcomes[other.id] for other in job.context if other.id in outcomes]
+    if job.task.context is None and len(named) == 1 and isinstance(named[0], SkippedTask):
+        outputs = named[0].context_outputs
+    else:
+        outputs = collect_context([other.id for other in job.context], named)
+    if job.task.context is None and job.task.id in environment.first_ids:
+        outputs = (*environment.entry, *outputs)
+    if find_composite(job.task) is not None:
+        return outputs
+    return tuple(readable for output in outputs for readable in output.readable)
 
 
 def _read_failures(context: RunContext) -> dict[str, str]:

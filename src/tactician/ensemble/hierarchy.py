@@ -12,10 +12,11 @@ from tactician.ensemble.constraints import NO_CONSTRAINTS, HierarchicalConstrain
 from tactician.ensemble.delegation import Delegation
 from tactician.ensemble.delegation_execution import DelegationExecutor, Delegator
 from tactician.ensemble.delegation_tool import TOOL_NAME, DelegationTool
+from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import INTERRUPTIONS, ConstraintViolationError, TaskFailedError
 from tactician.ensemble.inputs import EnsembleInput
 from tactician.ensemble.output import EnsembleResult, ExitReason, TaskInput, TaskOutput, create_task_output
-from tactician.ensemble.prompts import list_format_sections
+from tactician.ensemble.prompts import list_context_sections, list_format_sections
 from tactician.ensemble.roster import get_role
 from tactician.ensemble.running import note_begin
 from tactician.ensemble.task import DEFAULT_MAX_TOOL_CALLS
@@ -86,15 +87,14 @@ def create_hierarchy(
 
 
 async def run_hierarchy(
-    name: str, hierarchy: Hierarchy, input: EnsembleInput, text: str, context: RunContext
+    name: str, hierarchy: Hierarchy, environment: TaskEnvironment, context: RunContext
 ) -> EnsembleResult:
     """Let the manager get the tasks done, and return its answer with the outputs of the workers before it.
 
     Args:
         name: the name of the ensemble.
         hierarchy: the manager and its workers.
-        input: the input of the run.
-        text: the text of the caller for the prompt; empty, when a template names it.
+        environment: what the tasks begin with. Its text is that of the caller for the prompt.
         context: the context of the run.
 
     Raises:
@@ -103,7 +103,7 @@ async def run_hierarchy(
     """
     began = note_begin(context)
     last = hierarchy.jobs[-1].task
-    prompt = _build_prompt(hierarchy, input, text)
+    prompt = _build_prompt(hierarchy, environment, context)
 
     def conclude(answer: TaskOutput | None = None) -> EnsembleResult:
         duration = max(0.0, context.clock.time() - began)
@@ -122,7 +122,7 @@ async def run_hierarchy(
         completed = {output.task_id: output for output in failed.task_outputs}
         raise TaskFailedError(message, failed, completed, {last.id: error}, {}) from error
     _require_workers(name, hierarchy, conclude())
-    task = TaskInput(last.id, fill_template(last.description, input.values))
+    task = TaskInput(last.id, fill_template(last.description, environment.input.values))
     is_typed, now = last.output_type is not None, context.clock.time()
     return conclude(create_task_output(task, hierarchy.role, result, began, now, is_typed=is_typed))
 
@@ -132,13 +132,14 @@ def _create_manager(workers: Sequence[TeamWorker]) -> Agent:
     return Agent(role=MANAGER_ROLE, goal=_GOAL, background=listed)
 
 
-def _build_prompt(hierarchy: Hierarchy, input: EnsembleInput, text: str) -> str:
+def _build_prompt(hierarchy: Hierarchy, environment: TaskEnvironment, context: RunContext) -> str:
     numbers = {job.task.id: number for number, job in enumerate(hierarchy.jobs, start=1)}
-    tasks = "\n".join(_describe_task(job, numbers, input) for job in hierarchy.jobs)
+    tasks = "\n".join(_describe_task(job, numbers, environment.input) for job in hierarchy.jobs)
     workers = f"## Workers\n\n{describe_workers(hierarchy.workers)}" if hierarchy.is_given else ""
+    text = environment.input.text
     sections = (workers, f"## Input\n\n{text}" if text else "", f"## Tasks\n\n{tasks}")
-    kind = hierarchy.jobs[-1].task.output_type
-    return "\n\n".join((*filter(None, sections), *list_format_sections(kind)))
+    before, kind = list_context_sections(environment.entry, context), hierarchy.jobs[-1].task.output_type
+    return "\n\n".join((*before, *filter(None, sections), *list_format_sections(kind)))
 
 
 def _describe_task(job: Assignment, numbers: dict[str, int], input: EnsembleInput) -> str:
@@ -147,7 +148,7 @@ def _describe_task(job: Assignment, numbers: dict[str, int], input: EnsembleInpu
     if task.expected_output:
         lines.append(f"   Expected output: {fill_template(task.expected_output, values)}")
     if task.context:
-        lines.append(f"   Needs the output of: {', '.join(str(numbers[other.id]) for other in task.context)}")
+        lines.append(f"   Needs the output of: {', '.join(str(numbers[other.id]) for other in task.named_context)}")
     if task.runnable is not None or task.handler is not None:
         lines.append(f"   Meant for: {task.id if task.runnable is None else get_role(task.runnable)}")
     return "\n".join(lines)

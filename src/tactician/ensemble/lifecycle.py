@@ -86,17 +86,22 @@ class TaskLifecycle:
 
     def _finish(self, output: T) -> T:
         """Return an output with the time of the end of the task."""
-        if not isinstance(output, TaskOutput):
+        if not isinstance(output, TaskOutput) or not self._is_followed:
             return output
         now = self._place.clock.time()
         duration = max(0.0, now - (self._progress.began or now))
         return replace(output, completed_at=datetime.fromtimestamp(now, UTC), duration=duration)
 
+    @property
+    def _is_followed(self) -> bool:
+        """True when other steps follow on the output."""
+        return self._job.is_examined or self._reviews.follow_output
+
     async def restore(self, output: TaskOutput) -> TaskOutput:
         """Return a saved output. An object that it lacks is in the saved run of its agent."""
         if output.parsed is not None or not self._progress.has_run:
             return output
-        return replace(output, parsed=(await self._work()).output)
+        return output.with_result(await self._work(), is_typed=self._job.task.output_type is not None)
 
     async def _attempt(self) -> TaskOutput | None:
         """Return the output of an attempt; `None` when another attempt has to follow."""
@@ -121,7 +126,7 @@ class TaskLifecycle:
         guardrails, step = self._job.task.guards.input.all, "input guardrails"
         if not guardrails or self._progress.is_done(step):
             return
-        message = UserMessage(build_prompt(self._task, self._job.task.output_type))
+        message = UserMessage(build_prompt(self._task, self._job.task.output_type, self._place))
         checked = CheckedInput((message,), (message,))
         if (objection := await self._find_objection(guardrails, checked)) is not None:
             raise self._create_error(objection)
@@ -132,13 +137,15 @@ class TaskLifecycle:
         if (draft := self._progress.draft) is not None:
             return await self.restore(draft)
         output = self._create_output(await self._work())
-        self._progress.note_run(has_run=self._job.task.handler is None and output.parsed is not None)
-        if self._job.is_examined or self._reviews.follow_output:
+        self._progress.note_run(has_run=self._job.has_run(output))
+        if self._is_followed:
             await self._progress.save_draft(output)
         return output
 
     async def _work(self) -> RunResult[object]:
-        job, task = self._job, replace(self._task, revision=self._progress.revision)
+        job, task = self._job, self._task
+        if (revision := self._progress.revision) is not None:
+            task = replace(task, revision=revision)
         number = self._progress.attempt
         place = self._place if number == 1 else self._place.at(f"attempt-{number}")
         if job.model is not None and not isinstance(job.runnable, Agent):  # an Agent has it among its settings
@@ -147,7 +154,7 @@ class TaskLifecycle:
         async def run(inside: RunContext) -> RunResult[object]:
             if job.task.handler is not None:
                 return await job.runnable.run(task, context=inside)
-            return await run_with_output_retries(job, build_prompt(task, job.task.output_type), inside)
+            return await run_with_output_retries(job, build_prompt(task, job.task.output_type, inside), inside)
 
         return await self._reviews.run_with_reviewer(run, place)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -42,6 +42,9 @@ class TaskOutput:
         usage: the tokens that the task used.
         duration: seconds from the start of the task to its end, waiting included.
         completed_at: the time of its end, in UTC.
+        parts: the outputs of the tasks inside, when other tasks did the task.
+        shown: those of them that tasks with this one in their context see in its place; none, when they see it itself.
+        limit_reached: true for a loop with `on_limit="flag"` that ended at its limit.
     """
 
     task_id: str
@@ -53,6 +56,33 @@ class TaskOutput:
     tool_calls: int = 0
     usage: Usage = NO_USAGE
     duration: float = 0.0
+    parts: tuple[TaskOutput, ...] = ()
+    shown: tuple[TaskOutput, ...] = ()
+    limit_reached: bool = False
+
+    def with_result(self, result: RunResult[object], *, is_typed: bool) -> TaskOutput:
+        """Return the output with the object of a result, and with the outputs of the tasks that did the task.
+
+        Args:
+            result: the result.
+            is_typed: true when an output type was asked for, so that text is an object too.
+        """
+        parsed = result.output if is_typed or not isinstance(result.output, str) else None
+        if not isinstance(result, EnsembleResult):
+            return replace(self, parsed=parsed)
+        inside = replace(self, parsed=parsed, parts=result.task_outputs)
+        return result.mark(inside) if isinstance(result, CompositeResult) else inside
+
+    @property
+    def readable(self) -> tuple[TaskOutput, ...]:
+        """The outputs that tasks with this one in their context see."""
+        return tuple(one for part in self.shown for one in part.readable) or (self,)
+
+    def walk(self) -> Iterator[TaskOutput]:
+        """Yield the output, and all inside it."""
+        yield self
+        for part in self.parts:
+            yield from part.walk()
 
     @property
     def cost(self) -> float | None:
@@ -98,6 +128,9 @@ class TaskInput:
         values: the values for templates with which the ensemble runs.
         text: the text of the caller, for the first tasks of an ensemble whose templates do not name `{input}`.
         revision: the feedback on the attempt before, and its output; `None` in the first attempt.
+        earlier_outputs: what earlier iterations of the loop gave, as far as its memory goes; empty for a task with
+            memory scopes, which recalls it from there.
+        forgotten_outputs: what other earlier iterations gave, which the task does not recall.
         memory: the entries that the task has recalled, by memory scope.
         reflections: the reflections on earlier runs of the task, newest first.
     """
@@ -109,6 +142,8 @@ class TaskInput:
     values: Values = field(default_factory=dict)
     text: str = ""
     revision: Revision | None = None
+    earlier_outputs: tuple[TaskOutput, ...] = ()
+    forgotten_outputs: tuple[TaskOutput, ...] = ()
     memory: Mapping[str, tuple[ScopeEntry, ...]] = field(default_factory=dict)
     reflections: tuple[TaskReflection, ...] = ()
 
@@ -228,7 +263,9 @@ class EnsembleResult(RunResult[object]):
         return sum(output.tool_calls for output in self.task_outputs)
 
     def __getitem__(self, task_id: str) -> TaskOutput:
-        """Return the output of a task. The id of a task is its description, unless it has another one.
+        """Return the output of a task, or the latest one of a task inside of a loop or the like.
+
+        The id of a task is its description, unless it has another one.
 
         Raises:
             KeyError: when no completed task has the id.
@@ -237,10 +274,29 @@ class EnsembleResult(RunResult[object]):
 
 
 def _find_output(outputs: Iterable[TaskOutput], task_id: str) -> TaskOutput:
-    known = {output.task_id: output for output in outputs}
+    outside = tuple(outputs)
+    known = {one.task_id: one for output in outside for one in output.walk()}
+    known |= {output.task_id: output for output in outside}
     if task_id in known:
         return known[task_id]
     raise KeyError(f"no completed task has the id {task_id!r}.{did_you_mean(task_id, known)}")
+
+
+@dataclass(slots=True)
+class CompositeResult(EnsembleResult):
+    """Result of a task that other tasks did; `task_outputs` are theirs.
+
+    Attributes:
+        shown: those of them that tasks with this one in their context see.
+        limit_reached: true when a loop ended at its limit, and says so.
+    """
+
+    shown: tuple[TaskOutput, ...] = ()
+    limit_reached: bool = False
+
+    def mark(self, output: TaskOutput) -> TaskOutput:
+        """Return an output with what is shown of it, and whether it is that of a limit."""
+        return replace(output, shown=self.shown, limit_reached=self.limit_reached)
 
 
 def _trace_tasks(result: EnsembleResult) -> Trace:
@@ -296,11 +352,10 @@ def create_task_output(
         task.description,
         as_text(result.output),
         datetime.fromtimestamp(now, UTC),
-        parsed=result.output if is_typed or not isinstance(result.output, str) else None,
         tool_calls=count_tool_calls(result),
         usage=result.usage,
         duration=max(0.0, now - began),
-    )
+    ).with_result(result, is_typed=is_typed)
 
 
 def count_tool_calls(result: RunResult[object]) -> int:
@@ -317,13 +372,14 @@ def encode_task_output(output: TaskOutput, kind: object, *, may_omit: bool = Fal
     Args:
         output: the output.
         kind: declared type of its parsed form; `object` for one that is JSON.
-        may_omit: true to leave out a parsed form that is not JSON, when no type is declared.
+        may_omit: true to leave out a parsed form that is not JSON, when no type is declared. That of a task that other
+            tasks did is left out with their outputs: the saved run gives both.
 
     Raises:
         StoredStateError: when its parsed form would not be read back equal.
     """
-    plain: dict[str, object] = _adapter().dump_python(replace(output, parsed=None), mode="json")
-    if output.parsed is None:
+    plain: dict[str, object] = _adapter().dump_python(replace(output, parsed=None, parts=(), shown=()), mode="json")
+    if output.parsed is None or output.parts:
         return plain
     try:
         return plain | {"parsed": encode_value(output.parsed, kind)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from pydantic_core import to_json
@@ -11,7 +11,7 @@ from tactician.ensemble.delegation import DelegationPriority, DelegationRequest
 from tactician.ensemble.learning import list_memory_sections, list_note_sections
 from tactician.ensemble.output import Revision, TaskInput, TaskOutput
 from tactician.loop import output_type
-from tactician.tools import as_text
+from tactician.runs import RunContext, format_data
 
 GUIDANCE: Final = (
     "Work on the task that you are given, and answer with its result alone. "
@@ -20,21 +20,20 @@ GUIDANCE: Final = (
 """Instructions of every agent with a role, behind its goal."""
 
 
-def build_prompt(task: TaskInput, kind: type[object] | None) -> str:
-    """Return the prompt of a task.
+def build_prompt(task: TaskInput, kind: type[object] | None, context: RunContext) -> str:
+    """Return the prompt of a task. Data in it has the format of the run; schemas and earlier answers are JSON.
 
     Args:
         task: the task, with its templates filled in.
         kind: the output type; text, when `None`.
+        context: the context of the task.
     """
-    return "\n\n".join(_list_sections(task, kind))
+    return "\n\n".join(_list_sections(task, kind, context))
 
 
-def _list_sections(task: TaskInput, kind: type[object] | None) -> Iterator[str]:
-    yield from list_memory_sections(task.memory)
-    if task.context_outputs:
-        outputs = "\n\n---\n\n".join(map(_format_context, task.context_outputs))
-        yield f"## Context from Previous Tasks\n\n{outputs}"
+def _list_sections(task: TaskInput, kind: type[object] | None, context: RunContext) -> Iterator[str]:
+    yield from list_memory_sections(task.memory, context)
+    yield from list_context_sections(task.context_outputs, context, task.earlier_outputs)
     yield from list_note_sections(task.reflections)
     if task.revision is not None:
         yield _format_revision(task.revision)
@@ -46,12 +45,28 @@ def _list_sections(task: TaskInput, kind: type[object] | None) -> Iterator[str]:
     yield from list_format_sections(kind)
 
 
-def list_delegation_sections(request: DelegationRequest) -> Iterator[str]:
+def list_context_sections(
+    outputs: Iterable[TaskOutput], context: RunContext, earlier: Iterable[TaskOutput] = ()
+) -> Iterator[str]:
+    """Yield the section with the outputs of other tasks; nothing, when there are none.
+
+    Args:
+        outputs: the outputs.
+        context: the context of the task.
+        earlier: outputs of earlier iterations of a loop, which stand before them.
+    """
+    before = [_format_output(output, context, " (earlier iteration)") for output in earlier]
+    if texts := [*before, *(_format_output(output, context) for output in outputs)]:
+        joined = "\n\n---\n\n".join(texts)
+        yield f"## Context from Previous Tasks\n\n{joined}"
+
+
+def list_delegation_sections(request: DelegationRequest, context: RunContext) -> Iterator[str]:
     """Yield the sections of a delegation before those of its task."""
     if request.priority is not DelegationPriority.NORMAL:
         yield f"## Priority\n\n{request.priority}"
     if request.scope:
-        values = "\n".join(f"- {name}: {as_text(value)}" for name, value in request.scope.items())
+        values = "\n".join(f"- {name}: {format_data(value, context)}" for name, value in request.scope.items())
         yield f"## Scope\n\n{values}"
 
 
@@ -62,8 +77,8 @@ def list_format_sections(kind: type[object] | None) -> Iterator[str]:
         yield f"## Output Format\n\nAnswer with JSON that matches this schema, and nothing else:\n\n{schema}"
 
 
-def _format_context(output: TaskOutput) -> str:
-    return f"### {output.role}: {output.description}\n\n{output.raw}"
+def _format_output(output: TaskOutput, context: RunContext, note: str = "") -> str:
+    return f"### {output.role}: {output.description}{note}\n\n{format_data(output.raw, context)}"
 
 
 def _format_revision(revision: Revision) -> str:

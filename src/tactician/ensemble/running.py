@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import Final, Literal, TypeAlias
 
 from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.early_exit import EarlyExit
+from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import INTERRUPTIONS, TaskFailedError
-from tactician.ensemble.execution import NO_OUTCOMES, NO_REVIEWS, NO_REVISIONS, TaskRunner
-from tactician.ensemble.inputs import EnsembleInput
+from tactician.ensemble.execution import NO_REVIEWS, TaskRunner
 from tactician.ensemble.outcomes import SkippedTask, TaskOutcome
-from tactician.ensemble.output import EnsembleResult, ExitReason, Revision, TaskOutput
+from tactician.ensemble.output import EnsembleResult, ExitReason, TaskOutput
 from tactician.ensemble.task_reviews import ReviewSettings
 from tactician.flow import ErrorPolicy, FlowStep, Scheduler, StepCompleted, StepOutcome, StepSkipped, StepSuspended
 from tactician.runs import RunContext, Suspended
@@ -24,7 +25,7 @@ NO_LIMIT: Final[AbstractAsyncContextManager[object]] = nullcontext()
 _RunTask: TypeAlias = Callable[[Assignment, Mapping[str, TaskOutcome]], Awaitable[TaskOutcome]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TaskOrder:
     """Order and limits in which the tasks of an ensemble run.
 
@@ -46,6 +47,12 @@ class TaskOrder:
     def last_id(self) -> str:
         """The id of the task whose output is that of the ensemble."""
         return self.jobs[-1].task.id
+
+    @cached_property
+    def dependencies(self) -> Sequence[tuple[str, ...]]:
+        """The ids of the context tasks of each task, as far as they run in this order too."""
+        own = {job.task.id for job in self.jobs}
+        return [tuple(dict.fromkeys(other.id for other in job.context if other.id in own)) for job in self.jobs]
 
 
 @dataclass(slots=True)
@@ -86,12 +93,9 @@ class _Outcomes:
 async def run_tasks(
     name: str,
     order: TaskOrder,
-    input: EnsembleInput,
-    readers: Collection[str],
+    environment: TaskEnvironment,
     context: RunContext,
     *,
-    known: Mapping[str, TaskOutcome] = NO_OUTCOMES,
-    revisions: Mapping[str, Revision] = NO_REVISIONS,
     room: AbstractAsyncContextManager[object] = NO_LIMIT,
     exit: EarlyExit | None = None,
 ) -> EnsembleResult:
@@ -100,11 +104,8 @@ async def run_tasks(
     Args:
         name: the name of the ensemble.
         order: the tasks.
-        input: the input of the run.
-        readers: ids of the tasks that see the text of the input in their prompts.
+        environment: what the tasks begin with.
         context: the context of the run.
-        known: the outcomes of the tasks of earlier phases, by task id.
-        revisions: what tasks are told that run again, by task id.
         room: entered while a task runs, to limit the tasks of several phases together.
         exit: the early end of the run of the ensemble; of this context alone by default.
 
@@ -113,25 +114,16 @@ async def run_tasks(
         Suspended: when tasks wait for answers, and none has failed or `on_error` is `"continue"`.
     """
     began = note_begin(context)
-    ending = EarlyExit(context) if exit is None else exit
-    runner = TaskRunner(
-        input,
-        readers,
-        order.last_id,
-        context,
-        reviews=order.reviews,
-        exit=ending,
-        revisions=revisions,
-        known=known,
-    )
+    ending = exit or environment.exit or EarlyExit(context)
+    runner = TaskRunner(environment, order.last_id, context, reviews=order.reviews, exit=ending)
 
-    async def run_task(job: Assignment, outcomes: Mapping[str, TaskOutcome]) -> TaskOutcome:
+    async def run_in_room(job: Assignment, outcomes: Mapping[str, TaskOutcome]) -> TaskOutcome:
         async with room:
             return await runner.run(job, outcomes)
 
     outcomes = _Outcomes()
     try:
-        await _follow(order, run_task, outcomes, context)
+        await _follow(order, runner.run if room is NO_LIMIT else run_in_room, outcomes, context)
     except Suspended:
         if ending.reason is None and (not outcomes.failed or order.on_error == "continue"):
             runner.record_failures(outcomes.failed)
@@ -149,19 +141,12 @@ async def _follow(order: TaskOrder, run_task: _RunTask, outcomes: _Outcomes, con
     on_error: ErrorPolicy = "drain" if order.on_error == "fail_fast" else "continue"
     scheduler: Scheduler[TaskOutcome] = Scheduler(max_concurrency=limit, on_error=on_error, clock=context.clock)
     async with scheduler:
-        own = {job.task.id for job in order.jobs}
-        scheduler.add(*(_create_step(job, own, run_task) for job in order.jobs))
+        jobs = zip(order.jobs, order.dependencies, strict=True)
+        scheduler.add(*(FlowStep(job.task.id, partial(run_task, job), needed) for job, needed in jobs))
         async for outcome in scheduler:
             outcomes.add(outcome)
             if order.is_sequence and isinstance(outcome, StepSuspended):
                 raise Suspended(*outcome.pending)
-
-
-def _create_step(job: Assignment, own: Collection[str], run_task: _RunTask) -> FlowStep[TaskOutcome]:
-    async def work(outcomes: Mapping[str, TaskOutcome]) -> TaskOutcome:
-        return await run_task(job, outcomes)
-
-    return FlowStep(job.task.id, work, tuple(dict.fromkeys(other.id for other in job.context if other.id in own)))
 
 
 def note_begin(context: RunContext) -> float:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property, partial
 from hashlib import sha256
-from typing import Final, TypeAlias
+from typing import Final, Protocol, TypeAlias, cast, runtime_checkable
 
 from pydantic.errors import PydanticUserError
 
@@ -32,6 +32,15 @@ Handler: TypeAlias = Callable[[TaskInput], object | Awaitable[object]]
 """Function that does a task without a model. Its result is the output of the task."""
 
 
+@runtime_checkable
+class TaskLike(Protocol):
+    """Part of an ensemble: a task, or what stands for one, such as a loop of tasks or another ensemble."""
+
+    def as_task(self) -> Task:
+        """Return it as a task."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
 class Task:
     """Work of an ensemble, done by an agent or by a function.
@@ -46,8 +55,8 @@ class Task:
         agent: any Runnable that does the task; by default an agent is made for the task, with a role that follows from
             the first verb of the description.
         role, goal, background: instructions of the agent that is made.
-        context: tasks whose outputs the agent sees; they run before. By default, in a sequence the task before, and
-            else none; with `[]` none.
+        context: tasks, loops and the like whose outputs the agent sees; they run before. By default, in a sequence the
+            task before, and else none; with `[]` none.
         output_type: the type of the output, as any that pydantic can describe; text by default.
         max_output_retries: number of further attempts of an agent at a valid output.
         tools: tools beside those of the agent; for one name, the agent's counts.
@@ -79,7 +88,7 @@ class Task:
     role: str | None = None
     goal: str | None = None
     background: str | None = None
-    context: Sequence[Task] | None = None
+    context: Sequence[TaskLike] | None = None
     output_type: type[object] | None = None
     max_output_retries: int = 3
     tools: Sequence[ToolLike] = ()
@@ -96,7 +105,7 @@ class Task:
 
     def __post_init__(self) -> None:
         set_field = partial(object.__setattr__, self)
-        set_field("context", None if self.context is None else tuple(self.context))
+        set_field("context", None if self.context is None else as_tasks(self.context))
         for part in ("tools", "input_guardrails", "output_guardrails"):
             set_field(part, tuple(getattr(self, part)))
         set_field("memory", self.memory if isinstance(self.memory, str) else tuple(self.memory))
@@ -122,6 +131,11 @@ class Task:
         return Guards.of(self.input_guardrails, self.output_guardrails, (), ())
 
     @cached_property
+    def named_context(self) -> tuple[Task, ...]:
+        """The tasks in its context; empty for one that names none."""
+        return as_tasks(self.context or ())
+
+    @cached_property
     def reflection(self) -> Reflection | None:
         """The settings of the reflection; `None` without one."""
         if isinstance(self.reflect, Reflection):
@@ -143,6 +157,16 @@ class Task:
         """The id, shortened for messages."""
         return shorten(self.id)
 
+    def as_task(self) -> Task:
+        """Return the task itself."""
+        return self
+
+
+def as_tasks(parts: Iterable[object]) -> tuple[Task, ...]:
+    """Return parts of an ensemble as tasks. What is none of these stays, for a message about it."""
+    converted = (part.as_task() if isinstance(part, TaskLike) else part for part in parts)
+    return cast("tuple[Task, ...]", tuple(converted))
+
 
 def shorten(text: str) -> str:
     """Return the first line of a text in at most 60 characters."""
@@ -159,7 +183,7 @@ def _find_mistakes(task: Task) -> Iterator[tuple[str, str]]:
     if task.expected_output and not task.expected_output.strip():
         yield "expected_output", "it must not be blank: describe the output, or leave it out"
     yield from _find_agent_mistakes(task)
-    for place, other in enumerate(task.context or ()):
+    for place, other in enumerate(task.named_context):
         if not isinstance(other, Task):
             yield f"context[{place}]", f"{other!r} is not a Task: pass the task whose output is needed"
         elif other.id == task.id:

@@ -17,6 +17,7 @@ from tactician.documents import did_you_mean
 from tactician.ensemble.errors import INTERRUPTIONS
 from tactician.ensemble.events import TaskReflected
 from tactician.ensemble.learning import (
+    DEFAULT_RECALL,
     LearningStores,
     Recollection,
     ReflectionInput,
@@ -52,7 +53,8 @@ class TaskLearning:
         self._task = task
         self._stores = stores
         self._model = model
-        self._place = place.at("learning")
+        learns = bool(task.memory) or task.reflection is not None
+        self._place = place.at("learning") if learns else place
 
     async def load(self, input: TaskInput) -> TaskInput:
         """Return the input with what earlier runs have left. It is read once, before the task begins to work.
@@ -87,9 +89,13 @@ class TaskLearning:
     async def _recall(self, input: TaskInput) -> dict[str, tuple[ScopeEntry, ...]]:
         recalled = {}
         query = f"{input.description}\n{input.text}".strip()[:_MOST_QUERY]
+        hidden = {_identify(self._create_entry(output).with_bounds()) for output in input.forgotten_outputs}
         for scope in self._task.memory:
             assert self._stores.memory is not None, "check() refuses scopes without a memory"
-            recalled[scope] = tuple(await self._stores.memory.recall(scope, query, context=self._place))
+            limit = DEFAULT_RECALL + len(hidden)
+            found = await self._stores.memory.recall(scope, query, limit=limit, context=self._place)
+            visible = (entry for entry in found if _identify(entry) not in hidden)
+            recalled[scope] = tuple(islice(visible, DEFAULT_RECALL))
         return recalled
 
     async def _load_reflections(self) -> tuple[TaskReflection, ...]:
@@ -188,6 +194,11 @@ def find_learning_mistakes(tasks: Iterable[tuple[str, Task]], stores: LearningSt
                 yield f"{path}.memory[{number}]", f"{problem}; add it to the ensemble's memory.{hint}"
         if task.reflection is not None and stores.reflections is None:
             yield f"{path}.reflect", "the ensemble has no store for it: add reflections=SqlReflections(...)"
+
+
+def _identify(entry: ScopeEntry) -> tuple[str, str, str]:
+    """Return what an entry shares with the output of which it tells."""
+    return entry.run_id, entry.task_id, entry.content
 
 
 @cache

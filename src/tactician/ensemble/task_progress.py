@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 
 from tactician.ensemble.assignment import Assignment
@@ -19,10 +18,12 @@ class TaskProgress:
         revision: the feedback with which the first attempt in this run begins, if there is one.
     """
 
-    __slots__ = ("_job", "_place", "_revision")
+    __slots__ = ("_checkpoint", "_data", "_job", "_place", "_revision")
 
     def __init__(self, job: Assignment, place: RunContext, revision: Revision | None = None) -> None:
         assert place.checkpoint is not None
+        self._checkpoint = place.checkpoint
+        self._data = dict(place.checkpoint.data)  # only this object changes them, and they are read often
         self._job = job
         self._place = place
         self._revision = revision
@@ -73,7 +74,8 @@ class TaskProgress:
 
     def note_run(self, *, has_run: bool) -> None:
         """Note whether the output is that of a saved run, which has the object that the saved output may lack."""
-        self._set(has_run=has_run)
+        if has_run is not self.has_run:
+            self._set(has_run=has_run)
 
     async def save_draft(self, output: TaskOutput) -> None:
         """Save the output of the attempt."""
@@ -116,14 +118,9 @@ class TaskProgress:
         self._set(done=[*(done if isinstance(done, list) else ()), step])
         await self._place.save_step(step, self._job.task.id)
 
-    @property
-    def _data(self) -> Mapping[str, object]:
-        assert self._place.checkpoint is not None
-        return self._place.checkpoint.data
-
     def _set(self, **values: object) -> None:
-        assert self._place.checkpoint is not None
-        self._place.checkpoint.set(**values)
+        self._data |= values
+        self._checkpoint.set(**values)
 
     def _read(self, key: str) -> TaskOutput | None:
         saved = self._data.get(key)

@@ -23,3 +23,8 @@ def fill_template(template: str, values: Mapping[str, str]) -> str:
     if "{" not in template:
         return template
     return _PLACES.sub(lambda found: values[found[2]] if found[1] is None else f"{{{found[1]}}}", template)
+
+
+def escape_template(text: str) -> str:
+    """Return the template that stands for a text as it is."""
+    return _PLACES.sub(lambda found: f"{{{found[0]}}}", text)

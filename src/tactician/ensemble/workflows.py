@@ -34,5 +34,5 @@ def find_first_tasks(tasks: Sequence[Task], workflow: Workflow) -> list[Task]:
 def find_context(tasks: Sequence[Task], number: int, workflow: Workflow) -> tuple[Task, ...]:
     """Return the tasks whose outputs a task sees."""
     if (named := tasks[number].context) is not None:
-        return tuple(named)
+        return tuple(task.as_task() for task in named)
     return tuple(tasks[number - 1 : number]) if workflow is Workflow.SEQUENTIAL and number else ()

@@ -124,7 +124,7 @@ class StepGraph(Generic[T]):
             if step.key in added or step.key in self._numbers:
                 yield f"two steps have the key {step.key!r}: give each a key of its own"
             added.add(step.key)
-        if not any(step.depends_on for step in steps):
+        if self._is_in_order(steps):
             return
         for step in steps:
             for key in step.depends_on:
@@ -132,6 +132,15 @@ class StepGraph(Generic[T]):
                     hint = did_you_mean(key, (*self._numbers, *added))
                     yield f"the step {step.key!r} depends on {key!r}, which is not a step of the flow.{hint}"
         yield from _find_cycle(steps)
+
+    def _is_in_order(self, steps: Sequence[FlowStep[T]]) -> bool:
+        """Return whether each step depends on steps before it only, so that there can be no cycle."""
+        before = set(self._numbers)
+        for step in steps:
+            if not before.issuperset(step.depends_on):
+                return False
+            before.add(step.key)
+        return True
 
 
 def _find_cycle(steps: Sequence[FlowStep[T]]) -> Iterator[str]:

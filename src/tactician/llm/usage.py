@@ -66,9 +66,9 @@ class Usage:
         return replace(self, model=self.model or model, price=self.price or price)
 
     def __add__(self, other: Usage) -> Usage:
-        if not self.requests and self == NO_USAGE:
+        if self is NO_USAGE or (not self.requests and self == NO_USAGE):
             return other
-        if not other.requests and other == NO_USAGE:
+        if other is NO_USAGE or (not other.requests and other == NO_USAGE):
             return self
         is_alike = _get_source(self) == _get_source(other)
         return Usage(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
@@ -24,12 +25,14 @@ from tactician.runs import (
     RunContext,
     StoredAnswer,
     Suspended,
+    find_formatter,
     find_suspension,
 )
 from tactician.text import describe_error
 from tactician.tools import NO_TRAITS, Tool, Toolbox, as_text, repair_arguments
 
 _CHARACTERS_PER_TOKEN = 4
+_LONG_RESULT = 10_000
 
 
 class Refused(Exception):  # noqa: N818 - it says what happened
@@ -43,10 +46,11 @@ class Refused(Exception):  # noqa: N818 - it says what happened
 class ToolRunner:
     """Runner of the tool calls of a conversation."""
 
-    __slots__ = ("_context", "_policy", "_state")
+    __slots__ = ("_context", "_formatter", "_policy", "_state")
 
     def __init__(self, context: RunContext, policy: TurnPolicy, state: TurnState) -> None:
         self._context = context
+        self._formatter = find_formatter(context)
         self._policy = policy
         self._state = state
 
@@ -88,6 +92,8 @@ class ToolRunner:
         result = self._apply_decision(call, tool)
         if isinstance(result, ToolCall):
             result = await self._call_tool(result, tool, tools)
+        else:
+            result = await self._format(result, tool)
         self._state.answers[call.id] = result
         if (checkpoint := self._context.checkpoint) is not None:
             checkpoint.drop(call.id)
@@ -133,7 +139,15 @@ class ToolRunner:
             self._context.emit(ToolInterrupted, call=call, seconds=seconds, error=failure)
             raise
         self._context.emit(ToolReturned, call=call, result=result, seconds=perf_counter() - started)
-        return _trim(result, self._policy)
+        return _trim(await self._format(result, tool), self._policy)
+
+    async def _format(self, result: ToolResult, tool: Tool | None) -> ToolResult:
+        """Return a result in the format of the run. What may become the answer of the run stays as it is."""
+        if self._formatter is None or result.is_error or (tool is not None and tool.traits.ends_run):
+            return result
+        if len(result.content) > _LONG_RESULT:  # nothing else would run in the event loop meanwhile
+            return replace(result, content=await asyncio.to_thread(self._formatter.format_json, result.content))
+        return replace(result, content=self._formatter.format_json(result.content))
 
     async def _produce_result(self, call: ToolCall, tool: Tool | None, tools: Toolbox) -> ToolResult:
         if (why_not := self._find_refusal(call, tool)) is not None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
 from typing import Generic, TypeVar, cast
 
-from tactician.conversation import Conversation, Window, find_token_counter
+from tactician.conversation import Conversation, MessageWindow, find_token_counter
 from tactician.guardrails import CheckedInput, find_any_objection, find_first_objection
 from tactician.llm import (
     NO_OPTIONS,
@@ -77,7 +77,7 @@ class TurnLoop(Generic[T]):
         usual = ReplyEnding(output) if autonomy is None else AutonomousEnding(output, autonomy)
         self._ending: Ending[T] = usual if ending is None else ending
         strategy = policy.window if autonomy is None else autonomy.build_strategy(policy.window)
-        self._window: Window | None = None
+        self._window: MessageWindow | None = None
         if strategy is not None:
             self._window = strategy.start(self._inside, find_token_counter(model.name))
         self._turn_began: float | None = None

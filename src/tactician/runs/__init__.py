@@ -38,6 +38,7 @@ from tactician.runs.execution import (
     start_run,
 )
 from tactician.runs.forking import Fork, ForkOptions, prepare_fork
+from tactician.runs.formatting import find_formatter, format_data, with_formatter
 from tactician.runs.inputs import READS_MESSAGES, InputTypes, restore_input
 from tactician.runs.output import format_output, read_output
 from tactician.runs.pace import Pace
@@ -101,6 +102,9 @@ __all__ = [
     "ReportedError",
     "Suspended",
     "find_suspension",
+    "find_formatter",
+    "format_data",
+    "with_formatter",
     "list_prompts",
     "RunStore",
     "RunRecord",

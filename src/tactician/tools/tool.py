@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 from abc import ABC, abstractmethod
 
-from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
-
+from tactician.context_format import write_json
 from tactician.llm import ToolSpec
 from tactician.runs import RunContext
 from tactician.text import replace_surrogates
@@ -48,12 +46,7 @@ def as_text(value: object) -> str:
     """Return a tool's result as text for the model: text unchanged, other values as JSON."""
     if isinstance(value, str):
         return replace_surrogates(value)
-    if value is None:
-        return "done"
-    try:
-        return to_json(value, fallback=str).decode()
-    except PydanticSerializationError:  # a lone surrogate, perhaps
-        return json.dumps(to_jsonable_python(value, fallback=str))
+    return "done" if value is None else write_json(value)
 
 
 def snake_case(name: str, prefix: str = "") -> str:

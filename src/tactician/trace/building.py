@@ -83,6 +83,7 @@ class TreeBuilder:
         self._open: OpenSpans[_Draft] = OpenSpans()
         self._known: dict[tuple[str, str, str], _Draft] = {}
         self._roots: list[_Draft] = []
+        self._ids: set[str] = set()
 
     def add(self, events: Iterable[Event]) -> None:
         """Add events, in the order in which they happened."""
@@ -129,7 +130,7 @@ class TreeBuilder:
         task_id = event.span_key if kind == SpanKind.TASK else None if around is None else around.task_id
         draft = _Draft(
             id=event.id,
-            node_id=event.id,
+            node_id=self._find_free_id(event.id),
             run_id=event.run_id,
             kind=kind,
             key=event.span_key,
@@ -142,6 +143,14 @@ class TreeBuilder:
         (self._roots if around is None else around.inside).append(draft)
         self._known[event.run_id, kind, event.span_key] = draft
         return draft
+
+    def _find_free_id(self, wanted: str) -> str:
+        """Return an id that no other node has, also when a log has the same event twice."""
+        free = wanted
+        while free in self._ids:
+            free = f"{wanted}#{len(self._ids)}"
+        self._ids.add(free)
+        return free
 
     def _restore(self, event: Event, kind: str) -> None:
         """Add a node whose beginning and end are in one event, or end the one that is known and has not ended."""

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 
+from tactician.context_format import ContextFormat, load_formatter
 from tactician.events import Event, encode
 from tactician.trace.building import TreeBuilder
-from tactician.trace.json_form import read_nodes, write_nodes
+from tactician.trace.json_form import nodes_to_data, read_nodes, write_nodes
 from tactician.trace.node import ModelUse, TraceNode, merge_uses, sum_uses
 from tactician.trace.page import render_page
 
@@ -105,6 +106,14 @@ class Trace:
     def to_json(self, path: str | Path | None = None) -> str:
         """Return the trace as JSON, and write it to a file that only its owner may read, if a path is given."""
         return _write(write_nodes(self.roots), path)
+
+    def to_toon(self, path: str | Path | None = None) -> str:
+        """Return the trace as TOON, which is shorter than JSON, and write it to a file, if a path is given.
+
+        Raises:
+            MissingExtraError: when the extra `toon` is not installed.
+        """
+        return _write(load_formatter(ContextFormat.TOON).format(nodes_to_data(self.roots)), path)
 
     def to_html(self, path: str | Path | None = None) -> str:
         """Return the trace as one web page that needs no network, and write it to a file, if a path is given.

@@ -12,11 +12,12 @@ from tactician.ensemble.learning.reflection import (
     apply_strategy,
 )
 from tactician.ensemble.learning.reflection_stores import MemoryReflections, ReflectionStore, SqlReflections
-from tactician.ensemble.learning.scoped_memory import InProcessMemory, ScopedMemory, SqlMemory
+from tactician.ensemble.learning.scoped_memory import DEFAULT_RECALL, InProcessMemory, ScopedMemory, SqlMemory
 from tactician.ensemble.learning.scopes import Scope, ScopeEntry, days
 from tactician.ensemble.learning.sections import list_memory_sections, list_note_sections
 
 __all__ = [
+    "DEFAULT_RECALL",
     "Embedder",
     "Improvement",
     "ImprovementNotes",

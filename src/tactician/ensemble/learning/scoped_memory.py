@@ -22,7 +22,8 @@ from tactician.runs import RunContext, report_retrieval
 from tactician.stores import DocumentStore, MemoryStore, open_store
 
 _COLLECTION: Final = "memory_scopes"
-_RECALLED: Final = 5
+DEFAULT_RECALL: Final = 5
+"""Number of entries that a task recalls from a scope."""
 _logger = logging.getLogger(__name__)
 
 
@@ -91,7 +92,7 @@ class ScopedMemory:
         return [stored.entry for stored in await self._load(scope, RunContext.find_current())]
 
     async def recall(
-        self, scope: str, query: str, *, limit: int = _RECALLED, context: RunContext | None = None
+        self, scope: str, query: str, *, limit: int = DEFAULT_RECALL, context: RunContext | None = None
     ) -> list[ScopeEntry]:
         """Return the entries of a scope that are closest in meaning to a text; without an embedder, the newest ones.
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from tactician.ensemble.learning.reflection import TaskReflection
 from tactician.ensemble.learning.scopes import ScopeEntry
+from tactician.runs import RunContext, format_data
 
 _MOST_NOTES: Final = 20_000
 _INTRODUCTION: Final = (
@@ -14,11 +15,12 @@ _INTRODUCTION: Final = (
 )
 
 
-def list_memory_sections(memory: Mapping[str, Sequence[ScopeEntry]]) -> Iterator[str]:
-    """Yield a section for each scope of a memory that has entries."""
+def list_memory_sections(memory: Mapping[str, Sequence[ScopeEntry]], context: RunContext) -> Iterator[str]:
+    """Yield a section for each scope of a memory that has entries. Data in them has the format of the run."""
     for scope, entries in memory.items():
         if entries:
-            yield f"## Memory: {scope}\n\n" + "\n\n---\n\n".join(map(_format_entry, entries))
+            texts = (_format_entry(entry, context) for entry in entries)
+            yield f"## Memory: {scope}\n\n" + "\n\n---\n\n".join(texts)
 
 
 def list_note_sections(reflections: Iterable[TaskReflection]) -> Iterator[str]:
@@ -50,9 +52,9 @@ def _take_newest(reflections: Iterable[TaskReflection]) -> list[TaskReflection]:
     return taken
 
 
-def _format_entry(entry: ScopeEntry) -> str:
+def _format_entry(entry: ScopeEntry, context: RunContext) -> str:
     source = " ".join(entry.task_id.split()) or "Note"
-    return f"### {source} ({entry.created_at:%Y-%m-%d %H:%M})\n\n{entry.content}"
+    return f"### {source} ({entry.created_at:%Y-%m-%d %H:%M})\n\n{format_data(entry.content, context)}"
 
 
 def _format_list(notes: Iterable[str]) -> str:

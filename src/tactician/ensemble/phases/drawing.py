@@ -42,11 +42,11 @@ def _draw_edges(
 
 def _find_first_tasks(planned: PlannedPhase) -> list[Task]:
     """Return the tasks with which a phase begins: those that read no other one of it."""
-    tasks = planned.phase.tasks
+    tasks = planned.phase.own_tasks
     if planned.workflow is Workflow.SEQUENTIAL:
         return list(tasks[:1])
     own = {task.id for task in tasks}
-    return [task for task in tasks if not any(one.id in own for one in task.context or ())]
+    return [task for task in tasks if not any(one.id in own for one in task.named_context)]
 
 
 def _name_reviewer(planned: PlannedPhase) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tactician.ensemble.early_exit import EarlyExit
+from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import INTERRUPTIONS, PhaseReviewError, TaskFailedError
 from tactician.ensemble.events import PhaseFailed
-from tactician.ensemble.inputs import EnsembleInput
 from tactician.ensemble.output import EnsembleResult, ExitReason, PhaseOutput, TaskOutput
 from tactician.ensemble.phases.plan import PhasePlan
 from tactician.ensemble.phases.running import PhaseRuns
@@ -43,9 +43,7 @@ class _PhaseOutcomes:
             context.emit(PhaseFailed, phase=outcome.key, error=describe_error(outcome.error))
 
 
-async def run_phases(
-    name: str, plan: PhasePlan, input: EnsembleInput, readers: Collection[str], context: RunContext
-) -> EnsembleResult:
+async def run_phases(name: str, plan: PhasePlan, environment: TaskEnvironment, context: RunContext) -> EnsembleResult:
     """Run the phases of an ensemble, and return its result.
 
     A phase that fails skips those that come after it, and no others.
@@ -53,8 +51,7 @@ async def run_phases(
     Args:
         name: the name of the ensemble.
         plan: the phases.
-        input: the input of the run.
-        readers: ids of the tasks that see the text of the input in their prompts.
+        environment: what the tasks begin with.
         context: the context of the run.
 
     Raises:
@@ -63,7 +60,7 @@ async def run_phases(
     """
     began = note_begin(context)
     ending = EarlyExit(context)
-    runs, outcomes = PhaseRuns(plan, input, readers, context, ending), _PhaseOutcomes()
+    runs, outcomes = PhaseRuns(plan, environment, context, ending), _PhaseOutcomes()
     scheduler: Scheduler[PhaseOutput] = Scheduler(on_error="continue", clock=context.clock)
     try:
         async with scheduler:
@@ -104,7 +101,7 @@ def _create_result(
     When a review has ended the ensemble, the output is that of the last task that is completed.
     """
     phases = plan.phases[-1:] if exit_reason is ExitReason.COMPLETED else plan.phases
-    ids = [task.id for planned in phases for task in planned.phase.tasks if task.id in completed]
+    ids = [task.id for planned in phases for task in planned.phase.own_tasks if task.id in completed]
     last = completed[ids[-1]] if ids else None
     result = EnsembleResult.create(
         completed.values(), last, context, duration, exit_reason=exit_reason, skipped=skipped
@@ -135,7 +132,7 @@ def _create_error(
         skipped.update(error.skipped)
     for planned in plan.phases:
         if (reason := outcomes.skipped.get(planned.name)) is not None:
-            skipped |= {task.id: reason for task in planned.phase.tasks}
+            skipped |= {task.id: reason for task in planned.phase.own_tasks}
     result = _create_result(outputs, plan, completed, skipped, duration, context, ExitReason.FAILED)
     reasons = "; ".join(f"phase {phase!r}: {describe_error(error)}" for phase, error in outcomes.failed.items())
     counts = f"{len(outcomes.completed)} completed, {len(outcomes.skipped)} skipped"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Final
 
 from tactician.ensemble.errors import EnsembleDefinitionError
 from tactician.ensemble.phases.review import PhaseReview
-from tactician.ensemble.task import Task
+from tactician.ensemble.task import Task, TaskLike, as_tasks
 from tactician.ensemble.workflows import Workflow, infer_workflow
 from tactician.errors import Problem
 
@@ -33,7 +33,7 @@ class Phase:
     """
 
     name: str
-    tasks: Sequence[Task]
+    tasks: Sequence[TaskLike]
     _: KW_ONLY
     after: Sequence[Phase] = ()
     workflow: Workflow | None = None
@@ -46,18 +46,23 @@ class Phase:
         if problems := [Problem(path, message) for path, message in _find_mistakes(self)]:
             raise EnsembleDefinitionError(f"Phase {self.name!r}", problems)
 
+    @cached_property
+    def own_tasks(self) -> tuple[Task, ...]:
+        """The tasks; loops and the like as the tasks that they are."""
+        return as_tasks(self.tasks)
+
     def choose_workflow(self, default: Workflow | None) -> Workflow:
         """Return the order of the tasks: its own, else the default, else the one that follows from their contexts."""
-        own = {id(task) for task in self.tasks}
-        inside = [task for task in self.tasks if any(id(other) in own for other in task.context or ())]
+        own = {id(task) for task in self.own_tasks}
+        inside = [task for task in self.own_tasks if any(id(other) in own for other in task.named_context)]
         return self.workflow or default or infer_workflow(inside)
 
     def find_last_tasks(self, workflow: Workflow) -> tuple[Task, ...]:
         """Return the tasks whose outputs the phase ends with: the last of a sequence, else all that no other reads."""
         if workflow is Workflow.SEQUENTIAL:
-            return tuple(self.tasks[-1:])
-        read = {other.id for task in self.tasks for other in task.context or ()}
-        return tuple(task for task in self.tasks if task.id not in read)
+            return tuple(self.own_tasks[-1:])
+        read = {other.id for task in self.own_tasks for other in task.named_context}
+        return tuple(task for task in self.own_tasks if task.id not in read)
 
     def list_predecessors(self) -> list[Phase]:
         """Return all phases that run before it, each once: those that it names, and those before them."""
@@ -76,9 +81,9 @@ def _find_mistakes(phase: Phase) -> Iterator[tuple[str, str]]:
         yield "name", "it must not be blank"
     elif len(phase.name) > _LONGEST_NAME or any(sign in phase.name for sign in ":\n"):
         yield "name", f"{phase.name!r} is longer than {_LONGEST_NAME} characters, or has a colon or a line break"
-    if not phase.tasks:
+    if not phase.own_tasks:
         yield "tasks", "a phase must have at least one task"
-    for place, task in enumerate(phase.tasks):
+    for place, task in enumerate(phase.own_tasks):
         if not isinstance(task, Task):
             yield f"tasks[{place}]", f"{task!r} is not a Task"
     for place, other in enumerate(phase.after):

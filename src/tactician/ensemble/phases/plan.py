@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from tactician.agents import Member
 from tactician.ensemble.assignment import Assignment
-from tactician.ensemble.checks import TaskTemplate, find_structure_problems, list_templates
+from tactician.ensemble.checks import find_structure_problems
 from tactician.ensemble.phases.phase import Phase
 from tactician.ensemble.reviews import ReviewPolicy
 from tactician.ensemble.running import TaskErrorPolicy
@@ -108,23 +108,17 @@ class PhasePlan:
         for _, job in self.list_jobs():
             yield Member(job.task.label, job.runnable)
 
-    def list_templates(self) -> Iterator[TaskTemplate]:
-        """Yield the templates of tasks that need values."""
-        for path, job in self.list_jobs():
-            for template in list_templates([job.task]):
-                yield TaskTemplate(_move(template.path, path), template.names)
-
     def find_first_ids(self) -> frozenset[str]:
         """Return the ids of the tasks that begin the work: the first ones of the phases that come after no other."""
         first = (planned for planned in self.phases if not planned.phase.after)
         return frozenset(
-            task.id for planned in first for task in find_first_tasks(planned.phase.tasks, planned.workflow)
+            task.id for planned in first for task in find_first_tasks(planned.phase.own_tasks, planned.workflow)
         )
 
     def find_arrows(self) -> Iterator[tuple[str, str]]:
         """Yield the ids of tasks of which the second comes after the first, or reads its output."""
         for planned in self.phases:
-            tasks = planned.phase.tasks
+            tasks = planned.phase.own_tasks
             if planned.workflow is Workflow.SEQUENTIAL:
                 yield from ((one.id, other.id) for one, other in pairwise(tasks))
             own = {task.id for task in tasks}
@@ -159,28 +153,28 @@ class PhasePlan:
 
 def _plan(phase: Phase, path: str, default: Workflow | None, assign: Assign) -> PlannedPhase:
     workflow = phase.choose_workflow(default)
-    contexts = (_find_context(phase, number, workflow, default) for number in range(len(phase.tasks)))
-    jobs = tuple(assign(task, context) for task, context in zip(phase.tasks, contexts, strict=True))
-    review = None if phase.review is None else phase.review.create_task(phase.name, tuple(phase.tasks))
-    reviewer = None if review is None else assign(review, tuple(review.context or ()))
+    contexts = (_find_context(phase, number, workflow, default) for number in range(len(phase.own_tasks)))
+    jobs = tuple(assign(task, context) for task, context in zip(phase.own_tasks, contexts, strict=True))
+    review = None if phase.review is None else phase.review.create_task(phase.name, tuple(phase.own_tasks))
+    reviewer = None if review is None else assign(review, review.named_context)
     return PlannedPhase(phase, path, workflow, jobs, reviewer, tuple(one.name for one in phase.list_predecessors()))
 
 
 def _find_context(phase: Phase, number: int, workflow: Workflow, default: Workflow | None) -> tuple[Task, ...]:
     """Return the tasks whose outputs a task sees: of the phases before, if it names none and begins the phase."""
-    context = find_context(phase.tasks, number, workflow)
-    if context or phase.tasks[number].context is not None:
+    context = find_context(phase.own_tasks, number, workflow)
+    if context or phase.own_tasks[number].context is not None:
         return context
     before = (other.find_last_tasks(other.choose_workflow(default)) for other in phase.after)
     return tuple(dict.fromkeys(task for tasks in before for task in tasks))
 
 
 def _find_task_problems(planned: PlannedPhase, agents: Sequence[object] | None) -> Iterator[Problem]:
-    earlier = {task.id for phase in planned.phase.list_predecessors() for task in phase.tasks}
-    found = find_structure_problems(planned.phase.tasks, agents, planned.workflow, earlier)
+    earlier = {task.id for phase in planned.phase.list_predecessors() for task in phase.own_tasks}
+    found = find_structure_problems(planned.phase.own_tasks, agents, planned.workflow, earlier)
     yield from (Problem(f"{planned.path}.{problem.path}", problem.message) for problem in found)
     if planned.reviewer is not None:
-        visible = earlier | {task.id for task in planned.phase.tasks}
+        visible = earlier | {task.id for task in planned.phase.own_tasks}
         place = f"{planned.path}.review.reviewer"
         for problem in find_structure_problems([planned.reviewer.task], None, Workflow.PARALLEL, visible):
             yield Problem(_move(problem.path, place), problem.message)

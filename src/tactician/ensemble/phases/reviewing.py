@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from types import MappingProxyType
 
 from tactician.agents import Agent
 from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.early_exit import EarlyExit
-from tactician.ensemble.execution import NO_REVISIONS, TaskRunner
+from tactician.ensemble.environment import TaskEnvironment
+from tactician.ensemble.execution import TaskRunner
 from tactician.ensemble.inputs import EnsembleInput
 from tactician.ensemble.outcomes import SkippedTask, TaskOutcome, collect_context
 from tactician.ensemble.output import Revision
@@ -95,9 +97,10 @@ async def _run_once(
     input: EnsembleInput,
     place: RunContext,
     exit: EarlyExit,
-    revisions: Mapping[str, Revision] = NO_REVISIONS,
+    revisions: Mapping[str, Revision] = MappingProxyType({}),
 ) -> PhaseDecision:
-    output = await TaskRunner(input, (), "", place, exit=exit, revisions=revisions, known=outcomes).run(job, {})
+    environment = TaskEnvironment(input, known=outcomes, revisions=revisions)
+    output = await TaskRunner(environment, "", place, exit=exit).run(job, {})
     if isinstance(output, SkippedTask):  # its `when` says that there is nothing to review
         return PhaseDecision.approve()
     return output.get_parsed(PhaseDecision)

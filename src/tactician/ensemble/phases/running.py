@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Collection
+from dataclasses import replace
 
 from tactician.ensemble.early_exit import EarlyExit
+from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import INTERRUPTIONS, PhaseReviewError, TaskFailedError
 from tactician.ensemble.events import PhaseCompleted, PhaseResumed, PhaseReviewed, PhaseStarted
 from tactician.ensemble.execution import TaskRunner
-from tactician.ensemble.inputs import EnsembleInput
 from tactician.ensemble.outcomes import SkippedTask, TaskOutcome
 from tactician.ensemble.output import EnsembleResult, PhaseOutput, Revision
 from tactician.ensemble.phase_decisions import PhaseDecision, UndecidedError
@@ -28,25 +28,16 @@ class PhaseRuns:
 
     Args:
         plan: the phases.
-        input: the input of the run.
-        readers: ids of the tasks that see the text of the input in their prompts.
+        environment: what the tasks begin with.
         context: the context of the run.
         exit: the early end of the run.
     """
 
-    def __init__(
-        self,
-        plan: PhasePlan,
-        input: EnsembleInput,
-        readers: Collection[str],
-        context: RunContext,
-        exit: EarlyExit,
-    ) -> None:
+    def __init__(self, plan: PhasePlan, environment: TaskEnvironment, context: RunContext, exit: EarlyExit) -> None:
         self._exit = exit
         self._plan = plan
         self._by_name = plan.by_name
-        self._input = input
-        self._readers = readers
+        self._environment = environment
         self._context = context
         self._room = NO_LIMIT if plan.max_parallel is None else asyncio.Semaphore(plan.max_parallel)
         places = context.at("phases")
@@ -81,7 +72,7 @@ class PhaseRuns:
     def record_failures(self) -> None:
         """Record failed tasks, which do not run again when the run goes on after a suspension."""
         for place, error in self._failures:
-            TaskRunner(self._input, (), "", place).record_failures(error.failed)
+            TaskRunner(self._environment, "", place).record_failures(error.failed)
 
     async def _complete(self, name: str, start: int) -> None:
         """Run a phase, beginning with one of its executions, until its outputs are accepted."""
@@ -129,11 +120,8 @@ class PhaseRuns:
             result = await run_tasks(
                 f"phase {name!r}",
                 order,
-                self._input,
-                self._readers,
+                await self._create_environment(name, number),
                 place if is_answer else place.as_internal(),
-                known=await self._collect_known(name, number),
-                revisions=await self._collect_revisions(name, number),
                 room=self._room,
                 exit=self._exit,
             )
@@ -143,6 +131,11 @@ class PhaseRuns:
         progress.complete(number, result.raw, result.duration)
         self._results[name, number] = result
         return result
+
+    async def _create_environment(self, name: str, number: int) -> TaskEnvironment:
+        """Return what the tasks of an execution begin with."""
+        known = {**self._environment.known, **await self._collect_known(name, number)}
+        return replace(self._environment, known=known, revisions=await self._collect_revisions(name, number))
 
     async def _collect_known(self, name: str, number: int) -> dict[str, TaskOutcome]:
         """Return the outcomes of the phases before, as an execution sees them, by task id."""
@@ -167,7 +160,8 @@ class PhaseRuns:
         progress = self._progress[planned.name]
         outcomes = await self._collect_known(planned.name, number) | list_outcomes(result)
         try:
-            decision = await decide(planned, outcomes, self._input, progress.at(number).as_internal(), self._exit)
+            inside = progress.at(number).as_internal()
+            decision = await decide(planned, outcomes, self._environment.input, inside, self._exit)
         except UndecidedError as error:
             raise self._create_error(planned, str(error), result) from error
         except INTERRUPTIONS:

@@ -1,0 +1,1 @@
+"""Clients that get two tasks done, the second of which reads what the first gave."""

@@ -1,0 +1,110 @@
+"""Formats in which data is written for models: in prompts, tool results and memory."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
+
+from tactician.errors import ConfigurationError, MissingExtraError
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+_LONGEST: Final = 1_000_000
+
+
+class ContextFormat(StrEnum):
+    """Format in which data is written for models. Schemas and the answers of models are always JSON."""
+
+    JSON = "json"
+    """Compact JSON."""
+    TOON = "toon"
+    """Token-Oriented Object Notation (https://toonformat.dev), which needs fewer tokens. It needs the extra `toon`."""
+
+
+@runtime_checkable
+class ContextFormatter(Protocol):
+    """Writer of data for models, which an `Ensemble(context_format=...)` takes as well."""
+
+    def format(self, value: object) -> str:
+        """Return a value as text; text stays as it is."""
+        ...
+
+    def format_json(self, text: str) -> str:
+        """Return JSON text in the format; text that is not JSON stays as it is."""
+        ...
+
+
+def load_formatter(format: ContextFormat | ContextFormatter) -> ContextFormatter:
+    """Return the formatter of a format; a formatter itself stays as it is.
+
+    Raises:
+        MissingExtraError: when the extra of the format is not installed.
+        ConfigurationError: when the object is neither a format nor a formatter.
+    """
+    if isinstance(format, str):
+        if format not in tuple(ContextFormat):
+            raise ConfigurationError(f"{format!r} is not one of {', '.join(map(repr, map(str, ContextFormat)))}")
+        return ToonFormatter() if format == ContextFormat.TOON else JsonFormatter()
+    if isinstance(format, ContextFormatter):
+        return format
+    raise ConfigurationError(f"{format!r} is not a ContextFormat, and has no methods `format` and `format_json`")
+
+
+class JsonFormatter:
+    """Formatter for JSON."""
+
+    def format(self, value: object) -> str:
+        """Return a value as JSON; text stays as it is."""
+        return value if isinstance(value, str) else write_json(value)
+
+    def format_json(self, text: str) -> str:
+        """Return the text as it is."""
+        return text
+
+
+class ToonFormatter:
+    """Formatter for TOON.
+
+    Raises:
+        MissingExtraError: when the extra `toon` is not installed.
+    """
+
+    def __init__(self) -> None:
+        try:
+            from toon_format import encode
+        except ImportError as error:
+            raise MissingExtraError(
+                'The format TOON needs toon-format, which is not installed. Run: pip install "tactician[toon]"'
+            ) from error
+        self._encode = encode
+
+    def format(self, value: object) -> str:
+        """Return a value as TOON; text stays as it is."""
+        from pydantic_core import from_json
+
+        return value if isinstance(value, str) else self._encode(from_json(write_json(value)))
+
+    def format_json(self, text: str) -> str:
+        """Return JSON text as TOON. Text that is not an object or a list, or is very long, stays as it is."""
+        if len(text) > _LONGEST or text.lstrip()[:1] not in ("{", "["):
+            return text
+        from pydantic_core import from_json
+
+        try:
+            value: JsonValue = from_json(text, allow_inf_nan=False)
+            return self._encode(value)
+        except (ValueError, RecursionError):
+            return text
+
+
+def write_json(value: object) -> str:
+    """Return a value as JSON, with `str` for what has no JSON form."""
+    from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
+
+    try:
+        return to_json(value, fallback=str).decode()
+    except PydanticSerializationError:  # a lone surrogate, perhaps
+        import json
+
+        return json.dumps(to_jsonable_python(value, fallback=str))

@@ -1,0 +1,44 @@
+"""`TaskEnvironment`: what the tasks of a run begin with."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+from tactician.ensemble.early_exit import EarlyExit
+from tactician.ensemble.inputs import EnsembleInput
+from tactician.ensemble.outcomes import TaskOutcome
+from tactician.ensemble.output import Revision, TaskOutput
+from tactician.ensemble.task_reviews import ReviewSettings
+
+
+@dataclass(frozen=True, slots=True)
+class TaskEnvironment:
+    """What the tasks of a run begin with.
+
+    Attributes:
+        input: the values for templates, and the text of the caller.
+        first_ids: ids of the tasks that begin the work: they see the text, and the `entry` if they name no context.
+        entry: outputs from outside for these.
+        known: outcomes of tasks outside, such as those of earlier phases, by task id.
+        earlier: outputs of earlier iterations that tasks see, those with memory scopes as entries of these.
+        forgotten: outputs of earlier iterations that no task recalls.
+        revisions: what tasks are told that run again, by task id.
+        reviews: the settings for reviews of tasks inside of others.
+        exit: the early end of the ensemble around; `None` for an ensemble itself.
+    """
+
+    input: EnsembleInput
+    first_ids: Collection[str] = ()
+    entry: tuple[TaskOutput, ...] = ()
+    known: Mapping[str, TaskOutcome] = field(default_factory=dict)
+    earlier: tuple[TaskOutput, ...] = ()
+    forgotten: tuple[TaskOutput, ...] = ()
+    revisions: Mapping[str, Revision] = field(default_factory=dict)
+    reviews: ReviewSettings = field(default_factory=ReviewSettings)
+    exit: EarlyExit | None = None
+
+    @property
+    def has_ended(self) -> bool:
+        """True when a review has ended the ensemble around."""
+        return self.exit is not None and self.exit.reason is not None

@@ -1,0 +1,263 @@
+"""`MapReduce`: a task for each item, and tasks that combine the outputs until one is left."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Final, Generic, TypeVar
+
+from typing_extensions import override
+
+from tactician.diagrams import DiagramEdge
+from tactician.ensemble.assignment import Assignment, assign
+from tactician.ensemble.bins import pack_bins
+from tactician.ensemble.checks import find_made_problems
+from tactician.ensemble.composite import Equipment, index_outputs
+from tactician.ensemble.drawing import Drawing
+from tactician.ensemble.environment import TaskEnvironment
+from tactician.ensemble.errors import EnsembleDefinitionError, MapReduceError
+from tactician.ensemble.output import CompositeResult, TaskInput, TaskOutput
+from tactician.ensemble.running import TaskOrder, run_tasks
+from tactician.ensemble.task import Task, TaskLike
+from tactician.ensemble.task_group import GroupRunnable, TaskGroup
+from tactician.ensemble.template import escape_template
+from tactician.runs import RunContext, Runnable
+from tactician.text import describe_error
+from tactician.tools import as_text
+
+T = TypeVar("T")
+DEFAULT_CHUNK_SIZE: Final = 5
+DEFAULT_MAX_LEVELS: Final = 10
+_CHARACTERS_PER_TOKEN: Final = 4
+TokenEstimator = Callable[[str], int]
+
+
+def estimate_tokens(text: str) -> int:
+    """Return the number of tokens that a text has about: a quarter of its characters."""
+    return len(text) // _CHARACTERS_PER_TOKEN
+
+
+class MapReduce(TaskGroup, Generic[T]):
+    """A task for each item, and tasks that combine the outputs, level by level, until one is left.
+
+    In an ensemble it stands in the place of a task. The descriptions of the tasks that the functions return are no
+    templates: they are taken as they are, so that items may have braces. When a run continues elsewhere, the functions
+    have to return equal tasks.
+
+    Args:
+        items: the items, or a function of the `TaskInput` that returns them.
+        map: function that returns the task of an item.
+        reduce: function that returns the task that combines outputs. Unless it names a context, it sees these outputs.
+        chunk_size: number of outputs that one task combines, 5 by default.
+        max_tokens: tokens of the outputs that one task combines, in place of a number. Outputs are packed by first-fit
+            decreasing; one that is larger is alone.
+        direct: function that returns the one task for all items when they fit: when there are at most `chunk_size`, or
+            they have at most `max_tokens`.
+        estimate: function that returns the number of tokens of a text; a quarter of its characters by default. For
+            outputs the number that the provider reports counts.
+        max_levels: number of levels that combine. When they are used up, one last task combines what is left.
+        max_parallel: number of tasks that run at once; no limit by default.
+        id: the id; by default it says how many items there are.
+        description: the purpose.
+        context: tasks outside that have to be completed before, for a function of items; in a sequence, by default, the
+            task before.
+
+    Raises:
+        EnsembleDefinitionError: with all mistakes.
+    """
+
+    def __init__(
+        self,
+        items: Sequence[T] | Callable[[TaskInput], Sequence[T]],
+        *,
+        map: Callable[[T], TaskLike],
+        reduce: Callable[[Sequence[TaskOutput]], TaskLike],
+        chunk_size: int | None = None,
+        max_tokens: int | None = None,
+        direct: Callable[[Sequence[T]], TaskLike] | None = None,
+        estimate: TokenEstimator = estimate_tokens,
+        max_levels: int = DEFAULT_MAX_LEVELS,
+        max_parallel: int | None = None,
+        id: str = "",
+        description: str = "",
+        context: Sequence[TaskLike] | None = None,
+    ) -> None:
+        self.items = items if callable(items) else tuple(items)
+        self.map = map
+        self.reduce = reduce
+        self.chunk_size = DEFAULT_CHUNK_SIZE if chunk_size is None and max_tokens is None else chunk_size
+        self.max_tokens = max_tokens
+        self.direct = direct
+        self.estimate = estimate
+        self.max_levels = max_levels
+        self.max_parallel = max_parallel
+        self.amount = "items" if callable(self.items) else f"{len(self.items)} items"
+        summary = description or f"Do a task for each of {self.amount}, and combine the outputs"
+        super().__init__(id or f"MapReduce: {self.amount}", summary, {}, context)
+
+    @property
+    @override
+    def role(self) -> str:
+        return "(map-reduce)"
+
+    @override
+    def bind(self, equipment: Equipment) -> Runnable:
+        return _MapReduceRunnable(self, equipment)
+
+    def list_items(self, task: TaskInput) -> Sequence[T]:
+        """Return the items for an input."""
+        return self.items(task) if callable(self.items) else self.items
+
+    def fits(self, items: Sequence[T]) -> bool:
+        """Return whether one task can take all items."""
+        if self.max_tokens is None:
+            return len(items) <= (self.chunk_size or DEFAULT_CHUNK_SIZE)
+        return sum(self.estimate(as_text(item)) for item in items) <= self.max_tokens
+
+    def split(self, outputs: Sequence[TaskOutput]) -> list[list[TaskOutput]]:
+        """Return the outputs in the portions that one task each combines."""
+        if self.max_tokens is None:
+            size = self.chunk_size or DEFAULT_CHUNK_SIZE
+            return [list(outputs[start : start + size]) for start in range(0, len(outputs), size)]
+        bins = pack_bins([self._count_tokens(output) for output in outputs], self.max_tokens)
+        return [[outputs[number] for number in items] for items in bins]
+
+    def _count_tokens(self, output: TaskOutput) -> int:
+        return output.usage.output_tokens or self.estimate(output.raw)
+
+    @override
+    def _find_mistakes(self) -> Iterator[tuple[str, str]]:
+        if not callable(self.items) and not self.items:
+            yield "items", "there must be at least one item"
+        for name in ("map", "reduce", "estimate"):
+            if not callable(value := getattr(self, name)):
+                yield name, f"{value!r} is not a function"
+        if self.direct is not None and not callable(self.direct):
+            yield "direct", f"{self.direct!r} is not a function"
+        if self.chunk_size is not None and self.max_tokens is not None:
+            yield "max_tokens", "there is a chunk_size too: leave out one of them"
+        if self.chunk_size is not None and self.chunk_size < 2:
+            yield "chunk_size", f"it must be >= 2, got: {self.chunk_size}"
+        for name, amount in (("max_tokens", self.max_tokens), ("max_parallel", self.max_parallel)):
+            if amount is not None and amount < 1:
+                yield name, f"it must be > 0, got: {amount}"
+        if self.max_levels < 1:
+            yield "max_levels", f"it must be > 0, got: {self.max_levels}"
+
+
+@dataclass(slots=True)
+class _Level:
+    """One run so far: the tasks and the outputs of all levels."""
+
+    environment: TaskEnvironment
+    context: RunContext
+    outputs: list[TaskOutput] = field(default_factory=list)
+    tasks: dict[str, Task] = field(default_factory=dict)
+    numbers: Counter[str] = field(default_factory=Counter)
+
+    def name_task(self, task: Task) -> Task:
+        """Return the task under an id that no other task of the run has, and its texts as they are."""
+        task_id = task.id
+        while task_id in self.tasks:
+            self.numbers[task.id] += 1
+            task_id = f"{task.id}#{self.numbers[task.id] + 1}"
+        description, expected = escape_template(task.description), escape_template(task.expected_output)
+        named = replace(task, id=task_id, description=description, expected_output=expected)
+        self.tasks[task_id] = named
+        return named
+
+
+class _MapReduceRunnable(GroupRunnable[MapReduce[T]], Generic[T]):
+    def __init__(self, group: MapReduce[T], equipment: Equipment) -> None:
+        super().__init__(group, {})
+        self._equipment = equipment
+
+    @override
+    async def _perform(self, environment: TaskEnvironment, task: TaskInput, context: RunContext) -> CompositeResult:
+        items, level = self._list_items(task, context), _Level(environment, context)
+        if self.group.direct is not None and self.group.fits(items):
+            outputs = await self._run_level("direct", [partial(self.group.direct, items)], (), level)
+            return self._conclude(level.outputs, outputs, context)
+        outputs = await self._run_level("map", [partial(self.group.map, item) for item in items], (), level)
+        number = 0
+        while not environment.has_ended and (len(outputs) > 1 or (outputs and not number)):
+            number += 1
+            portions = self.group.split(outputs) if number <= self.group.max_levels else [outputs]
+            makers = [partial(self.group.reduce, portion) for portion in portions]
+            outputs = await self._run_level(f"reduce-{number}", makers, portions, level)
+        return self._conclude(level.outputs, outputs, context)
+
+    def _list_items(self, task: TaskInput, context: RunContext) -> Sequence[T]:
+        """Return the items; at least one."""
+        try:
+            with context.as_internal().enter():
+                items = tuple(self.group.list_items(task))
+        except Exception as error:
+            raise self._create_error("`items` failed", error, (), context) from error
+        if not items:
+            raise self._create_error("`items` returned none", None, (), context)
+        return items
+
+    async def _run_level(
+        self,
+        name: str,
+        makers: Sequence[Callable[[], TaskLike]],
+        portions: Sequence[Sequence[TaskOutput]],
+        level: _Level,
+    ) -> Sequence[TaskOutput]:
+        """Make the tasks of a level, run them at once, and return their outputs in the order of the tasks.
+
+        Args:
+            name: name of the level.
+            makers: functions that return the tasks.
+            portions: outputs that each task sees if it names no context.
+            level: the run so far.
+        """
+        made = {f"{name}[{number}]": self._make(f"{name}[{number}]", make, level) for number, make in enumerate(makers)}
+        known = {**level.environment.known, **index_outputs(level.outputs)}
+        if problems := list(find_made_problems(made, level.environment.input.values, known)):
+            raise EnsembleDefinitionError(self.subject, problems)
+        jobs = [
+            self._assign(task, portions[number] if portions else (), level) for number, task in enumerate(made.values())
+        ]
+        order = TaskOrder(jobs, False, self.group.max_parallel, "fail_fast", level.environment.reviews)
+        environment = replace(level.environment, known=known)
+        result = await run_tasks(f"{self.subject}, {name}", order, environment, level.context.at(name))
+        latest = index_outputs(result.task_outputs)
+        outputs = [latest[job.task.id] for job in jobs if job.task.id in latest]
+        level.outputs += outputs
+        return outputs
+
+    def _make(self, place: str, make: Callable[[], TaskLike], level: _Level) -> Task:
+        """Return the task that a function of the user makes."""
+        try:
+            with level.context.as_internal().enter():
+                made = make()
+        except Exception as error:
+            raise self._create_error(f"{place} failed", error, level.outputs, level.context) from error
+        if not isinstance(made, TaskLike):
+            problem = f"{place} returned {made!r}, which is not a Task"
+            raise self._create_error(problem, None, level.outputs, level.context)
+        return level.name_task(made.as_task())
+
+    def _assign(self, task: Task, portion: Sequence[TaskOutput], level: _Level) -> Assignment:
+        combined = tuple(level.tasks[output.task_id] for output in portion)
+        return assign(task, combined if task.context is None else task.named_context, self._equipment)
+
+    def _create_error(
+        self, what: str, error: Exception | None, outputs: Sequence[TaskOutput], context: RunContext
+    ) -> MapReduceError:
+        reason = "" if error is None else f": {describe_error(error)}"
+        return MapReduceError(f"{self.subject}: {what}{reason}", self._create_failed_result(outputs, context))
+
+    @override
+    def draw(self, prefix: str) -> Drawing:
+        group = self.group
+        portion = f"{group.chunk_size} outputs" if group.max_tokens is None else f"{group.max_tokens:,} tokens"
+        each = Drawing.of_node(f"{prefix}_map", (group.label, f"map {group.amount}"), "double")
+        combined = Drawing.of_node(f"{prefix}_reduce", ("reduce", f"up to {portion} each"), "double")
+        edges = [DiagramEdge(each.exit, combined.entry)]
+        edges.append(DiagramEdge(combined.exit, combined.entry, "until one is left", "dashed"))
+        return Drawing.combine((each, combined), edges, each.entry, combined.exit)

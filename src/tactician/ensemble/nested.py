@@ -1,0 +1,119 @@
+"""Ensembles in the place of a task of another ensemble."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol
+
+from typing_extensions import override
+
+from tactician.agents import BaseRunnable, Member
+from tactician.ensemble.composite import Composite, Equipment, TaskTemplate, index_outputs, select_entry
+from tactician.ensemble.drawing import Drawing
+from tactician.ensemble.environment import TaskEnvironment
+from tactician.ensemble.inputs import EnsembleInput
+from tactician.ensemble.output import EnsembleResult, TaskInput
+from tactician.errors import Problem
+from tactician.runs import Input, RunContext, Runnable
+
+
+class TaskRunnable(Protocol):
+    """Part of an ensemble on which a `NestedEnsemble` depends."""
+
+    name: str
+    description: str
+
+    @property
+    def composition(self) -> tuple[Member, ...]:
+        """The Runnables inside."""
+        ...
+
+    @property
+    def structure_problems(self) -> tuple[Problem, ...]:
+        """The mistakes in how the tasks and agents fit together."""
+        ...
+
+    @property
+    def templates(self) -> tuple[TaskTemplate, ...]:
+        """The templates that need values."""
+        ...
+
+    def find_model_problems(self, context: RunContext) -> Iterator[Problem]:
+        """Yield a problem for each model that cannot be used."""
+        ...
+
+    async def run_tasks(self, environment: TaskEnvironment, context: RunContext) -> EnsembleResult:
+        """Run the tasks inside a run, without another check."""
+        ...
+
+
+class NestedEnsemble(Composite):
+    """Ensemble in the place of a task.
+
+    It gets the values of the ensemble around it, its first tasks see what the task before it gave, and it uses the
+    model of the ensemble around it where it has none. Its tools and agents are its own.
+    """
+
+    def __init__(self, ensemble: TaskRunnable) -> None:
+        self._ensemble = ensemble
+
+    @property
+    @override
+    def id(self) -> str:
+        return self._ensemble.name
+
+    @property
+    @override
+    def description(self) -> str:
+        return self._ensemble.description
+
+    @property
+    @override
+    def role(self) -> str:
+        return "(ensemble)"
+
+    @override
+    def bind(self, equipment: Equipment) -> Runnable:
+        return _NestedRunnable(self, self._ensemble)
+
+    @override
+    def find_problems(self, agents: Sequence[object] | None) -> Iterable[Problem]:
+        return self._ensemble.structure_problems
+
+    @override
+    def list_templates(self) -> Iterable[TaskTemplate]:
+        return self._ensemble.templates
+
+
+class _NestedRunnable(BaseRunnable[object]):
+    def __init__(self, nested: NestedEnsemble, ensemble: TaskRunnable) -> None:
+        self.name = ensemble.name
+        self.description = ensemble.description
+        self._nested = nested
+        self._ensemble = ensemble
+
+    @property
+    @override
+    def composition(self) -> tuple[Member, ...]:
+        return self._ensemble.composition
+
+    @property
+    @override
+    def label(self) -> tuple[str, ...]:
+        return self.name, "Ensemble"
+
+    def draw(self, prefix: str) -> Drawing:
+        """Return a drawing of one node."""
+        return Drawing.of_node(prefix, self.label, "double")
+
+    def find_model_problems(self, context: RunContext) -> Iterator[Problem]:
+        """Yield a problem for each model that cannot be used."""
+        return self._ensemble.find_model_problems(context)
+
+    @override
+    async def _work(self, input: Input, context: RunContext) -> EnsembleResult:
+        assert isinstance(input, TaskInput)
+        entry = select_entry(self._nested, None, input)
+        known = index_outputs(input.context_outputs)
+        environment = TaskEnvironment(EnsembleInput(input.values, input.text), entry=entry, known=known)
+        return await self._ensemble.run_tasks(environment, context)

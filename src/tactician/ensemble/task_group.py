@@ -1,0 +1,189 @@
+"""`TaskGroup`: base of loops, graphs and map-reduces, whose tasks stand in an ensemble as one."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Generic, TypeVar
+
+from typing_extensions import override
+
+from tactician.agents import BaseRunnable, Member
+from tactician.ensemble.assignment import Assignment
+from tactician.ensemble.checks import find_part_problems, list_part_templates
+from tactician.ensemble.composite import Composite, TaskTemplate, index_outputs, select_entry
+from tactician.ensemble.drawing import Drawing
+from tactician.ensemble.early_exit import EarlyExit
+from tactician.ensemble.environment import TaskEnvironment
+from tactician.ensemble.errors import EnsembleDefinitionError
+from tactician.ensemble.inputs import EnsembleInput
+from tactician.ensemble.model_checks import find_model_problems
+from tactician.ensemble.output import CompositeResult, TaskInput, TaskOutput
+from tactician.ensemble.task import Task, TaskLike, as_tasks
+from tactician.ensemble.task_reviews import ReviewSettings
+from tactician.errors import Problem
+from tactician.runs import Input, RunContext, RunStatus
+
+G = TypeVar("G", bound="TaskGroup")
+
+
+class TaskGroup(Composite):
+    """Tasks that stand in an ensemble as one.
+
+    They may name tasks outside as their context, which the group then depends on.
+
+    Args:
+        id: the id.
+        description: the description.
+        parts: the tasks, by their places.
+        context: tasks outside whose outputs the first task sees; in a sequence, by default, the task before the group.
+    """
+
+    def __init__(
+        self, id: str, description: str, parts: Mapping[str, TaskLike], context: Sequence[TaskLike] | None
+    ) -> None:
+        self._id = id
+        self._description = description
+        self._parts = dict(zip(parts, as_tasks(parts.values()), strict=True))
+        self._own_context = None if context is None else as_tasks(context)
+        mistakes = [*self._find_part_mistakes(), *self._find_mistakes()]
+        if problems := [Problem(path, message) for path, message in mistakes]:
+            raise EnsembleDefinitionError(f"{type(self).__name__} {self.label!r}", problems)
+
+    @property
+    @override
+    def id(self) -> str:
+        return self._id
+
+    @property
+    @override
+    def description(self) -> str:
+        return self._description
+
+    @property
+    @override
+    def context(self) -> Sequence[Task] | None:
+        outside = list(self._find_outside())
+        if self._own_context is None and not outside:
+            return None
+        return list({task.id: task for task in (*(self._own_context or ()), *outside)}.values())
+
+    @property
+    @override
+    def parts(self) -> Mapping[str, Task]:
+        return self._parts
+
+    @override
+    def find_problems(self, agents: Sequence[object] | None) -> Iterable[Problem]:
+        return find_part_problems(self._parts.items(), agents)
+
+    @override
+    def list_templates(self) -> Iterable[TaskTemplate]:
+        return list_part_templates(self._parts.items())
+
+    def create_environment(self, task: TaskInput, context: RunContext) -> TaskEnvironment:
+        """Return what the tasks begin with, given the input of the group.
+
+        The policy for reviews is about the group, and not about the tasks inside it.
+        """
+        around = context.find(ReviewSettings) or ReviewSettings()
+        names = None if self.context is None else [one.id for one in self._own_context or ()]
+        known = index_outputs(task.context_outputs)
+        entry = select_entry(self, names, task)
+        return TaskEnvironment(
+            EnsembleInput(task.values, task.text),
+            entry=entry,
+            known=known,
+            earlier=task.earlier_outputs,
+            forgotten=task.forgotten_outputs,
+            reviews=ReviewSettings(reviewer=around.reviewer),
+            exit=context.find(EarlyExit),
+        )
+
+    def _find_mistakes(self) -> Iterator[tuple[str, str]]:
+        """Yield the place and the description of each mistake in the settings."""
+        yield from ()
+
+    def _find_part_mistakes(self) -> Iterator[tuple[str, str]]:
+        if not self._id.strip():
+            yield "id", "it must not be blank"
+        outside = {f"context[{number}]": other for number, other in enumerate(self._own_context or ())}
+        named: dict[str, object] = {**outside, **self._parts}
+        strangers = {place: part for place, part in named.items() if not isinstance(part, Task)}
+        if strangers:
+            yield from ((place, f"{part!r} is not a Task") for place, part in strangers.items())
+            return
+        counts = Counter(part.id for part in self._parts.values())
+        for place, part in self._parts.items():
+            if counts[part.id] > 1:
+                yield f"{place}.id", f"{counts[part.id]} tasks have the id {part.label!r}: give each an id of its own"
+
+    def _find_outside(self) -> Iterator[Task]:
+        """Yield the tasks outside that tasks of the group name as their context."""
+        own = {part.id for part in self._parts.values()}
+        named = (other for part in self._parts.values() for other in part.named_context)
+        yield from (other for other in named if other.id not in own)
+
+
+class GroupRunnable(BaseRunnable[object], Generic[G]):
+    """Group of tasks with the Runnables that do them. Its input is a `TaskInput`.
+
+    Args:
+        group: the group.
+        jobs: its tasks, by their places.
+    """
+
+    def __init__(self, group: G, jobs: Mapping[str, Assignment]) -> None:
+        self.name = group.label
+        self.description = group.description
+        self.group = group
+        self.jobs = jobs
+
+    @property
+    @override
+    def composition(self) -> tuple[Member, ...]:
+        return tuple(Member(job.task.label, job.runnable) for job in self.jobs.values())
+
+    def find_model_problems(self, context: RunContext) -> Iterator[Problem]:
+        """Yield a problem for each model that cannot be used."""
+        return find_model_problems(self.jobs.items(), context)
+
+    @property
+    def subject(self) -> str:
+        """The group in messages, such as `loop 'Improve'`."""
+        return f"{type(self.group).__name__} {self.group.label!r}"
+
+    def draw(self, prefix: str) -> Drawing:
+        """Return a drawing of the tasks, whose nodes have ids that begin with the prefix."""
+        return Drawing.of_node(prefix, (self.group.label, self.group.role))
+
+    @override
+    async def _work(self, input: Input, context: RunContext) -> CompositeResult:
+        assert isinstance(input, TaskInput)
+        await context.begin_step()
+        return await self._perform(self.group.create_environment(input, context), input, context)
+
+    @abstractmethod
+    async def _perform(self, environment: TaskEnvironment, task: TaskInput, context: RunContext) -> CompositeResult:
+        """Do the tasks."""
+
+    def _conclude(
+        self,
+        parts: Sequence[TaskOutput],
+        shown: Sequence[TaskOutput],
+        context: RunContext,
+        *,
+        limit_reached: bool = False,
+    ) -> CompositeResult:
+        """Return the result, whose output is the last of those that other tasks see; empty without one."""
+        last = shown[-1] if shown else None
+        raw, parsed = ("", None) if last is None else (last.raw, last.parsed)
+        result = CompositeResult(raw if parsed is None else parsed, tally=context.tally, run_id=context.run_id, raw=raw)
+        result.task_outputs, result.shown, result.limit_reached = tuple(parts), tuple(shown), limit_reached
+        return result
+
+    def _create_failed_result(self, outputs: Sequence[TaskOutput], context: RunContext) -> CompositeResult:
+        result = CompositeResult(None, RunStatus.FAILED, tally=context.tally, run_id=context.run_id)
+        result.task_outputs = tuple(outputs)
+        return result
