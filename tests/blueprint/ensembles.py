@@ -7,6 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tactician import Agent, Budget, Ensemble, HierarchicalConstraints, Phase, PhaseReview, Review, Task, Workflow
+from tactician.context_format import ContextFormat
 from tactician.ensemble import Delegation, ReviewPolicy
 from tests.blueprint import acme
 from tests.blueprint.constellations import agents, labels, models, numbers, texts, tools, traces, types
@@ -66,6 +67,8 @@ def ensembles(draw: st.DrawFn) -> Ensemble:
         "max_parallel": draw(st.none() | numbers),
         "review_policy": draw(st.sampled_from(ReviewPolicy)),
         "budget": draw(st.none() | st.builds(Budget, tokens=st.none() | numbers, turns=st.none() | numbers)),
+        "capture": draw(st.sampled_from([None, "standard"])),
+        "context_format": draw(st.sampled_from([None, ContextFormat.JSON])),
         "delegation": draw(st.none() | st.builds(Delegation, st.integers(1, 5))),
     }
     shared: Agent[object] = Agent("Shared", role=draw(st.none() | filled), goal=draw(st.none() | filled))

@@ -21,6 +21,7 @@ from tactician.blueprint.ensemble_parts import (
 from tactician.blueprint.ensembles import BudgetPart, EnsembleBlueprint
 from tactician.blueprint.exporter import Exporter, blueprint_exporter
 from tactician.blueprint.models import DEFAULT, ModelParts, export_trace
+from tactician.context_format import ContextFormat
 from tactician.ensemble import (
     Delegation,
     Ensemble,
@@ -48,7 +49,7 @@ _EXPRESSED: Final = frozenset(
 _SETTINGS: Final = frozenset(
     {
         *("self", "name", "tasks", "phases", "description", "agents", "model", "tools", "workflow", "manager"),
-        *("constraints", "on_error", "max_parallel", "budget", "delegation", "review_policy", "reviewer"),
+        *("constraints", "on_error", "max_parallel", "budget", "delegation", "review_policy", "reviewer", "capture"),
     }
 )
 
@@ -73,6 +74,8 @@ def export_ensemble(ensemble: Ensemble, exporter: Exporter) -> EnsembleBlueprint
         "delegation": None if ensemble.delegation is None else _export_delegation(ensemble.delegation, exporter),
         "review_policy": ensemble.review_policy if ensemble.review_policy is not ReviewPolicy.NEVER else None,
         "reviewer": _export_function(ensemble.reviewer, exporter, "reviewer"),
+        "context_format": ensemble.context_format if isinstance(ensemble.context_format, ContextFormat) else None,
+        "capture": ensemble.capture,
         "budget": None if budget is None else exporter.make(BudgetPart, asdict(budget)),
         "trace_metadata": export_trace(ensemble.trace),
         **_export_model(ensemble.model, exporter),
@@ -166,7 +169,12 @@ class _TaskExporter:
 def _refuse_settings(ensemble: Ensemble, exporter: Exporter) -> None:
     """Add a problem for each setting that a blueprint cannot express."""
     for name, parameter in inspect.signature(Ensemble).parameters.items():
-        if name not in _SETTINGS and getattr(ensemble, name) not in (parameter.default, None, ()):
+        value: object = getattr(ensemble, name)
+        if (
+            name not in _SETTINGS
+            and value not in (parameter.default, None, ())
+            and not isinstance(value, ContextFormat)
+        ):
             exporter.add_problem(f"the setting {name!r} of an ensemble cannot be saved in a blueprint")
 
 

@@ -14,6 +14,7 @@ from tactician.blueprint.ensemble_builder import EnsembleParts, add_problems, bu
 from tactician.blueprint.ensemble_parts import ConstraintsPart, DelegationPart, PhasePart, TaskPart, WorkflowText
 from tactician.blueprint.models import ModelParts, OptionsPart, ResponderPart, TracePart, list_fields, set_trace
 from tactician.blueprint.schema_base import DEFERRED_IN_TEXT, Count, Name, Number, Part, Positive, Temperature
+from tactician.context_format import ContextFormat
 from tactician.ensemble import Delegation, Ensemble, HierarchicalConstraints, ReviewPolicy, Workflow
 from tactician.runs import Budget
 
@@ -52,6 +53,8 @@ class EnsembleBlueprint(Blueprint):
     delegation: DelegationPart | None = None
     review_policy: Annotated[Literal["never", "after_every_task", "after_last_task"], DEFERRED_IN_TEXT] | None = None
     reviewer: Name | None = None
+    context_format: Annotated[Literal["json", "toon"], DEFERRED_IN_TEXT] | None = None
+    capture: Annotated[Literal["off", "standard", "full"], DEFERRED_IN_TEXT] | None = None
     budget: BudgetPart | None = None
     trace_metadata: TracePart | None = None
 
@@ -85,6 +88,8 @@ class EnsembleBlueprint(Blueprint):
             "description": self.description,
             "on_error": self.on_error,
             "max_parallel": self.max_parallel,
+            "capture": self.capture,
+            "context_format": None if self.context_format is None else ContextFormat(self.context_format),
             "review_policy": None if self.review_policy is None else ReviewPolicy(self.review_policy),
             "reviewer": find_function(self.reviewer, builder, "reviewer"),
             "workflow": None if self.workflow is None else Workflow(self.workflow),
