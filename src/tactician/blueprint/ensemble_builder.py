@@ -167,13 +167,13 @@ def _build_person(part: PersonPart, limits: Mapping[str, Any]) -> PhaseReview:
     return PhaseReview.by_person(part.role, **given, **limits)
 
 
-def find_function(name: str | None, builder: Builder, field: str) -> Callable[[Any], Any] | None:
+def find_function(name: str | None, builder: Builder, field: str) -> Callable[..., Any] | None:
     """Return the function with a name; `None` without a name, and when there was a problem."""
 
-    def find(path: str) -> Callable[[Any], Any]:
+    def find(path: str) -> Callable[..., Any]:
         if not inspect.isroutine(found := builder.names.find(path)):
             raise NameProblem(f"{path!r} is not a function")
-        return cast("Callable[[Any], Any]", found)
+        return cast("Callable[..., Any]", found)
 
     return None if name is None else builder.attempt(lambda: find(name), field)
 

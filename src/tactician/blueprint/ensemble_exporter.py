@@ -32,6 +32,7 @@ from tactician.ensemble import (
     Review,
     ReviewPolicy,
     Task,
+    TaskLike,
 )
 from tactician.llm import ModelLike
 from tactician.tools import Toolbox
@@ -93,16 +94,13 @@ class _TaskExporter:
     def __init__(self, agents: Sequence[object]) -> None:
         self.written = list(agents)
 
-    def export_all(self, tasks: Sequence[Task], exporter: Exporter) -> tuple[TaskPart, ...]:
+    def export_all(self, tasks: Sequence[TaskLike], exporter: Exporter) -> tuple[TaskPart, ...]:
         """Return the parts of tasks."""
-        parts = (self.export(task, exporter.at("tasks", place)) for place, task in enumerate(tasks))
+        parts = (self.export(task.as_task(), exporter.at("tasks", place)) for place, task in enumerate(tasks))
         return tuple(part for part in parts if part is not None)
 
     def export(self, task: Task, here: Exporter) -> TaskPart | None:
         """Return the part of a task."""
-        if not isinstance(task, Task):
-            here.add_problem(f"a {type(task).__name__} in the place of a task cannot be saved in a blueprint")
-            return None
         for field in fields(task):
             default = None if field.default is MISSING else field.default
             if field.name not in _EXPRESSED and getattr(task, field.name) not in (default, None, (), [], {}):
@@ -113,7 +111,7 @@ class _TaskExporter:
             "id": task.id if task.id != task.description else None,
             "description": task.description,
             "agent": None if task.agent is None else self._export_agent(task.agent, here),
-            "context": None if task.context is None else tuple(other.id for other in task.context),
+            "context": None if task.context is None else tuple(other.as_task().id for other in task.context),
             "handler": _export_function(task.handler, here, "handler"),
             "when": _export_function(task.when, here, "when"),
             "output_type": here.find_type_name(task.output_type, "outputType"),
