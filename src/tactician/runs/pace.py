@@ -6,10 +6,10 @@ from tactician.clock import Clock
 
 
 class Pace:
-    """Sequence of turns, shared by all callers, that begin at least some seconds after one another.
+    """Sequence of turns, shared by all callers, that begin at least some seconds apart.
 
     Args:
-        seconds: least time from the beginning of one turn to that of the next.
+        seconds: least time between the beginnings of two turns.
         clock: clock to measure and wait by.
     """
 
@@ -27,3 +27,24 @@ class Pace:
         self._next = begins + self._seconds
         if begins > now:
             await self._clock.sleep(begins - now)
+
+
+class RequestPace:
+    """Pace of the requests to models in a part of a run, found by this class in its context.
+
+    Args:
+        pace: the pace.
+        outer: the pace around that part, which holds too.
+    """
+
+    __slots__ = ("_outer", "_pace")
+
+    def __init__(self, pace: Pace, outer: RequestPace | None) -> None:
+        self._pace = pace
+        self._outer = outer
+
+    async def turn(self) -> None:
+        """Wait until it is the turn of a request."""
+        if self._outer is not None:
+            await self._outer.turn()
+        await self._pace.turn()
