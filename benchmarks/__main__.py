@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from benchmarks import calls, families, imports, planner, runs, steps, turns, waiting
-from benchmarks.contenders import CALLERS, CONTENDERS
+from benchmarks import calls, ensembles, families, imports, planner, runs, steps, turns, waiting
+from benchmarks.contenders import CALLERS, CONTENDERS, ENSEMBLES
 from benchmarks.environments import Environment, prepare
 from benchmarks.measures import progress
 from benchmarks.report import Section, machine, markdown, show
@@ -21,6 +21,7 @@ CLIENTS = tuple(dict.fromkeys(contender.environment for contender in CONTENDERS)
 MEASURES: dict[str, tuple[Measure, tuple[str, ...]]] = {
     "runs": (runs.measure, CLIENTS),
     "calls": (calls.measure, tuple(dict.fromkeys(caller.environment for caller in CALLERS))),
+    "ensembles": (ensembles.measure, tuple(dict.fromkeys(one.environment for one in ENSEMBLES))),
     "imports": (imports.measure, CLIENTS),
     "turns": (turns.measure, ("tactician",)),
     "steps": (steps.measure, ("tactician",)),

@@ -26,6 +26,7 @@ LONGEST = 120
 """Seconds that a program may take."""
 _PROGRAM = re.compile(r"^```python\n(# with ([\w-]+)\n.*?)^```", re.DOTALL | re.MULTILINE)
 _PROMISE = re.compile(r"\bprint\(.*\)\s+# (.*)$", re.MULTILINE)
+"""Output of a program, behind its `print` or on the next line."""
 _NUMBER = re.compile(r"\d+")
 
 
@@ -41,14 +42,14 @@ def read_programs() -> dict[str, list[str]]:
 def choose_reply(
     messages: Sequence[Mapping[str, object]], tools: Sequence[Mapping[str, object]]
 ) -> str | dict[str, object]:
-    """Return what the model says: a call of the first tool with the number in the question, then what the tool gave."""
+    """Return the reply of the model: first a call of a tool with the number in the question, then the result."""
     last = messages[-1]
-    said = str(last.get("content") or last.get("output") or "")
+    text = str(last.get("content") or last.get("output") or "")
     if last.get("role") == "tool" or last.get("type") == "function_call_output":
-        return said
-    number = _NUMBER.search(said)
-    if not tools or number is None:
-        return f"Order {number[0]} is in Paris and arrives tomorrow." if number else "Hello."
+        return text
+    number = _NUMBER.search(text)
+    if not tools or number is None:  # so that a program which sends no tools fails
+        return "There is no tool for that."
     tool = tools[0].get("function", tools[0])
     assert isinstance(tool, Mapping)
     name = next(iter(tool["parameters"]["properties"]))

@@ -13,7 +13,7 @@ from pathlib import Path
 from benchmarks.measures import ROOT, last_line, progress
 
 HOME = ROOT / ".bench"
-INSTALL_SECONDS = 180
+INSTALL_SECONDS = 900
 
 # The one table of what is installed where. Raw aiohttp shares Tactician's environment, so both use the same aiohttp.
 REQUIREMENTS: dict[str, tuple[str, ...]] = {

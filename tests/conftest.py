@@ -17,7 +17,7 @@ settings.load_profile("tactician")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of the embedded model are skipped where it is not installed, except in CI, where it has to be."""
+    """Tests of the embedded model are skipped where it is not installed, except in CI, where it must be."""
     if is_available() or os.environ.get("CI"):
         return
     skip = pytest.mark.skip(reason=f"the embedded model is not installed: {INSTALL_HINT}")

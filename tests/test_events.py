@@ -293,7 +293,7 @@ class TestBus:
 
         EventBus(broken, heard.append).emit(Event(path=("A", "B")))
         assert len(heard) == 1
-        assert caplog.messages == ["A / B: a listener failed on Event; the run goes on"]
+        assert caplog.messages == ["A / B: a listener failed on Event; the run continues"]
         assert "LookupError: deaf" in caplog.text
 
 

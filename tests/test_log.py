@@ -154,7 +154,7 @@ def test_a_line_stays_one_line_and_commands_no_terminal(lines: list[str]) -> Non
 
 
 def test_a_level_that_does_not_exist_is_an_error() -> None:
-    with pytest.raises(ConfigurationError, match="no level 'loud': it is one of debug, info"):
+    with pytest.raises(ConfigurationError, match="no level 'loud': choose from debug, info"):
         tactician.log.enable("loud")  # type: ignore[arg-type]
 
 

@@ -22,8 +22,10 @@ from tactician import (
     Agent,
     Autonomous,
     Blueprint,
+    Ensemble,
     Platform,
     RunContext,
+    Task,
     achieves_goal,
     action,
     guardrails,
@@ -161,6 +163,22 @@ async def two_agents() -> float:
     return seconds
 
 
+async def two_tasks() -> float:
+    """Return the seconds of an ensemble of the same two agents."""
+    model = InstantModel(0)
+    agents: list[Agent] = [Agent(name, model=model, instructions=scenario.INSTRUCTIONS) for name in ("First", "Second")]
+    tasks = [Task(text, agent=agent) for text, agent in zip((scenario.PROMPT, "Shorten it"), agents, strict=True)]
+    ensemble = Ensemble("Bench", tasks)
+    for _ in range(RUNS // 10):
+        await ensemble.run({})
+    elapsed = stopwatch()
+    for _ in range(RUNS):
+        result = await ensemble.run({})
+    seconds = elapsed() / RUNS
+    assert result.output == scenario.TOOL_ANSWER
+    return seconds
+
+
 async def further_turn() -> float:
     return (await run_seconds(TURNS) - await run_seconds(0)) / TURNS
 
@@ -254,6 +272,7 @@ MEASURES: dict[str, Callable[[], Awaitable[float | list[float]]]] = dict(
         (
             one_turn,
             two_agents,
+            two_tasks,
             further_turn,
             further_turn_with_all,
             construction,

@@ -9,7 +9,7 @@ from typing import Final
 from tactician.errors import ConfigurationError
 
 FINITE: Final = sys.float_info.max
-"""The most that an amount may be which has to be finite."""
+"""Largest finite amount."""
 
 
 def need_amount(place: str, value: object, *, least: float = 0, most: float = inf, whole: bool = False) -> None:
@@ -20,7 +20,7 @@ def need_amount(place: str, value: object, *, least: float = 0, most: float = in
         value: it, whatever somebody wrote.
         least: the least that it may be.
         most: the most that it may be.
-        whole: whether it has to be a whole number.
+        whole: whether it must be a whole number.
 
     Raises:
         ConfigurationError: when it is not a number, or out of the range.
@@ -29,4 +29,4 @@ def need_amount(place: str, value: object, *, least: float = 0, most: float = in
     if not (fits and isinstance(value, int | float) and least <= value <= most):
         kind = "a whole number" if whole else "a number"
         span = f"from {least:g} up" if most >= FINITE else f"from {least:g} to {most:g}"
-        raise ConfigurationError(f"{place} is {value!r}; it has to be {kind} {span}")
+        raise ConfigurationError(f"{place} is {value!r}; it must be {kind} {span}")

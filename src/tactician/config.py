@@ -148,12 +148,12 @@ class ProcessSettings(DocumentModel):
 
 
 class PlanningTable(DocumentModel):
-    """The `[planning]` table: the limits of one decision of a planner.
+    """The `[planning]` table: the limits of a decision of a planner.
 
     Attributes:
         time: seconds of processor time.
-        expansions: number of states that one search may explore.
-        memory: megabytes that one search may hold, as estimated.
+        expansions: number of states that a search may explore.
+        memory: megabytes that a search may hold, as estimated.
     """
 
     time: float = Field(default=1.0, ge=0, allow_inf_nan=False)

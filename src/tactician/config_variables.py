@@ -29,7 +29,7 @@ _NAMES: Final[Mapping[str, str]] = {
 def find_variable(setting: str) -> str | None:
     """Return the variable that overrides a setting such as `platform.ranking.attempts`; `None` for a setting without.
 
-    A table of the router is one variable, in JSON.
+    A table of the router is a single variable, in JSON.
     """
     if (own := _NAMES.get(setting)) is not None:
         return own

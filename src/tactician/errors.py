@@ -101,7 +101,7 @@ class ModelError(TacticianError):
 
     Attributes:
         model: the model that was called.
-        status: the HTTP status, if there was one.
+        status: the HTTP status, if any.
         retry_after: seconds to wait, if the provider sent them.
         is_exhausted: whether a router has used up its attempts, so that an action does not make them anew.
     """

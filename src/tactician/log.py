@@ -1,4 +1,4 @@
-"""Log of what runs do, by the standard library: one line for each event, without prompts, answers and arguments."""
+"""Log of what runs do, by the standard library: a line for each event, without prompts, answers and arguments."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def enable(level: LogLevel = "info") -> Callable[[], None]:
     too. Where the program has not configured `logging`, the lines go to standard error.
 
     Args:
-        level: lowest level that is logged. Called again, the last one holds.
+        level: lowest level that is logged. The last call counts.
 
     Returns:
         The function that ends it.
@@ -35,7 +35,7 @@ def enable(level: LogLevel = "info") -> Callable[[], None]:
         ConfigurationError: when there is no such level.
     """
     if level not in _LEVELS:
-        raise ConfigurationError(f"There is no level {level!r}: it is one of {', '.join(_LEVELS)}.")
+        raise ConfigurationError(f"There is no level {level!r}: choose from {', '.join(_LEVELS)}.")
     _logger.setLevel(_LEVELS[level])
     if not _logger.hasHandlers():
         handler = logging.StreamHandler()
@@ -45,10 +45,10 @@ def enable(level: LogLevel = "info") -> Callable[[], None]:
 
 
 def log_event(event: Event) -> None:
-    """Log an event: `Platform(on_event=log_event)` logs those of one platform only."""
+    """Log an event: `Platform(on_event=log_event)` logs those of a single platform only."""
     level = event.level
     if _logger.isEnabledFor(level):
-        said = event.describe()
-        line = " ".join((said if len(said) <= _LONGEST else f"{said[:_LONGEST]}…").split())
+        text = event.describe()
+        line = " ".join((text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…").split())
         place = " / ".join(event.path)
         _logger.log(level, "%s", escape_controls(f"{place}: {line}" if place else line))

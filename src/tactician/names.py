@@ -99,7 +99,7 @@ class Names:
             return inner if self._allows(inner.__module__) else None
         if not callable(inner):
             return None
-        if home not in self._owners:  # tools that are methods of one object share it
+        if home not in self._owners:  # tools that are methods of the same object share it
             self._owners[home] = self.create(home, kind)
         return cast("object", getattr(self._owners[home], name))
 

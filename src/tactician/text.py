@@ -43,7 +43,7 @@ def escape_controls(text: str) -> str:
 
 def escape_json_controls(json: str) -> str:
     """Return JSON of the same meaning without raw control characters, bidirectional overrides and lone surrogates."""
-    return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", json)
+    return _CONTROLS.sub(lambda match: f"\\u{ord(match[0]):04x}", json)
 
 
 def describe_error(error: BaseException) -> str:

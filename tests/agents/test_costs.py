@@ -153,7 +153,7 @@ async def test_what_is_no_cost_fails_the_process_with_the_name_of_the_method(pri
     process = await started(Wrong(), Raw(1))
     assert process.status is ProcessStatus.FAILED
     assert process.failure == (
-        f"planning failed: ValueError: the cost 'processing cost' gave {price!r}; it has to be a number from 0 up"
+        f"planning failed: ValueError: the cost 'processing cost' gave {price!r}; it must be a number from 0 up"
     )
 
 

@@ -105,7 +105,8 @@ def test_two_of_a_class_whose_objects_do_not_tell_them_apart() -> None:
         def count(self, box: Box[int], frogs: FrogBox, parcel: Parcel[int], other: Parcel[str]) -> None: ...
 
     assert find_problems(Agent()) == (
-        "count: Box[Frog] and Box[int] cannot be told apart; derive a class from each, as in `class Other(Box[int])`",
+        "count: Box[Frog] and Box[int] cannot be distinguished; derive a class from each, as in "
+        "`class Other(Box[int])`",
     )
 
 

@@ -101,7 +101,9 @@ def test_an_action_without_a_return_type() -> None:
         def write(self, user_input: UserInput):  # type: ignore[no-untyped-def]  # noqa: ANN202 - on purpose
             return Story("")
 
-    assert find_problems(Silent()) == ("write: it has no return annotation; add one, as in `-> Story` or `-> None`",)
+    assert find_problems(Silent()) == (
+        "write: it has no return annotation; add an annotation, as in `-> Story` or `-> None`",
+    )
 
 
 def test_a_condition_needs_no_return_type() -> None:
@@ -203,7 +205,7 @@ def test_an_unknown_condition_without_anything_similar() -> None:
             return True
 
     assert find_problems(Lost()) == (
-        "publish: no condition 'sunny'; declare a @condition, or an action with it in `post`; one that is set from "
+        "publish: no condition 'sunny'; declare a @condition, or an action with it in `post`; a condition set from "
         "outside, with `blackboard.set_condition`, is declared by a @condition that takes `blackboard: Blackboard` "
         "and returns `blackboard.condition('sunny')`",
     )
@@ -220,7 +222,7 @@ def test_a_condition_that_is_declared_twice() -> None:
         def second(self) -> bool:
             return False
 
-    assert find_problems(Double()) == ("second: the condition 'ready' is declared twice; rename one of them",)
+    assert find_problems(Double()) == ("second: the condition 'ready' is declared twice; rename either",)
 
 
 def test_an_annotation_that_names_nothing() -> None:
@@ -245,7 +247,7 @@ def test_a_cost_that_is_no_cost(cost: float) -> None:
         def write(self, user_input: UserInput) -> Story:
             return Story("")
 
-    assert find_problems(Dear()) == (f"write: the cost is {cost!r}; it has to be a number from 0 up",)
+    assert find_problems(Dear()) == (f"write: the cost is {cost!r}; it must be a number from 0 up",)
 
 
 def test_methods_that_have_no_self() -> None:
@@ -262,7 +264,7 @@ def test_methods_that_have_no_self() -> None:
             return True
 
     assert find_problems(Static()) == tuple(
-        f"{name}: it has to be a plain method; take @staticmethod or @classmethod away" for name in ("write", "rewrite")
+        f"{name}: it must be a plain method; take @staticmethod or @classmethod away" for name in ("write", "rewrite")
     )
 
 
@@ -285,7 +287,7 @@ def test_all_mistakes_are_told_at_once() -> None:
         "planner can tell it from others\n"
         "  - pay: two parameters of type Story would get the same object; write Annotated[Story, by_name] to bind "
         "them by name\n"
-        "  - pay: it has no return annotation; add one, as in `-> Story` or `-> None`\n"
+        "  - pay: it has no return annotation; add an annotation, as in `-> Story` or `-> None`\n"
         '  - it has no goal; add @achieves_goal("...") to the action that completes its work\n'
         "  - ship: no condition 'payed'; did you mean 'paid'?"
     )
@@ -351,7 +353,7 @@ def test_mistakes_in_states_are_told_with_the_state() -> None:
         "Wrong.go: parameter 'story' has no type; annotate it with the type it needs",
         "Wrong.go: it returns list[Story], which is not a class; wrap it in a class of its own, so that the planner "
         "can tell it from others",
-        "Wrong.go: no condition 'raedy'; declare a @condition, or an action with it in `post`; one that is set from "
+        "Wrong.go: no condition 'raedy'; declare a @condition, or an action with it in `post`; a condition set from "
         "outside, with `blackboard.set_condition`, is declared by a @condition that takes `blackboard: Blackboard` "
         "and returns `blackboard.condition('raedy')`",
     )
@@ -382,7 +384,7 @@ def test_a_goal_that_enters_a_state() -> None:
         def begin(self, user_input: UserInput) -> First | None:
             return First()
 
-    assert find_problems(Agent()) == ("begin: it reaches a goal and enters the state First; let it do one of the two",)
+    assert find_problems(Agent()) == ("begin: it reaches a goal and enters the state First; split it into two actions",)
 
 
 def test_an_action_of_two_states_can_never_run() -> None:
@@ -446,7 +448,7 @@ def test_a_cost_that_is_declared_twice() -> None:
         def other(self) -> float:
             return 2
 
-    assert find_problems(Agent()) == ("other: the cost 'effort' is declared twice; rename one of them",)
+    assert find_problems(Agent()) == ("other: the cost 'effort' is declared twice; rename either",)
 
 
 def test_a_value_that_is_no_number() -> None:
@@ -456,7 +458,7 @@ def test_a_value_that_is_no_number() -> None:
         def write(self, user_input: UserInput) -> Story:
             return Story("")
 
-    assert find_problems(Agent()) == ("write: the value is nan; it has to be a number",)
+    assert find_problems(Agent()) == ("write: the value is nan; it must be a number",)
 
 
 def test_a_method_that_is_two_things() -> None:

@@ -185,7 +185,7 @@ def test_negations_that_make_no_sense() -> None:
     assert "complain: no condition 'poltie'; did you mean 'polite'?" in problems
     assert "thank: \"not expr: letter.text == ''\" in `pre`: write 'expr: not (letter.text == '')'" in problems
     assert (
-        "complain: 'not paid' in `post`: an action makes conditions true; to end one, call "
+        "complain: 'not paid' in `post`: an action makes conditions true; to end a condition, call "
         "`blackboard.set_condition('paid', False)` in it"
     ) in problems
 

@@ -33,15 +33,15 @@ F = Callable[..., object]
     [
         ({"retry": 3}, "the retry is 3; write ActionRetryPolicy(attempts=3)"),
         ({"retry": "often"}, "the retry is 'often'; write ActionRetryPolicy(attempts=3)"),
-        ({"cost": "high"}, "the cost is 'high'; it has to be a number from 0 up"),
-        ({"cost": True}, "the cost is True; it has to be a number from 0 up"),
-        ({"value": "high"}, "the value is 'high'; it has to be a number"),
-        ({"output_binding": 3}, "the output_binding is 3; it has to be a name"),
-        ({"output_binding": ""}, "the output_binding is ''; it has to be a name"),
-        ({"can_rerun": "no"}, "can_rerun is 'no'; it has to be True or False"),
-        ({"clear_blackboard": 3}, "clear_blackboard is 3; it has to be True or False"),
-        ({"blocking": "x"}, "blocking is 'x'; it has to be True or False"),
-        ({"description": 3}, "the description is 3; it has to be a text"),
+        ({"cost": "high"}, "the cost is 'high'; it must be a number from 0 up"),
+        ({"cost": True}, "the cost is True; it must be a number from 0 up"),
+        ({"value": "high"}, "the value is 'high'; it must be a number"),
+        ({"output_binding": 3}, "the output_binding is 3; it must be a name"),
+        ({"output_binding": ""}, "the output_binding is ''; it must be a name"),
+        ({"can_rerun": "no"}, "can_rerun is 'no'; it must be True or False"),
+        ({"clear_blackboard": 3}, "clear_blackboard is 3; it must be True or False"),
+        ({"blocking": "x"}, "blocking is 'x'; it must be True or False"),
+        ({"description": 3}, "the description is 3; it must be a text"),
         ({"cost_method": 3}, "the cost_method is 3; write the name of a @cost method"),
         ({"value_method": 3}, "the value_method is 3; write the name of a @cost method"),
         ({"pre": [3]}, "3 in `pre` is not a name; write the name of a @condition, or an expression"),
@@ -65,10 +65,10 @@ def test_what_an_action_says(said: dict[str, Any], told: str) -> None:
     ("export", "told"),
     [
         ({"name": "x"}, "the export is {'name': 'x'}; write Export(name=...)"),
-        (Export(name=3), "Export.name is 3; it has to be a name"),  # type: ignore[arg-type]  # on purpose
-        (Export(name=""), "Export.name is ''; it has to be a name"),
-        (Export(remote="x"), "Export.remote is 'x'; it has to be True or False"),  # type: ignore[arg-type]  # on purpose
-        (Export(local=1), "Export.local is 1; it has to be True or False"),  # type: ignore[arg-type]  # on purpose
+        (Export(name=3), "Export.name is 3; it must be a name"),  # type: ignore[arg-type]  # on purpose
+        (Export(name=""), "Export.name is ''; it must be a name"),
+        (Export(remote="x"), "Export.remote is 'x'; it must be True or False"),  # type: ignore[arg-type]  # on purpose
+        (Export(local=1), "Export.local is 1; it must be True or False"),  # type: ignore[arg-type]  # on purpose
         (
             Export(starting_input_types=["Story"]),  # type: ignore[list-item]  # on purpose
             "'Story' in Export.starting_input_types is not a class; write the class itself, as in [Order]",
@@ -97,13 +97,13 @@ def test_how_a_goal_is_exported(export: Any, told: str) -> None:  # noqa: ANN401
 @pytest.mark.parametrize(
     ("declare", "told"),
     [
-        (lambda: action("x"), "@action.*it was given 'x', which is not a method; write @action above a method"),  # type: ignore[call-overload]
-        (lambda: action()(property(len)), "@action.*it was given <property .*, which is not a method"),  # type: ignore[type-var]
+        (lambda: action("x"), "@action.*it received 'x', which is not a method; write @action above a method"),  # type: ignore[call-overload]
+        (lambda: action()(property(len)), "@action.*it received <property .*, which is not a method"),  # type: ignore[type-var]
         (lambda: action(Story), "@action.*which is not a method"),
-        (lambda: condition(3), "@condition.*it was given 3, which is not a method; write @condition above a method"),  # type: ignore[call-overload]
-        (lambda: cost("x"), "@cost.*it was given 'x', which is not a method"),  # type: ignore[call-overload]
-        (lambda: achieves_goal("g")("x"), "@achieves_goal.*it was given 'x', which is not a method"),  # type: ignore[type-var]
-        (lambda: state(5), "@state.*it was given 5, which is not a class; write @state above a class"),  # type: ignore[call-overload]
+        (lambda: condition(3), "@condition.*it received 3, which is not a method; write @condition above a method"),  # type: ignore[call-overload]
+        (lambda: cost("x"), "@cost.*it received 'x', which is not a method"),  # type: ignore[call-overload]
+        (lambda: achieves_goal("g")("x"), "@achieves_goal.*it received 'x', which is not a method"),  # type: ignore[type-var]
+        (lambda: state(5), "@state.*it received 5, which is not a class; write @state above a class"),  # type: ignore[call-overload]
     ],
 )
 def test_decorators_of_what_they_are_not_for(declare: Callable[[], object], told: str) -> None:
@@ -123,7 +123,7 @@ def test_all_of_one_class_are_told_together() -> None:
     assert find_problems(Agent()) == (
         "the resolver of Story is 3; write a function of the OperationContext",
         "the resolvers have 'Story', which is not a class; name the class of a parameter",
-        "write: blocking is 'x'; it has to be True or False",
+        "write: blocking is 'x'; it must be True or False",
         "write: 3 in `pre` is not a name; write the name of a @condition, or an expression",
     )
 
@@ -135,7 +135,7 @@ def test_what_an_agent_says() -> None:
 
     assert find_problems(Agent()) == (
         "the description is ' '; say what the agent is for, as others choose it by that",
-        "there is no planner 'utilty'; write one of Planner.GOAP, Planner.UTILITY, Planner.HYBRID, Planner.SUPERVISOR",
+        "there is no planner 'utilty'; use one of Planner.GOAP, Planner.UTILITY, Planner.HYBRID, Planner.SUPERVISOR",
     )
 
 
@@ -167,7 +167,7 @@ def test_a_goal_without_parentheses_a_description_or_a_value() -> None:
     assert find_problems(Agent()) == (
         'bare: its goal has no description; write @achieves_goal("what is reached")',
         'empty: its goal has no description; write @achieves_goal("what is reached")',
-        "empty: the value of its goal is 'high'; it has to be a number",
+        "empty: the value of its goal is 'high'; it must be a number",
     )
 
 
@@ -186,7 +186,7 @@ def test_decorators_above_staticmethod() -> None:
             return True
 
     assert find_problems(Agent()) == tuple(
-        f"{name}: it has to be a plain method; take @staticmethod or @classmethod away" for name in ("write", "ready")
+        f"{name}: it must be a plain method; take @staticmethod or @classmethod away" for name in ("write", "ready")
     )
 
 
@@ -206,7 +206,7 @@ def test_methods_that_yield() -> None:
             yield True
 
     assert find_problems(Agent()) == tuple(
-        f"{name}: it is a generator; return one object instead of yielding" for name in ("write", "draft", "ready")
+        f"{name}: it is a generator; return an object instead of yielding" for name in ("write", "draft", "ready")
     )
 
 

@@ -118,7 +118,7 @@ def test_every_mistake_is_told_with_its_entry(file: Path) -> None:
         "  - line 14: [5]: ftp://example.com is no address",
         "  - line 17: [6]: missing a required argument: 'url'",
         "  - line 19: [7]: the kind 'nothing' must return an LlmReference, not a NoneType",
-        "  - line 20: [8]: it has to be a mapping, such as `name: ...` with `description: ...` below it",
+        "  - line 20: [8]: it must be a mapping, such as `name: ...` with `description: ...` below it",
         "  - line 21: [9]: there is no kind ['text'] of references; known: text, file, git, nothing",
         "  - line 22: [10]: missing a required argument: 'name'",
     ]
@@ -132,8 +132,8 @@ def test_a_value_of_another_type(file: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("name: x", "it has to be a list of references"),
-        ("", "it has to be a list of references"),
+        ("name: x", "it must be a list of references"),
+        ("", "it must be a list of references"),
         ("- [", "line 2: it is not YAML: did not find"),
         ("- !!python/object/apply:os.getcwd []", r"line 1: \[0\]: the tag '.*os.getcwd' means nothing here"),
         ("[" * 100_000, "line 1: it is nested more than 128 deep"),

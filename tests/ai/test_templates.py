@@ -161,7 +161,7 @@ async def test_a_file_that_is_no_text(scripted_model: ScriptedModel, folder: Pat
 
 @pytest.mark.parametrize("prompt", ["a text", ["a", "list"], UserMessage("x"), 7])
 async def test_a_prompt_in_the_place_of_values_is_refused(scripted_model: ScriptedModel, prompt: object) -> None:
-    with pytest.raises(ConfigurationError, match=f"needs values by name.* given a {type(prompt).__name__}"):
+    with pytest.raises(ConfigurationError, match=f"needs values by name.* got a {type(prompt).__name__}"):
         await scripted_model.ai().with_template("t").generate_text(prompt)
 
 
@@ -348,7 +348,7 @@ async def test_a_template_is_the_instructions_of_an_agent(scripted_model: Script
 
 
 async def test_values_of_a_conversation_need_a_template(scripted_model: ScriptedModel) -> None:
-    with pytest.raises(ConfigurationError, match="name one by with_template"):
+    with pytest.raises(ConfigurationError, match="set it by with_template"):
         await scripted_model.ai().respond([UserMessage("hi")], {"a": 1})
 
 

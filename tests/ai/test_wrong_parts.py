@@ -73,21 +73,21 @@ def test_autonomy_takes_a_platform() -> None:
 
 @pytest.mark.parametrize("value", [True, {"max_iterations": 3}, Autonomy(Platform(ScriptedModel()))])
 def test_the_autonomy_of_an_agent_is_a_policy(value: object) -> None:
-    with pytest.raises(DeclarationError, match=r"autonomy is \w+: it has to be Autonomous\(\.\.\.\)"):
+    with pytest.raises(DeclarationError, match=r"autonomy is \w+: it must be Autonomous\(\.\.\.\)"):
         Agent("Worker", autonomy=cast("Any", value))
 
 
 @pytest.mark.parametrize(
     ("settings", "problem"),
     [
-        ({"max_iterations": "3"}, "max_iterations has to be at least 1, or None"),
-        ({"max_iterations": True}, "max_iterations has to be at least 1, or None"),
-        ({"keep_last": None}, "keep_last has to be at least 1"),
-        ({"compact_after": -1}, "compact_after has to be at least 0, or None"),
-        ({"max_tool_output_tokens": 0}, "max_tool_output_tokens has to be at least 1, or None"),
-        ({"max_conversation_tokens": 1.5}, "max_conversation_tokens has to be at least 1, or None"),
-        ({"min_iteration_interval": "1s"}, "min_iteration_interval has to be seconds from 0 up, or None"),
-        ({"enabled_tool_groups": "fs"}, "enabled_tool_groups has to be a set of names"),
+        ({"max_iterations": "3"}, "max_iterations must be at least 1, or None"),
+        ({"max_iterations": True}, "max_iterations must be at least 1, or None"),
+        ({"keep_last": None}, "keep_last must be at least 1"),
+        ({"compact_after": -1}, "compact_after must be at least 0, or None"),
+        ({"max_tool_output_tokens": 0}, "max_tool_output_tokens must be at least 1, or None"),
+        ({"max_conversation_tokens": 1.5}, "max_conversation_tokens must be at least 1, or None"),
+        ({"min_iteration_interval": "1s"}, "min_iteration_interval must be seconds from 0 up, or None"),
+        ({"enabled_tool_groups": "fs"}, "enabled_tool_groups must be a set of names"),
     ],
 )
 def test_settings_of_autonomous_agents(settings: dict[str, object], problem: str) -> None:

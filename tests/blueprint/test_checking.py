@@ -189,7 +189,7 @@ def test_files_that_are_named_are_looked_at_in_the_same_way(tmp_path: Path) -> N
     assert (second.path, second.file, third.path) == ("members[0].$ref", str(file), "members[1].$ref")
     assert "inner.json: line" in second.message
     assert "maxturn: there is no such field" in second.message
-    assert third.message == "inner.json: it is wrong, as was said where it is named first"
+    assert third.message == "inner.json: it is wrong: see its first mention"
     assert (fourth.path, fourth.file) == ("toolClassNames[0]", str(inner))
     assert fourth.line is not None
     assert "no.one" in inner.read_text().splitlines()[fourth.line - 1] + inner.read_text().splitlines()[fourth.line]

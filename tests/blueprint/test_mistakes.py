@@ -99,7 +99,7 @@ class TestStructure:
             ("{", "it is not JSON"),
             ("[1]", ""),
             ("null", ""),
-            ('{"a": 1, "a": 2}', "'a' is said twice"),
+            ('{"a": 1, "a": 2}', "'a' appears twice"),
             ('{"a": NaN}', "NaN is not a number"),
             ("[" * 100_000, "nested more than"),
             ('{"type": 5}', "cannot have the type"),
@@ -119,7 +119,7 @@ class TestStructure:
             ("a: [", "it is not YAML"),
             ("[" * 100_000, "nested more than 128 deep"),
             ("- " * 100_000, "nested more than 128 deep"),
-            ("a: 1\na: 2", "'a' is said twice"),
+            ("a: 1\na: 2", "'a' appears twice"),
             ("a: !!python/object/apply:os.system [ls]", "means nothing here"),
             ("!evil\na: 1", "means nothing here"),
             ("a: !!python/name:os.system x", "means nothing here"),
@@ -244,14 +244,14 @@ class TestBuilding:
         routes = [{"description": "same", "target": agent("A")}, {"description": "same", "target": agent("B")}]
 
         assert told(Blueprint.from_data({**ROUTER, "routes": routes})) == {
-            "routes[1].description": "'same' is said of two routes"
+            "routes[1].description": "'same' describes two routes"
         }
 
     def test_only_an_agent_leads(self) -> None:
         department = {"manager": agent("M"), "workers": [agent("W")]}
         data = {"type": "hierarchical", "maxTurns": 3, "executive": ROUTER, "departments": {"D": department}}
 
-        assert told(Blueprint.from_data(data)) == {"executive": "it has to be an agent"}
+        assert told(Blueprint.from_data(data)) == {"executive": "it must be an agent"}
 
     def test_how_much_is_built_is_limited(self) -> None:
         assert "more than 2 agents" in told(Blueprint.from_data(ROUTER), limits=Limits(nodes=2))["routes[1].target"]

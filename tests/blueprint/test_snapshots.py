@@ -391,7 +391,9 @@ class TestDefinitions:
         assert "variables" in undefined(blueprint.model_copy(update={"instructions": "of ${TOWN}"}))["instructions"]
 
     def test_only_agents_have_one(self) -> None:
-        assert undefined(RouterAgent("R", routes={"x": Agent("B")}).to_blueprint()) == {"": "only agents have one"}
+        assert undefined(RouterAgent("R", routes={"x": Agent("B")}).to_blueprint()) == {
+            "": "only agents have a definition"
+        }
 
     def test_without_a_responder_the_model_is_found_by_its_name(self) -> None:
         blueprint = self.definition.to_blueprint(tools=[acme.look_up])

@@ -1,4 +1,4 @@
-"""`${NAME}` anywhere: what is put in has to be what may stand there."""
+"""`${NAME}` anywhere: what is put in must be what may stand there."""
 
 import json
 import time

@@ -128,11 +128,11 @@ def test_every_kind_of_field_is_asked_for_in_its_own_way() -> None:
         kind="review",
     )
     for complaint in (
-        "choose one of good, bad, or its number",
+        "choose from good, bad, or its number",
         "'heavy' is not a number",
         "'4.5' is not a whole number",
         "answer y or n",
-        "has to be JSON, such as {...}",
+        "must be JSON, such as {...}",
         "what you think",
         "  2. bad",
     ):
@@ -147,7 +147,7 @@ def test_what_is_too_deep_for_lines_is_asked_for_as_json() -> None:
     person = Person("1, 2", "[1, 2]", "", "text", "[1]", "")
     matrix = parse_answer(Matrix, person.answers(form(Matrix)))
     assert matrix == Matrix(rows=[[1, 2]], anything=["text", [1]])
-    assert "Rows has to be JSON, such as [...]" in person.heard
+    assert "Rows must be JSON, such as [...]" in person.heard
 
 
 def test_a_field_that_is_left_empty_gets_its_default() -> None:
@@ -178,7 +178,7 @@ def test_what_has_a_default_may_be_left_out() -> None:
     assert "What are you called? (optional): " in person.prompts
     assert "Age (optional): " in person.prompts
     assert "Where / Street: " in person.prompts
-    assert "Friends (optional), one a line; an empty line ends them" in person.heard
+    assert "Friends (optional), each on its own line; an empty line ends them" in person.heard
 
 
 class Booking(BaseModel):

@@ -273,10 +273,10 @@ MISTAKES = {
     "a file that is not Python": ("def x(:", "line 1: SyntaxError"),
     "a file that cannot be imported": ("import no_such_module", "line 1: ModuleNotFoundError: No module named"),
     "a file that raises": ("x = 1\nraise ValueError('broken')", "line 2: ValueError: broken"),
-    "a file without an agent": ("x = 1", "there is no agent in this file. Add one at module level"),
+    "a file without an agent": ("x = 1", "it defines no agent. Add an agent at module level"),
     "several agents": (
         "from tactician import Agent\na = Agent('A')\nb = Agent('B')",
-        "has several agents: A, B. Choose one with --agent NAME.",
+        "has several agents: A, B. Choose with --agent NAME.",
     ),
     "an unknown model": (
         "from tactician import Agent\na = Agent('A', model='no-such-model')",

@@ -93,6 +93,21 @@ async def test_a_terminal_shows_a_board_of_all_tasks() -> None:
     assert "✓ write" in printed(shown.console)
 
 
+async def test_a_board_with_more_tasks_than_lines_leaves_out_what_has_ended_first() -> None:
+    shown = view(terminal=True)
+    tasks = [Task(f"task {number}", handler=lambda task: "x") for number in range(30)]
+    context = RunContext.over(ScriptedModel(), shown, clock=FakeClock())
+    with shown.watch():
+        await Ensemble("E", tasks).run({}, context=context)
+    console = SafeConsole(file=StringIO(), width=100)
+    console.print(shown.board.draw(6))
+    lines = [line.strip() for line in printed(console).splitlines()]
+    assert lines[0] == "… 25 have ended before"
+    assert len(lines) == 6
+    assert "task 29" in lines[-1]
+    assert all(f"task {number} " in printed(shown.console) for number in range(30)), "in the end, all are there"
+
+
 async def test_a_failed_task_says_why() -> None:
     def fail(task: TaskInput) -> str:
         raise ConnectionError("the press is down")

@@ -294,7 +294,7 @@ class TestFailures:
         ]
 
     def test_numbers_have_to_be_positive(self) -> None:
-        with pytest.raises(DeclarationError, match=r"max_tokens has to .*\s+- keep_recent has to be at least 1"):
+        with pytest.raises(DeclarationError, match=r"max_tokens must .*\s+- keep_recent must be at least 1"):
             Summarization(0, keep_recent=0)
 
 

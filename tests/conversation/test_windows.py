@@ -92,7 +92,7 @@ class TestSlidingWindow:
             assert length + sum(map(ESTIMATE.count, unit)) > limit
 
     def test_there_has_to_be_room(self) -> None:
-        with pytest.raises(DeclarationError, match="max_tokens has to be at least 1"):
+        with pytest.raises(DeclarationError, match="max_tokens must be at least 1"):
             SlidingWindow(0)
 
 
@@ -140,5 +140,5 @@ class TestCompaction:
         assert view[2] == ToolResult("a", "look", "[compacted]", is_error=True)
 
     def test_numbers_have_to_be_possible(self) -> None:
-        with pytest.raises(DeclarationError, match=r"after cannot be negative\s+- keep_last has to be at least 1"):
+        with pytest.raises(DeclarationError, match=r"after cannot be negative\s+- keep_last must be at least 1"):
             CompactToolResults(after=-1, keep_last=0)

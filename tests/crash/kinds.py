@@ -50,7 +50,7 @@ from tactician.tools import ToolLike
 from tests.crash.ledger import Ledger
 
 Graph = Mapping[str, frozenset[str]]
-"""The side effects of a run, each with those that have to be saved before it begins."""
+"""The side effects of a run, each with those that must be saved before it begins."""
 Turns = tuple[tuple[str, ...], ...]
 """The tool calls of each turn of a model, such as `"post 1"`."""
 

@@ -1,4 +1,4 @@
-"""Place where runs are worked on: a store, a ledger, workers, and what has to be true of them in the end."""
+"""Place where runs are worked on: a store, a ledger, workers, and what must be true of them in the end."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ class Site:
         return len({(entry.run, entry.worker) for entry in self.ledger.read()}) - len(self.runs)
 
     async def find_problems(self) -> list[str]:
-        """Return all that is not as it has to be after the end of all runs.
+        """Return all that is not as it must be after the end of all runs.
 
         A worker that the machine gave no time while others took its run has some now, to log that it has lost it.
         """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -10,9 +11,14 @@ from functools import partial
 import pytest
 
 from tactician import (
+    END,
     Agent,
+    Edge,
     Ensemble,
+    Graph,
     HierarchicalConstraints,
+    Loop,
+    MapReduce,
     Platform,
     RunContext,
     Runnable,
@@ -142,3 +148,30 @@ async def test_no_completed_task_runs_again(build: Callable[[Diary], Ensemble], 
 def list_ids(ensemble: Ensemble) -> list[str]:
     """The ids of all tasks, which are the roles of the workers of the hierarchy too; of peers, the roles of workers."""
     return [task.id for task in ensemble.tasks] if ensemble.agents is None else list("abc")
+
+
+def repeated(diary: Diary) -> Ensemble:
+    """A loop, a graph that returns to its first state, and a map-reduce, one after another."""
+    edges = [Edge("c", "d"), Edge("d", END, when=lambda outputs: len(outputs.outputs) == 4), Edge("d", "c")]
+    tasks = [
+        Loop([diary.task("a"), diary.task("b")], max_iterations=2, memory="fresh", id="loop"),
+        Graph({"c": diary.task("c"), "d": diary.task("d")}, start="c", edges=edges, id="graph"),
+        MapReduce("mno", map=diary.task, reduce=lambda outputs: diary.task("r"), chunk_size=2, id="map-reduce"),
+    ]
+    return Ensemble("E", tasks, workflow=Workflow.SEQUENTIAL)
+
+
+@pytest.mark.parametrize("steps", POINTS)
+async def test_no_completed_step_of_a_loop_a_graph_or_a_map_reduce_runs_again(steps: int) -> None:
+    store, before, after, whole = JsonStore(), Diary(), Diary(), Diary()
+    expected = await repeated(whole).run({}, context=RunContext.over(ScriptedModel()))
+    run_id = await interrupt(store, repeated(before), before, steps)
+    second = Platform(models=ScriptedModel(), store=store, on_event=after.events.append).register(repeated(after))
+    await Worker(second).run_once()
+    record = await load_record(store, run_id)
+    assert (record.status, record.header.output) == (RunStatus.COMPLETED, expected.raw)
+    completed = Counter(name.partition("#")[0] for name in before.completed)
+    once, runs = Counter(whole.runs), Counter(before.runs) + Counter(after.runs)
+    for name, times in once.items():
+        assert completed[name] + after.runs.count(name) <= times, f"a completed step of {name} has run again"
+        assert runs[name] >= times

@@ -46,7 +46,7 @@ def plans(draw: st.DrawFn, ends: Sequence[End]) -> Plan:
 
 @dataclass
 class Model:
-    """What has to be so: the steps that run, and how those ended that have."""
+    """What must be so: the steps that run, and how those ended that have."""
 
     plan: Plan
     added: list[str]

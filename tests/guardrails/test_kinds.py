@@ -263,7 +263,7 @@ class TestFailsClosed:
         result = await as_input_guardrail(lambda text: retry("Again")).check(said("hi"), context())
 
         assert result.outcome == "failed"
-        assert "no model has said anything yet" in result.reason
+        assert "no model has answered yet" in result.reason
         assert isinstance(result.cause, DeclarationError)
 
 

@@ -235,7 +235,7 @@ def test_what_a_variable_stands_for_is_not_looked_at_again() -> None:
     [
         ("[" * 100_000, "it is nested more than 128 deep"),
         (f"[{' ' * 2_000_000}]", "it has more than 2,000,000 characters"),
-        ('[{"id": "a", "id": "b"}]', "line 1: 'id' is said twice in one object"),
+        ('[{"id": "a", "id": "b"}]', "line 1: 'id' appears twice in an object"),
         ('[{}, "x"]', "[1]: Input should be a valid object"),
         ("{}", "Input should be a valid array"),
     ],

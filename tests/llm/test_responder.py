@@ -262,8 +262,8 @@ class TestProblems:
     @pytest.mark.parametrize(
         ("responder", "told"),
         [
-            (Responder(), "there is neither"),
-            (Responder(provider="OPENAI", base_url="https://x.example"), "there are both"),
+            (Responder(), "neither is set"),
+            (Responder(provider="OPENAI", base_url="https://x.example"), "both are set"),
             (Responder(provider="OPNAI"), "Did you mean 'OPENAI'?"),
             (Responder(provider="OPEN_RUTER"), "Did you mean 'OPEN_ROUTER'?"),
             (Responder(provider="OPENAI", api_format="openai-chat"), "api_format: goes with base_url"),

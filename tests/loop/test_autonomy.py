@@ -161,9 +161,7 @@ class TestIterations:
         assert result.usage.requests == 61
 
     def test_numbers_that_are_not_possible(self) -> None:
-        with pytest.raises(
-            DeclarationError, match=r"max_iterations has to be at least 1, or None\n.*keep_last has to be"
-        ):
+        with pytest.raises(DeclarationError, match=r"max_iterations must be at least 1, or None\n.*keep_last must be"):
             Autonomous(max_iterations=0, keep_last=0)
 
 

@@ -252,7 +252,7 @@ class TestStreams:
 
         assert result.output == "ok"
         assert [event.text for event in heard if isinstance(event, TextReceived)] == ["a", "b"]
-        assert caplog.messages == ["A: a listener failed on TextReceived; the run goes on"] * 2
+        assert caplog.messages == ["A: a listener failed on TextReceived; the run continues"] * 2
         assert "AssertionError: no more" in caplog.text
 
 

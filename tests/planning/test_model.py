@@ -53,9 +53,12 @@ def test_conditions_are_true_or_false() -> None:
         (lambda: Action("buy", pre={1: True}), "action 'buy': the conditions in pre must have texts as names, not 1"),  # type: ignore[dict-item]
         (
             lambda: Action("buy", cost="x"),  # type: ignore[arg-type]
-            "action 'buy': cost must be a number, or a function that returns one, not 'x'",
+            "action 'buy': cost must be a number, or a function that returns a number, not 'x'",
         ),
-        (lambda: Goal("armed", {}, value="x"), "goal 'armed': value must be a number, or a function that returns one"),  # type: ignore[arg-type]
+        (
+            lambda: Goal("armed", {}, value="x"),  # type: ignore[arg-type]
+            "goal 'armed': value must be a number, or a function that returns a number",
+        ),
     ],
 )
 def test_what_cannot_be_is_told_with_its_place(make: Callable[[], object], told: str) -> None:

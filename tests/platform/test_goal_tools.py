@@ -187,7 +187,7 @@ class TestWhatIsPublished:
             Platform(ScriptedModel()).register(Wrong()).goal_tools()
         two, opaque = caught.value.problems
         assert two == (
-            "Wrong: no single object leads to the goal 'both'; name the type of one that does, as in "
+            "Wrong: no single object leads to the goal 'both'; name the type of such an object, as in "
             "Export(starting_input_types=[Order])"
         )
         assert opaque.startswith("Wrong: the goal 'open' cannot start from a Opaque: ")

@@ -234,7 +234,7 @@ class TestWorkers:
 
 
 def want(name: str, data: dict[str, Any]) -> None:
-    data["origin"]["recipe"]["wanted"] = name
+    data["origin"]["recipe"]["output_type"] = name
 
 
 async def answered(store: MemoryStore, process: AgentProcess) -> None:

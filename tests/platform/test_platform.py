@@ -62,7 +62,7 @@ def test_a_planned_agent_that_is_wrapped_already_is_registered_as_it_is() -> Non
 
 def test_a_name_is_taken_once() -> None:
     platform = Platform(models=ScriptedModel()).register(Comedian())
-    with pytest.raises(DeclarationError, match=r"Comedian .*\n.*another agent has this name; give one of them another"):
+    with pytest.raises(DeclarationError, match=r"Comedian .*\n.*another agent has this name; rename either"):
         platform.register(Agent("Comedian"))
     assert isinstance(platform.agents["Comedian"], PlannedAgent)
 

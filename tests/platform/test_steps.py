@@ -220,5 +220,5 @@ class TestRetention:
         assert await runs.prune(0) == 1003
 
     def test_it_is_a_time_from_0_up(self) -> None:
-        with pytest.raises(ConfigurationError, match="it has to be a time from 0 up"):
+        with pytest.raises(ConfigurationError, match="it must be a time from 0 up"):
             Platform(ScriptedModel(), retention=timedelta(seconds=-1))

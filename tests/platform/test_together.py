@@ -139,7 +139,7 @@ class TestRegistration:
     def test_an_agent_takes_the_place_of_the_one_with_its_id(self) -> None:
         old, new = Agent("A", id="a"), Agent("B", id="a")
         platform = Platform(ScriptedModel()).register(old)
-        with pytest.raises(DeclarationError, match="another agent has the id 'a'; give one of them another"):
+        with pytest.raises(DeclarationError, match="another agent has the id 'a'; rename either"):
             platform.register(new)
         platform.register(new, replace=True)
         assert (dict(platform.agents), dict(platform.agents_by_id)) == ({"B": new}, {"a": new})

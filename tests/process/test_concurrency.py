@@ -331,7 +331,7 @@ class Early:
 
 
 class Late:
-    """The object that has to be the newest."""
+    """The object that must be the newest."""
 
 
 async def test_actions_whose_effects_contradict_each_other_never_run_at_once() -> None:

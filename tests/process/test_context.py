@@ -81,7 +81,7 @@ class TestParallelMap:
         async def work(number: int) -> int:
             return number
 
-        with pytest.raises(ConfigurationError, match="max_concurrency is 0; it has to be at least 1"):
+        with pytest.raises(ConfigurationError, match="max_concurrency is 0; it must be at least 1"):
             await FakeContext().parallel_map([1], work, max_concurrency=0)
 
     async def test_one_that_fails_cancels_the_others(self) -> None:

@@ -154,7 +154,7 @@ async def test_a_listener_that_raises_is_in_the_log_and_harms_nobody(
     assert process.status is ProcessStatus.COMPLETED, process.failure
     assert isinstance(told[-1], ProcessEnded), "the other one hears it all"
     what = (ActionCompleted if kind is ActionCompleted else ProcessEnded).__name__
-    assert f"Writer: a listener failed on {what}; the run goes on" in caplog.messages
+    assert f"Writer: a listener failed on {what}; the run continues" in caplog.messages
     assert "AssertionError: deaf" in caplog.text
 
 

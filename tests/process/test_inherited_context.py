@@ -299,7 +299,7 @@ async def test_a_tool_that_asks_for_that_outside_of_an_action_ends_the_run(wante
     note.__annotations__["found"] = wanted
     agent = Agent("Scribe", tools=[tool(note)])
     name = ProcessHandle.__name__ if wanted is AgentProcess else wanted.__name__
-    with pytest.raises(ConfigurationError, match=f"Scribe: no {name} is here; an action of a planned agent has one"):
+    with pytest.raises(ConfigurationError, match=f"Scribe: no {name} is here; only actions of planned agents have it"):
         await agent.run("go", context=RunContext.over(ScriptedModel(ToolCall("note", text="x"), "no")))
 
 

@@ -17,21 +17,21 @@ from tactician.testing import ScriptedModel
 @pytest.mark.parametrize(
     ("make", "told"),
     [
-        (lambda: Budget(actions="x"), "Budget.actions is 'x'; it has to be a whole number from 0 up"),  # type: ignore[arg-type]
-        (lambda: Budget(turns=1.5), "Budget.turns is 1.5; it has to be a whole number from 0 up"),  # type: ignore[arg-type]
-        (lambda: Budget(tokens=True), "Budget.tokens is True; it has to be a whole number from 0 up"),
-        (lambda: Budget(cost=-1), "Budget.cost is -1; it has to be a number from 0 up"),
-        (lambda: Budget(seconds=nan), "Budget.seconds is nan; it has to be a number from 0 up"),
+        (lambda: Budget(actions="x"), "Budget.actions is 'x'; it must be a whole number from 0 up"),  # type: ignore[arg-type]
+        (lambda: Budget(turns=1.5), "Budget.turns is 1.5; it must be a whole number from 0 up"),  # type: ignore[arg-type]
+        (lambda: Budget(tokens=True), "Budget.tokens is True; it must be a whole number from 0 up"),
+        (lambda: Budget(cost=-1), "Budget.cost is -1; it must be a number from 0 up"),
+        (lambda: Budget(seconds=nan), "Budget.seconds is nan; it must be a number from 0 up"),
         (
             lambda: ProcessOptions(max_parallel=0),
-            "ProcessOptions.max_parallel is 0; it has to be a whole number from 1",
+            "ProcessOptions.max_parallel is 0; it must be a whole number from 1",
         ),
-        (lambda: ProcessOptions(delay=-1), "ProcessOptions.delay is -1; it has to be a number from 0 up"),
-        (lambda: ProcessOptions(tool_delay=-1), "ProcessOptions.tool_delay is -1; it has to be a number from 0 up"),
+        (lambda: ProcessOptions(delay=-1), "ProcessOptions.delay is -1; it must be a number from 0 up"),
+        (lambda: ProcessOptions(tool_delay=-1), "ProcessOptions.tool_delay is -1; it must be a number from 0 up"),
         (lambda: ProcessOptions(budget=3), "ProcessOptions.budget is 3; write budget=Budget(actions=50)"),  # type: ignore[arg-type]
         (lambda: ProcessOptions(retry=3), "ProcessOptions.retry is 3; write retry=ActionRetryPolicy(attempts=3)"),  # type: ignore[arg-type]
-        (lambda: ProcessOptions(memory_id=""), "ProcessOptions.memory_id is ''; it has to be a name, or None"),
-        (lambda: ProcessOptions(memory_id=3), "ProcessOptions.memory_id is 3; it has to be a name, or None"),  # type: ignore[arg-type]
+        (lambda: ProcessOptions(memory_id=""), "ProcessOptions.memory_id is ''; it must be a name, or None"),
+        (lambda: ProcessOptions(memory_id=3), "ProcessOptions.memory_id is 3; it must be a name, or None"),  # type: ignore[arg-type]
         (
             lambda: ProcessOptions(blackboard=3),  # type: ignore[arg-type]
             "ProcessOptions.blackboard is 3; write blackboard=Blackboard(...)",
@@ -47,20 +47,20 @@ from tactician.testing import ScriptedModel
         ),
         (
             lambda: ActionRetryPolicy(attempts=0),
-            "ActionRetryPolicy.attempts is 0; it has to be a whole number from 1 up",
+            "ActionRetryPolicy.attempts is 0; it must be a whole number from 1 up",
         ),
-        (lambda: ActionRetryPolicy(delay=-1), "ActionRetryPolicy.delay is -1; it has to be a number from 0 up"),
+        (lambda: ActionRetryPolicy(delay=-1), "ActionRetryPolicy.delay is -1; it must be a number from 0 up"),
         (
             lambda: ActionRetryPolicy(max_delay="1"),  # type: ignore[arg-type]
-            "ActionRetryPolicy.max_delay is '1'; it has to be a number from 0 up",
+            "ActionRetryPolicy.max_delay is '1'; it must be a number from 0 up",
         ),
         (
             lambda: ActionRetryPolicy(on=KeyError),  # type: ignore[arg-type]
             "ActionRetryPolicy.on is <class 'KeyError'>; write a tuple of exceptions",
         ),
         (lambda: ActionRetryPolicy(on=("x",)), "ActionRetryPolicy.on is ('x',); write a tuple of exceptions"),  # type: ignore[arg-type]
-        (lambda: autonomy(agent_cutoff=3), "Autonomy.agent_cutoff is 3; it has to be a number from 0 to 1"),
-        (lambda: autonomy(goal_cutoff=-0.1), "Autonomy.goal_cutoff is -0.1; it has to be a number from 0 to 1"),
+        (lambda: autonomy(agent_cutoff=3), "Autonomy.agent_cutoff is 3; it must be a number from 0 to 1"),
+        (lambda: autonomy(goal_cutoff=-0.1), "Autonomy.goal_cutoff is -0.1; it must be a number from 0 to 1"),
     ],
 )
 def test_a_value_that_cannot_be(make: Callable[[], object], told: str) -> None:
@@ -92,7 +92,7 @@ async def test_what_are_no_options(options: ProcessOptions, store: MemoryStore |
 
 
 async def test_a_mode_that_is_none() -> None:
-    with pytest.raises(ConfigurationError, match=r"^The mode is 'ajar'; it has to be 'closed' or 'open'$"):
+    with pytest.raises(ConfigurationError, match=r"^The mode is 'ajar'; it must be 'closed' or 'open'$"):
         await autonomy().run("x", mode="ajar")  # type: ignore[arg-type]
 
 

@@ -139,7 +139,7 @@ class TestFormats:
         store = JsonStore()
         process_id = await waiting(store)
         await save_with_format(store, process_id, 99)
-        with pytest.raises(StoredStateError, match=r"in version 99 .* knows version 1\. .* or upgrade this one\."):
+        with pytest.raises(StoredStateError, match=r"in version 99 .* knows version 1\. .* or upgrade\."):
             await platform_over(store).process(process_id)
 
     async def test_one_that_cannot_be_read_can_be_killed(self) -> None:
@@ -227,7 +227,9 @@ class TestTypes:
             upgrades(Order, from_version="1")(in_cents)  # type: ignore[arg-type]  # on purpose
 
     def test_upgrades_have_no_gap(self) -> None:
-        with pytest.raises(DeclarationError, match=r"from_version=4\): nothing upgrades version 3; declare that one"):
+        with pytest.raises(
+            DeclarationError, match=r"from_version=4\): nothing upgrades version 3; declare that upgrade"
+        ):
             upgrades(Order, from_version=4)(in_cents)
 
     def test_what_is_no_class_has_no_upgrades(self) -> None:

@@ -214,7 +214,7 @@ class TestMistakes:
             with pytest.raises(ConfigurationError) as caught:
                 await langfuse.get_prompt("missing", filters)
             assert str(caught.value).startswith(f"{server.url} has no prompt 'missing' with the ")
-            assert f"{which}. Create it there, or ask for another one." in str(caught.value)
+            assert f"{which}. Create it there, or ask for another." in str(caught.value)
 
     async def test_a_variable_without_a_value(self, server: LangfuseServer, langfuse: LangfusePrompts) -> None:
         server.prompts["hi"] = [Version("Hi {{who}}, {{label}}", ("production", "x"))]
@@ -345,7 +345,7 @@ class TestSecrets:
         ],
     )
     def test_no_host(self, host: str) -> None:
-        with pytest.raises(ConfigurationError, match="The host of Langfuse has to be an address such as") as caught:
+        with pytest.raises(ConfigurationError, match="The host of Langfuse must be an address such as") as caught:
             LangfusePrompts(PUBLIC_KEY, SECRET_KEY, host=host)
         assert SECRET_KEY not in "".join(traceback.format_exception(caught.value))
 

@@ -25,7 +25,7 @@ class Kind:
     Attributes:
         hint: the type.
         values: values that somebody may put where it is declared.
-        is_plain: True when all of them have to be storable.
+        is_plain: True when all of them must be storable.
     """
 
     hint: Any

@@ -31,8 +31,8 @@ START = RunStart(input={"value": "go"}, limits={})
 STEP = RunStep(kind="tool", at=1.0, spent=SPENT, operations=(Operation(("call",), "set", {"a": 1}),))
 SNAPSHOT = Snapshot(step=3, start=START, spent=SPENT, tree=SavedCheckpoint(data={"a": 1}, children={}))
 NEWER = (
-    r"cannot be read: a newer Tactician has saved it, in version 2 of the stored format, and this one knows "
-    r"version 1\. Continue the run with that Tactician, or upgrade this one\."
+    r"cannot be read: a newer Tactician has saved it, in version 2 of the stored format, and this program knows "
+    r"version 1\. Continue the run with that Tactician, or upgrade\."
 )
 
 Read = Callable[[str], RunStep | Snapshot]

@@ -269,7 +269,10 @@ def test_no_module_is_imported_because_a_file_names_it(folder: Folder) -> None:
         ({"resultClass": "execute_all"}, "resultClass: 'execute_all' is not a class"),
         ({"resultClass": "Search"}, "resultClass: 'Search' has no JSON form"),
         ({"resultClass": "Analysi"}, "Did you mean 'Analysis'?"),
-        ({"functions": [function(parameterClass="number")]}, "'number' is not an object; pass the arguments as one"),
+        (
+            {"functions": [function(parameterClass="number")]},
+            "'number' is not an object; pass the arguments as an object",
+        ),
         ({"functions": [function(executorClass="Inert")]}, "'Inert' executes nothing"),
         ({"functions": [function(executorClass="NeedsMore")]}, "'NeedsMore' cannot be created without arguments"),
         ({"functions": [function(methodClass="Weather")]}, "functions[0]: methodClass and methodName go together"),

@@ -142,7 +142,7 @@ class RunConformance:
         platform = Platform(ScriptedModel(ToolCall("pay", text="a")), store=store)
         if store.keeps_objects:
             waiting = await Agent("Payer", tools=[pay]).run(BROKEN, context=platform.context())
-            assert waiting.status is RunStatus.WAITING, "nothing has to be written"
+            assert waiting.status is RunStatus.WAITING, "nothing must be written"
             return
         with pytest.raises(StoredStateError, match=r"cannot be stored: .*surrogates"):
             await Agent("Payer", tools=[pay]).run(BROKEN, context=platform.context())

@@ -35,7 +35,7 @@ def installed() -> Path:
     """The folder of the server's programs; the test is skipped where there is none, except in CI."""
     found = programs()
     if found is None:
-        assert not os.environ.get("CI"), "PostgreSQL has to be installed where CI runs"
+        assert not os.environ.get("CI"), "PostgreSQL must be installed where CI runs"
         pytest.skip("PostgreSQL is not installed")
     return found
 

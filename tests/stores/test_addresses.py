@@ -37,11 +37,14 @@ def test_a_store_is_a_file_or_a_postgresql_database(address: str | Path, path: s
 @pytest.mark.parametrize(
     ("address", "said"),
     [
-        ("http:///secret", "'http' is not a kind of store. Name the store as one of: runs.db, sqlite:///runs.db"),
+        ("http:///secret", "'http' is not a kind of store. Possible addresses: runs.db, sqlite:///runs.db"),
         ("sqlserver://secret@host/x", "'sqlserver' is not a kind of store"),
         ("mysql+pymysql://secret@host/x", "'mysql+pymysql' is not a kind of store"),
-        ("postgresq://secret@host/x", "'postgresq' is not a kind of store. Did you mean 'postgresql'? Name the"),
-        ("sqllite:///secret", "'sqllite' is not a kind of store. Did you mean 'sqlite'? Name the"),
+        (
+            "postgresq://secret@host/x",
+            "'postgresq' is not a kind of store. Did you mean 'postgresql'? Possible addresses",
+        ),
+        ("sqllite:///secret", "'sqllite' is not a kind of store. Did you mean 'sqlite'? Possible addresses"),
         ("sqlite+pysqlite:///secret", "'sqlite+pysqlite' is not a kind of store"),
         ("sqlite+pysqlcipher://:secret@/x", "'sqlite+pysqlcipher' is not a kind of store"),
         (
@@ -50,11 +53,11 @@ def test_a_store_is_a_file_or_a_postgresql_database(address: str | Path, path: s
         ),
         ("sqlite://secret", "needs a file after three slashes"),
         ("sqlite:///secret?timeout=3", "needs a file after three slashes, and no options: sqlite:///runs.db"),
-        ("postgresql+nothing://secret@host/x", "one such as postgresql://user:password@host:5432/database"),
-        ("postgresql:/secret", "one such as postgresql://user:password@host:5432/database"),
-        ("postgresql://secret@host:port/x", "one such as postgresql://user:password@host:5432/database"),
-        ("postgresql://secret@[::1/x", "one such as postgresql://user:password@host:5432/database"),
-        ("postgresql+psycopg2://secret@host/x", "one such as postgresql://user:password@host:5432/database"),
+        ("postgresql+nothing://secret@host/x", "looks like postgresql://user:password@host:5432/database"),
+        ("postgresql:/secret", "looks like postgresql://user:password@host:5432/database"),
+        ("postgresql://secret@host:port/x", "looks like postgresql://user:password@host:5432/database"),
+        ("postgresql://secret@[::1/x", "looks like postgresql://user:password@host:5432/database"),
+        ("postgresql+psycopg2://secret@host/x", "looks like postgresql://user:password@host:5432/database"),
     ],
 )
 def test_what_is_no_address_of_a_store_is_said_and_not_repeated(address: str, said: str) -> None:

@@ -62,7 +62,7 @@ class LangfuseServer:
             return faulty
         if request.headers.get("Authorization") != f"Basic {ENCODED_KEYS}":
             return _error(401, "UnauthorizedError", "Invalid credentials. Confirm that you've configured the host.")
-        # A name is one part of the path: slashes in it have to be encoded.
+        # A name is one part of the path: slashes in it must be encoded.
         parts = request.rel_url.raw_path.split("/")
         if request.method != "GET" or parts[:5] != ["", "api", "public", "v2", "prompts"] or len(parts) != 6:
             return web.Response(status=404, text="<!DOCTYPE html><html></html>", content_type="text/html")

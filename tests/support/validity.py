@@ -28,7 +28,7 @@ def check_valid(messages: Sequence[Message], *, begins_with_user: bool = True) -
     """Raises `Refused` when a provider may refuse the conversation as it is."""
     spoken = [message for message in messages if not isinstance(message, SystemMessage)]
     if begins_with_user and spoken:
-        require(isinstance(spoken[0], UserMessage), "the first message has to be the user's")
+        require(isinstance(spoken[0], UserMessage), "the first message must be the user's")
     waiting: list[str] = []
     used: set[str] = set()
     for place, message in enumerate(messages):

@@ -166,7 +166,7 @@ async def test_a_script_that_is_too_long_shows_the_next_step() -> None:
     assert repr(model) == "ScriptedModel(2 steps left)"
     with pytest.raises(ScriptError) as caught:
         model.assert_exhausted()
-    assert str(caught.value) == "2 steps of the script were not used; the next one is Story(text='two')"
+    assert str(caught.value) == "2 steps of the script were not used; the next is Story(text='two')"
 
 
 def test_a_script_error_fails_a_test_like_an_assertion() -> None:

@@ -337,8 +337,8 @@ class TestDeclarations:
             (locked, ["Unable to generate pydantic-core schema"]),
             (größe, ["no provider takes the name 'größe'; use @tool(name=...)"]),
             (lambda: 1, ["no provider takes the name '<lambda>'"]),
-            (Odd(), ["it is not a function; wrap it in one"]),
-            (functools.partial(loose, 1), ["it is not a function; wrap it in one"]),
+            (Odd(), ["it is not a function; wrap it in a function"]),
+            (functools.partial(loose, 1), ["it is not a function; wrap it in a function"]),
             (7, ["a tool is a function, or an object made with @tool"]),
         ],
     )

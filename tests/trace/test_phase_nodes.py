@@ -1,8 +1,8 @@
-"""Phases and their reviews in a trace."""
+"""Phases with their reviews, and loops, in a trace."""
 
 from __future__ import annotations
 
-from tactician import Ensemble, Phase, PhaseReview, RunContext, Task
+from tactician import Ensemble, Loop, Phase, PhaseReview, RunContext, Task
 from tactician.testing import ScriptedModel
 from tactician.trace import Trace
 from tests.trace.support import outline
@@ -39,3 +39,13 @@ async def test_a_phase_that_another_one_runs_again_is_not_inside_of_that() -> No
     trace = await run_phases("RETRY_PREDECESSOR: more facts", "APPROVE")
     assert [node.name for node in trace.roots[0].children] == ["gather", "write", "gather", "write"]
     assert {node.status for node in trace.find("phase")} == {"completed", "retry_predecessor"}
+
+
+async def test_each_iteration_of_a_loop_has_nodes_of_its_own() -> None:
+    draft = Task("Draft", id="draft", handler=lambda task: "text")
+    check = Task("Check", id="check", context=[draft], handler=lambda task: "no")
+    loop = Loop([draft, check], until=lambda outputs: False, max_iterations=2)
+    ensemble = Ensemble("E", [loop], capture="standard")
+    trace = (await ensemble.run({}, context=RunContext.over(ScriptedModel()))).trace
+    (task,) = trace.roots[0].children
+    assert [node.task_id for node in task.children[0].children] == ["draft", "check", "draft", "check"]

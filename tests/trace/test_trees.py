@@ -12,7 +12,7 @@ from typing import ClassVar
 import pytest
 
 from tactician import Agent, Ensemble, Platform, RouterAgent, RunContext, Task, tool
-from tactician.ensemble import EnsembleResult, TaskFailedError, TaskInput
+from tactician.ensemble import EnsembleResult, TaskCompleted, TaskFailedError, TaskInput, TaskRestored, TaskStarted
 from tactician.events import Event, EventLog, SpanFacts, read_event_log
 from tactician.llm import AssistantMessage, Delta, Features, ModelRequest, ModelResponse, Text, Usage
 from tactician.platform import Worker
@@ -332,3 +332,18 @@ async def test_an_event_that_opens_and_closes_ends_what_is_open_and_else_is_all_
         ("checkout", ""),
     ]
     assert [node.name for node in run.children[0].children] == ["Cashier"]
+
+
+def test_a_task_that_was_completed_several_times_is_as_many_nodes() -> None:
+    def run(began: float) -> list[Event]:
+        start = TaskStarted(task_id="write", role="Writer", run_id="r", time=began)
+        end = TaskCompleted(task_id="write", role="Writer", run_id="r", time=began + 1, raw="text", seconds=1.0)
+        return [start, end]
+
+    def restore(ended: float) -> Event:
+        return TaskRestored(task_id="write", role="Writer", run_id="r", time=9, raw="text", seconds=1.0, ended=ended)
+
+    restored = [restore(2), restore(4), restore(6)]
+    times = [(node.started, node.ended) for node in Trace.from_events([*run(1), *run(3), *restored]).roots]
+    assert times == [(1, 2), (3, 4), (5, 6)]
+    assert [(node.started, node.ended) for node in Trace.from_events(restored).roots] == times

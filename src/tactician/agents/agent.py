@@ -52,7 +52,7 @@ class Agent(BaseRunnable[T_co]):
         window: the part of a long conversation that the model sees, such as `SlidingWindow(max_tokens=4000)`; all by
             default.
         autonomy: `Autonomous(...)`, for an agent that works until it declares its task done.
-        max_turns: number of requests in which the model may use tools. After them it is told to answer.
+        max_turns: number of requests in which the model may use tools. After them the model has to answer.
         max_attempts: number of attempts at a valid `output_type`.
         max_tool_calls: number of tool calls in all; no limit by default.
         max_tool_output_tokens: length at which a tool's result is cut off for the model; no limit by default.
@@ -121,7 +121,7 @@ class Agent(BaseRunnable[T_co]):
         Runs that have begun use the new tools from their next turn on.
 
         Raises:
-            DeclarationError: when one is not declared correctly; then nothing changes.
+            DeclarationError: when a guardrail or tool is not declared correctly; then nothing changes.
         """
         self._adopt(self.spec.with_settings(tools=tools))
 
@@ -134,7 +134,7 @@ class Agent(BaseRunnable[T_co]):
     ) -> Self:
         """Return a copy with other instructions, other options or changed tools.
 
-        `replace_tools` of this agent changes the copy too. Options do not change a model that was given as an object.
+        `replace_tools` of this agent changes the copy too. Options do not change a model that was passed as an object.
         """
         settings: AgentSettings = {}
         if instructions is not None:
@@ -157,7 +157,7 @@ class Agent(BaseRunnable[T_co]):
     ) -> Agent[T]:
         """Return a copy with an output type and other settings where this agent leaves them open, and with more tools.
 
-        A tool of the agent takes the place of one of the same name. `replace_tools` of this agent changes the copy too.
+        A tool of the agent overrides another of the same name. `replace_tools` of this agent changes the copy too.
         """
         changed = copy(cast("Agent[T]", self))
         changed.__dict__.pop("_output", None)
@@ -185,7 +185,9 @@ class Agent(BaseRunnable[T_co]):
     @override
     def composition(self) -> tuple[Member, ...]:
         runnable_tools = (tool for tool in self.tools if isinstance(tool, RunnableTool))
-        inside = tuple(Member("worker" if one in self._invocations else "tool", one.runnable) for one in runnable_tools)
+        inside = tuple(
+            Member("worker" if tool in self._invocations else "tool", tool.runnable) for tool in runnable_tools
+        )
         return *inside, *(Member("handoff", handoff.target) for handoff in self.handoffs)
 
     @property

@@ -68,7 +68,7 @@ class BaseRunnable(ABC, Generic[T_co]):
         """Do the work in the context of this run."""
 
     async def _work_in(self, conversation: Conversation, input: Input, context: RunContext) -> RunResult[T_co]:
-        """Do the work in a conversation, which gets what is said."""
+        """Do the work in a conversation, which gets the messages."""
         return await run_in_conversation(self._work, conversation, input, context)
 
     async def run(
@@ -113,17 +113,17 @@ class BaseRunnable(ABC, Generic[T_co]):
         context: RunContext | None = None,
         conversation: Conversation | None = None,
     ) -> RunResult[T_co]:
-        """Continue a waiting run, in this process or in another one.
+        """Continue a waiting run, in this process or in another.
 
         Args:
             run_id: the `run_id` of the result of the waiting run.
             responses: the responses, by the ids of pending requests: `approve()`, `reject("why")`, or what a tool
                 returned. Other requests stay pending.
             context: the context; it needs the store of the waiting run.
-            conversation: the conversation of the run, if it had one, as the run left it.
+            conversation: the conversation of the run, if any, as the run left it.
 
         Raises:
-            RunNotFoundError: when no waiting run of this name has the id, or one of the requests is not pending.
+            RunNotFoundError: when no waiting run of this name has the id, or a request is not pending.
             RunConflictError: when another caller continues it.
             RunError: when it fails. The run then still waits, and keeps its progress.
         """
@@ -133,7 +133,7 @@ class BaseRunnable(ABC, Generic[T_co]):
     async def continue_claimed(
         self, record: RunRecord, lease: Lease, *, context: RunContext, seconds: float = DEFAULT_LEASE
     ) -> RunResult[T_co]:
-        """Continue a claimed run as far as possible: one that was enqueued, or whose worker died.
+        """Continue a claimed run as far as possible: a run that was enqueued, or whose worker died.
 
         Args:
             record: record of the run.
@@ -154,7 +154,7 @@ class BaseRunnable(ABC, Generic[T_co]):
 
         Args:
             fork: the fork.
-            input: another input, for a fork from the start; the same one, when `None`.
+            input: another input, for a fork from the start; the same input, when `None`.
             context: the context.
 
         Raises:
@@ -221,12 +221,12 @@ class BaseRunnable(ABC, Generic[T_co]):
         return read_answer_text(events, len(outer.path))
 
     def as_tool(self, name: str | None = None, description: str | None = None) -> Tool:
-        """Return a tool with one argument, `request`, that runs this Runnable."""
+        """Return a tool with a single argument, `request`, that runs this Runnable."""
         return RunnableTool(self, name, description)
 
     @property
     def composition(self) -> tuple[Member, ...]:
-        """Runnables inside this one, with their roles."""
+        """Runnables inside, with their roles."""
         return ()
 
     @property
@@ -270,7 +270,7 @@ class BaseRunnable(ABC, Generic[T_co]):
         return BLUEPRINTS.load()(self, strict=strict)
 
     def with_output_type(self, kind: type[T]) -> TypedRunnable[T]:
-        """Return this Runnable with its output validated as `wanted`; see `TypedRunnable`."""
+        """Return this Runnable with its output validated as `kind`; see `TypedRunnable`."""
         return TypedRunnable(self, kind)
 
 
@@ -289,7 +289,7 @@ class TypedRunnable(BaseRunnable[T], Generic[T]):
         self.description = inner.description
         self.inner = inner
         self.output_type = kind
-        self._wanted = output_type(kind)
+        self._output = output_type(kind)
 
     @property
     @override
@@ -313,12 +313,12 @@ class TypedRunnable(BaseRunnable[T], Generic[T]):
 
     def _validate(self, result: RunResult[object], context: RunContext) -> RunResult[T]:
         try:
-            output = self._wanted.accept(result.output)
+            output = self._output.accept(result.output)
             return cast("RunResult[T]", replace(result, output=output))  # mypy takes replace to keep the type
         except InvalidOutput as error:
             text = as_text(result.output)
             failed = RunResult(None, RunStatus.FAILED, result.messages, context.tally, run_id=context.run_id)
-            message = f"{self.name}: its answer is not a valid {self._wanted.name}: {error}"
+            message = f"{self.name}: its answer is not a valid {self._output.name}: {error}"
             raise OutputError(message, failed, text) from error
 
 

@@ -36,7 +36,7 @@ class Composed(Protocol):
 
 @runtime_checkable
 class Wrapper(Protocol):
-    """Runnable that wraps another one under the same name."""
+    """Runnable that wraps another under the same name."""
 
     @property
     def inner(self) -> Runnable:

@@ -94,9 +94,9 @@ class AgentDefinition(Definition):
         """Return the definition of an agent, without its model, output type and autonomy.
 
         Raises:
-            DeclarationError: with everything that a definition cannot say: a guardrail without a registered name or one
-                of tools, tool groups, a handoff to what is no `Agent`, a context strategy of one's own, a circle of
-                handoffs.
+            DeclarationError: with everything that a definition cannot say: a guardrail without a registered name or a
+                guardrail of tools, tool groups, a handoff to something other than an `Agent`, a custom context
+                strategy, a circle of handoffs.
         """
         return _Reader().definition(agent)
 
@@ -107,7 +107,7 @@ class AgentDefinition(Definition):
 
         Args:
             model: the name of the model of all these agents; the default model of the platform, when `None`.
-            responder: the responder of that model; found by the model's name, when `None`.
+            responder: the responder of that model; looked up by the model's name, when `None`.
             tools: the tools that the definition may name.
 
         Raises:
@@ -210,7 +210,7 @@ class _Reader:
             input_guardrails=self._list_tool_names(agent, (*guards.input.immediate, *guards.input.concurrent)),
             output_guardrails=self._list_tool_names(agent, guards.output),
             handoffs=tuple(
-                found for handoff in spec.handoffs if (found := self._read_handoff(agent, handoff, path)) is not None
+                target for handoff in spec.handoffs if (target := self._read_handoff(agent, handoff, path)) is not None
             ),
             context_management=self._read_window(agent),
         )

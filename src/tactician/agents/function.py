@@ -74,10 +74,10 @@ class FunctionRunnable(BaseRunnable[T_co]):
 def runnable(
     function: Callable[..., Awaitable[T_co]], *, name: str | None = None, description: str | None = None
 ) -> FunctionRunnable[T_co]:
-    """Return a Runnable of an async function with one argument, the input.
+    """Return a Runnable of an async function with a single argument, the input.
 
     With a second parameter of type `RunContext` it gets the context of its run, for the runs inside it:
-    `await agent.run(..., context=context)`. When one of those has to wait, the function is called again afterwards,
+    `await agent.run(..., context=context)`. When such a run has to wait, the function is called again afterwards,
     from its beginning, and the runs that had ended give their results again.
     """
     return FunctionRunnable.of(function, name, description, find_caller_namespace(1))

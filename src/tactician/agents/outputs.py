@@ -26,7 +26,7 @@ def accept_output(value: object, kind: object) -> object:
         return value
     try:
         return output_type(cast("type[object]", kind)).accept(value)
-    except PydanticUserError:  # a class that has no JSON form: all that can be seen is whether it is one
+    except PydanticUserError:  # a class that has no JSON form: only its class can be checked
         if isinstance(value, cast("type[object]", get_origin(kind) or kind)):
             return value
         raise InvalidOutput(f"it is a {type(value).__name__}") from None
@@ -45,7 +45,7 @@ async def save_output(context: RunContext, output: object, declared: object) -> 
     Args:
         context: context of the function.
         output: the output.
-        declared: its declared type; `None` for one that declares none, whose output has to be JSON in a run that is
+        declared: its declared type; `None` if it declares none: then its output must be JSON in a run that is
             saved.
 
     Raises:

@@ -57,7 +57,7 @@ class Attempts:
         self._reasons = {key: str(reason) for key, reason in known.items()} if isinstance(known, dict) else {}
 
     async def run(self, key: str, runnable: Runnable, input: Input, *, answers: bool = False) -> RunResult[object]:
-        """Return the result of a nested run; for a failed run, one with the status `FAILED` and the error as output.
+        """Return the result of a nested run; a failed run has the status `FAILED` and the error as output.
 
         Args:
             key: the key of the run.

@@ -103,7 +103,7 @@ class AgentSpec(TurnPolicy, Generic[T_co]):
             raise DeclarationError("Agent", ["it needs a name or a role"])
         if blank := [part for part in _PARTS if (text := settings.get(part)) is not None and not str(text).strip()]:
             raise DeclarationError(label, [f"its {part} is blank: write it, or leave it out" for part in blank])
-        # What is not said stays a default of the class: a frozen dataclass takes 0.2 us to set each field.
+        # Missing fields keep the defaults of the class: a frozen dataclass takes 0.2 us to set each field.
         self.__dict__.update(name=label, output_type=output_type)
         self._set(settings)
         if (source := self.source) is not None and (role or goal or self.background):
@@ -164,7 +164,7 @@ class AgentSpec(TurnPolicy, Generic[T_co]):
         if groups := settings.get("tool_groups"):
             fields["tool_groups"] = (groups,) if isinstance(groups, str) else tuple(groups)
         if not isinstance(autonomy := settings.get("autonomy"), Autonomous | None):
-            problem = "it has to be Autonomous(...), the policy of an agent that works on its own"
+            problem = "it must be Autonomous(...), the policy of an agent that works on its own"
             raise DeclarationError(self.name, [f"autonomy is {type(autonomy).__name__}: {problem}"])
         if not settings.keys().isdisjoint(_GUARDRAILS):
             fields["guards"] = Guards.of(*(fields.pop(name, ()) for name in _GUARDRAILS))

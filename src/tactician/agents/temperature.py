@@ -40,7 +40,7 @@ class ModelWithTemperature(LanguageModel):
 def with_temperature(
     model: str | LlmOptions | LanguageModel | None, temperature: float | None
 ) -> str | LlmOptions | LanguageModel | None:
-    """Return the model with a default temperature, if one is set."""
+    """Return the model with a default temperature, if set."""
     if temperature is None:
         return model
     if model is None or isinstance(model, str):

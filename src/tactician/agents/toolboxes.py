@@ -14,26 +14,26 @@ ToolboxSource: TypeAlias = Callable[[], Toolbox]
 class DerivedTools:
     """Function that derives tools from the current tools of an agent, cached while they are unchanged."""
 
-    __slots__ = ("_change", "_made", "_source")
+    __slots__ = ("_cached", "_change", "_source")
 
     def __init__(self, source: ToolboxSource, change: Callable[[Toolbox], Toolbox]) -> None:
         self._source = source
         self._change = change
-        self._made: tuple[Toolbox, Toolbox] | None = None
+        self._cached: tuple[Toolbox, Toolbox] | None = None
 
     def __call__(self) -> Toolbox:
         """Return the tools."""
         own = self._source()
-        if self._made is None or self._made[0] is not own:
-            self._made = own, self._change(own)
-        return self._made[1]
+        if self._cached is None or self._cached[0] is not own:
+            self._cached = own, self._change(own)
+        return self._cached[1]
 
 
 async def with_groups(source: ToolboxSource, groups: Sequence[str | ToolGroup], context: RunContext) -> ToolboxSource:
     """Return an agent's own tools with the current tools of its groups.
 
     Raises:
-        ConfigurationError: when a name is unknown, or two groups have different tools of one name.
+        ConfigurationError: when a name is unknown, or two groups have different tools of the same name.
     """
     more = await load_group_tools(groups, context)
     return DerivedTools(source, lambda own: Toolbox((*own, *more)))

@@ -58,7 +58,7 @@ T = TypeVar("T")
 class Ai:
     """Model with the settings of a call. Every `with_...` returns a changed copy.
 
-    Get one from `Ai.default()`, from `Ai.over(model)`, or as a parameter of an action.
+    Created by `Ai.default()`, from `Ai.over(model)`, or passed as a parameter of an action.
     """
 
     context: RunContext = field(repr=False)
@@ -113,7 +113,7 @@ class Ai:
         """Add tools, or plain typed functions, for the model.
 
         Raises:
-            DeclarationError: when one is neither.
+            DeclarationError: when an object is neither.
         """
         return replace(self, _tools=(*self._tools, *map(as_tool, tools)))
 
@@ -141,7 +141,7 @@ class Ai:
         """Add the instructions of several objects, in order.
 
         Raises:
-            DeclarationError: when one is not a prompt contributor.
+            DeclarationError: when an object is not a prompt contributor.
         """
         for contributor in contributors:
             check_contributor(contributor)
@@ -156,7 +156,7 @@ class Ai:
         return self.with_prompt_contributors(*references)
 
     def with_template(self, template: str | Path) -> Self:
-        """Render the prompt from a Jinja template, whose variables are then given in place of a prompt.
+        """Render the prompt from a Jinja template, whose variables then take the place of a prompt.
 
         For `respond`, the template is the system prompt.
 
@@ -212,7 +212,7 @@ class Ai:
         An answer that is not valid goes back to the model with the reason, `max_attempts` times in all.
 
         Raises:
-            OutputError: when no answer was valid; it holds the last one.
+            OutputError: when no answer was valid; it holds the last answer.
             ModelError: when the model cannot be called.
         """
         return (await self._run(output_type(kind), prompt)).output
@@ -227,7 +227,7 @@ class Ai:
         Raises:
             ModelError: when the model cannot be called.
         """
-        optional: OutputType[T | None] = output_type(kind | None)  # type: ignore[arg-type]  # a union is no class
+        optional: OutputType[T | None] = output_type(kind | None)  # type: ignore[arg-type]  # a union is not a class
         hesitant = self.with_system_prompt("When the input does not say enough, the value is null. Invent nothing.")
         try:
             return (await hesitant._run(optional, prompt)).output
@@ -272,21 +272,21 @@ class Ai:
             ConfigurationError: when there are values without a template, or no text can be made of the template.
             ModelError: when the model cannot be called.
         """
-        said = conversation.messages if isinstance(conversation, Conversation) else conversation
+        messages = conversation.messages if isinstance(conversation, Conversation) else conversation
         inside = await self._with_rendered_prompt(values)
-        text = (await inside._run(output_type(str), list(said))).output
+        text = (await inside._run(output_type(str), list(messages))).output
         return AssistantMessage((Text(text),))
 
     async def _with_rendered_prompt(self, values: Mapping[str, object] | None) -> Self:
-        """Return the same with its template, if it has one, as a part of the system prompt."""
+        """Return the same with its template, if any, as a part of the system prompt."""
         if self._template is None:
             if values is not None:
-                raise ConfigurationError("values are those of a template: name one by with_template(...)")
+                raise ConfigurationError("values are those of a template: set it by with_template(...)")
             return self
         return replace(self, _template=None).with_system_prompt(await render_template(self._template, values or {}))
 
     async def embed(self, text: str, *, model: str | None = None) -> Vector:
-        """Return the embedding of a text, by the embedding model with this name, else the default one.
+        """Return the embedding of a text, by the embedding model with this name, else the default.
 
         Raises:
             ConfigurationError: when there is no such model.
@@ -308,7 +308,7 @@ class Ai:
         return response.vectors
 
     async def image(self, prompt: str, *, model: str | None = None) -> Image:
-        """Generate an image for the prompt, with the image model of this name, else the default one.
+        """Generate an image for the prompt, with the image model of this name, else the default.
 
         Raises:
             ConfigurationError: when there is no such model.

@@ -36,7 +36,7 @@ class ItemReader(Generic[T]):
         """
         async with aclosing(events):
             async for event in events:
-                if event.run_id != self._run_id:  # a run inside this one has answers of its own
+                if event.run_id != self._run_id:  # a run inside has answers of its own
                     continue
                 if isinstance(event, ThinkingReceived):
                     yield Thinking(event.text)

@@ -39,7 +39,7 @@ def format_example(example: Example) -> str:
 
 
 def generate_example(output: OutputType[T]) -> tuple[str, ...]:
-    """Return a generated example; nothing for text, or when no valid values can be found."""
+    """Return a generated example; nothing for text, or without valid values."""
     if output.spec is None:
         return ()
     try:

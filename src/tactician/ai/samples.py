@@ -22,7 +22,7 @@ def generate_sample(schema: JsonSchema) -> object:
     """Return a value in the form of the schema, which may violate constraints on values inside it.
 
     Raises:
-        RecursionError: when every value of it contains another one, and so on.
+        RecursionError: when every value of it contains another, and so on.
     """
     return _generate(schema, _generate_mapping(schema.get("$defs")), ())
 
@@ -89,13 +89,15 @@ def _generate_text(schema: JsonSchema) -> str:
 
 
 def _choose_number(schema: JsonSchema) -> float:
-    """Return a number in the range of the schema when one is easy to find; else any number."""
+    """Return a number in the range of the schema if that is easy to compute; else any number."""
     low = _generate_number(schema, "minimum", _generate_number(schema, "exclusiveMinimum", float("-inf")))
     high = _generate_number(schema, "maximum", _generate_number(schema, "exclusiveMaximum", float("inf")))
     outside = {schema.get("exclusiveMinimum"), schema.get("exclusiveMaximum")}
     step = _generate_number(schema, "multipleOf", 1)
-    tried = (step, low, low + step, high, high - step, (low + high) / 2)
-    return next((number for number in tried if isfinite(number) and low <= number <= high and number not in outside), 1)
+    candidates = (step, low, low + step, high, high - step, (low + high) / 2)
+    return next(
+        (number for number in candidates if isfinite(number) and low <= number <= high and number not in outside), 1
+    )
 
 
 def _generate_number(schema: JsonSchema, name: str, default: float) -> float:

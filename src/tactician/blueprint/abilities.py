@@ -148,8 +148,8 @@ def build_guardrails(parts: Sequence[GuardrailPart] | None, builder: Builder, fi
             return registry.find(kind, part.registry_id)
         return as_guardrail(cast("GuardrailLike", builder.names.find(part.class_name or "")))
 
-    tried = (builder.attempt(partial(build, part), field, place) for place, part in enumerate(parts or ()))
-    return [guardrail for guardrail in tried if guardrail is not None]
+    attempts = (builder.attempt(partial(build, part), field, place) for place, part in enumerate(parts or ()))
+    return [guardrail for guardrail in attempts if guardrail is not None]
 
 
 def export_guardrails(used: Iterable[AnyGuardrail], exporter: Exporter, field: str) -> tuple[GuardrailPart, ...]:
@@ -171,9 +171,9 @@ def find_type(name: str | None, builder: Builder, field: str) -> type[object] | 
     """Return the type with a name."""
 
     def find(path: str) -> type[object]:
-        if not isinstance(found := builder.names.find(path), type):
+        if not isinstance(kind := builder.names.find(path), type):
             raise NameProblem(f"{path!r} is not a class")
-        return found
+        return kind
 
     def resolve(text: str) -> type[object]:
         kind = TypeName.of(text).resolve(find)
@@ -240,7 +240,7 @@ def _find_tool_name(tool: Tool, owner: object) -> str | None:
 
 
 def _is_same_tool(other: Tool, tool: FunctionTool[..., object]) -> bool:
-    """Return whether a tool made of the function alone equals one that was declared with options."""
+    """Return whether a tool made of the function alone equals a tool declared with options."""
     known = isinstance(other, FunctionTool) and other.blocking == tool.blocking
     return known and other.spec == tool.spec and other.traits == tool.traits
 

@@ -226,7 +226,7 @@ def _build_workers(parts: Sequence[WorkerPart], builder: Builder) -> dict[str, R
     workers: dict[str, Runnable] = {}
     for place, part in enumerate(parts):
         if part.description in workers:
-            builder.add_problem(f"{part.description!r} is said of two workers", "workers", place, "description")
+            builder.add_problem(f"{part.description!r} describes two workers", "workers", place, "description")
         if (worker := builder.build_node(part.worker, "workers", place, "worker")) is not None:
             workers[part.description] = worker
     return workers

@@ -30,7 +30,7 @@ KINDS: dict[str, type[Part]] = {}
 class Blueprint(BlueprintNode):
     """Agent or constellation as data.
 
-    The keys, tools, types and guardrails that it names are looked up when it is built. A class of one's own, with its
+    The keys, tools, types and guardrails that it names are looked up when it is built. A custom class, with its
     own `type`, is registered with `blueprint_type`, and a function that exports to the class with `blueprint_exporter`.
     """
 
@@ -86,7 +86,7 @@ class Blueprint(BlueprintNode):
         root: str | Path | None = None,
         limits: Limits = DEFAULT_LIMITS,
     ) -> BaseRunnable[object]:
-        """Build the blueprint in a file: `from_file` and `build` in one, with the mistakes of both.
+        """Build the blueprint in a file: `from_file` and `build` together, with the mistakes of both.
 
         Args:
             file: `.json`, `.yaml` or `.yml`.
@@ -164,7 +164,7 @@ class Blueprint(BlueprintNode):
             names: objects for further names.
             environment: the environment variables, for keys and `${NAME}`; those of this process by default.
             variables: the names of the variables that it may read. By default a file, and a blueprint that the program
-                made, may read all, and a text those that `TACTICIAN_ALLOW_VARIABLES` names, or all of a given
+                made, may read all, and a text those that `TACTICIAN_ALLOW_VARIABLES` names, or all of an explicit
                 `environment`. A provider's own key may always be read, for the provider's own address.
             hosts: the hosts that `baseUrl` may name, as `host` or `host:port`, beside those of the built-in providers.
                 By default all for a file, and for a text those that `TACTICIAN_ALLOW_HOSTS` names.
@@ -269,4 +269,4 @@ def blueprint_type(name: str) -> Callable[[K], K]:
 Node: TypeAlias = Annotated[
     SerializeAsAny[Blueprint], one_of("type", KINDS, "a blueprint"), WithJsonSchema({"$ref": "#/$defs/Blueprint"})
 ]
-"""A blueprint inside another one."""
+"""A blueprint inside another."""

@@ -45,9 +45,9 @@ class _Shared:
     root: File | None
     limits: Limits
     permissions: BuildPermissions
-    found: Problems = field(default_factory=Problems)
+    problems: Problems = field(default_factory=Problems)
     count: int = 0
-    """Number of times that a mistake was found, also one that is known already."""
+    """Number of reported mistakes, repetitions included."""
     nodes: int = 0
     read: dict[File, object] = field(default_factory=dict)
     taken: LimitUsage = field(default_factory=LimitUsage)
@@ -55,7 +55,7 @@ class _Shared:
 
 @dataclass(frozen=True, slots=True)
 class Builder:
-    """Builder of the part at one path of a blueprint.
+    """Builder of the part at a path of a blueprint.
 
     Attributes:
         origin: the text that is built.
@@ -121,15 +121,15 @@ class Builder:
     @property
     def problems(self) -> list[Problem]:
         """All problems with their places, sorted by file and line."""
-        found, own = list(self._shared.found), None if self.origin.file is None else str(self.origin.file)
-        files = [*dict.fromkeys(problem.file for problem in found)]
-        found.sort(key=lambda problem: (files.index(problem.file), problem.line or 0))
-        return [replace(problem, file=None) for problem in found] if files == [own] else found
+        problems, own = list(self._shared.problems), None if self.origin.file is None else str(self.origin.file)
+        files = [*dict.fromkeys(problem.file for problem in problems)]
+        problems.sort(key=lambda problem: (files.index(problem.file), problem.line or 0))
+        return [replace(problem, file=None) for problem in problems] if files == [own] else problems
 
     @property
     def left_out(self) -> int:
         """The number of problems that are not listed."""
-        return self._shared.found.left_out
+        return self._shared.problems.left_out
 
     def read_once(self, file: File, read: Callable[[File, Limits], T]) -> tuple[T, bool]:
         """Return the result of `read` for a file, and whether the file was read before."""
@@ -139,7 +139,7 @@ class Builder:
         return cast("T", self._shared.read[file]), is_known
 
     def at(self, *steps: str | int) -> Builder:
-        """Return the builder of a path inside this one."""
+        """Return the builder of a path inside its own."""
         return replace(self, path=(*self.path, *steps))
 
     def enter_file(self, origin: Origin, file: File) -> Builder:
@@ -151,7 +151,7 @@ class Builder:
         self._shared.count += 1
         if (path := self.origin.find((*self.path, *steps))) is not None:
             file = None if self.origin.file is None else str(self.origin.file)
-            self._shared.found.add(message, *path, document=self.origin.document, file=file)
+            self._shared.problems.add(message, *path, document=self.origin.document, file=file)
 
     def build_whole(self, blueprint: BlueprintNode) -> BaseRunnable[object] | None:
         """Build a whole blueprint; return `None` when there was a problem."""
@@ -174,7 +174,7 @@ class Builder:
 
     def build_nodes(self, blueprints: Iterable[BlueprintNode], step: str) -> list[BaseRunnable[object]]:
         """Build several blueprints, without those that have problems."""
-        runnables = (self.build_node(one, step, place) for place, one in enumerate(blueprints))
+        runnables = (self.build_node(blueprint, step, place) for place, blueprint in enumerate(blueprints))
         return [runnable for runnable in runnables if runnable is not None]
 
     def make_relative(self, file: File) -> str:

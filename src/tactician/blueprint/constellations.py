@@ -58,7 +58,7 @@ class RouterBlueprint(Blueprint):
         routes: dict[str, Runnable] = {}
         for place, route in enumerate(self.routes):
             if route.description in routes:
-                builder.add_problem(f"{route.description!r} is said of two routes", "routes", place, "description")
+                builder.add_problem(f"{route.description!r} describes two routes", "routes", place, "description")
             if (target := builder.build_node(route.target, "routes", place, "target")) is not None:
                 routes[route.description] = target
         fallback = None if self.fallback is None else builder.build_node(self.fallback, "fallback")
@@ -307,7 +307,7 @@ def _require_agent(runnable: BaseRunnable[object] | None, builder: Builder, step
     """Return the Runnable if it is an agent, since only agents can delegate."""
     if runnable is None or isinstance(runnable, Agent):
         return runnable
-    builder.add_problem("it has to be an agent", step)
+    builder.add_problem("it must be an agent", step)
     return None
 
 

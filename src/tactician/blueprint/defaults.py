@@ -32,8 +32,8 @@ def remove_defaults(part: P) -> P:
     """Return a blueprint with the same behaviour and fewer fields, for comparison only."""
     plain = part.model_copy(update={name: _remove_defaults(getattr(part, name)) for name in type(part).model_fields})
     defaults = _find_defaults(plain)
-    said_anyway = [name for name, value in defaults.items() if getattr(plain, name) in (value, "")]
-    return plain.model_copy(update=dict.fromkeys(said_anyway)) if said_anyway else plain
+    redundant = [name for name, value in defaults.items() if getattr(plain, name) in (value, "")]
+    return plain.model_copy(update=dict.fromkeys(redundant)) if redundant else plain
 
 
 def _remove_defaults(value: object) -> object:
@@ -55,8 +55,8 @@ def _find_defaults(part: Part) -> Mapping[str, object]:
         case RouterBlueprint():
             return {"description": "; ".join(route.description for route in part.routes), "instructions": ""}
         case NetworkBlueprint():
-            told = f"a discussion between {_list_labels(part.peers)}"
-            return {"description": told, "concurrent": False, "mode": "discuss"}
+            description = f"a discussion between {_list_labels(part.peers)}"
+            return {"description": description, "concurrent": False, "mode": "discuss"}
         case ParallelBlueprint():
             return {"description": f"{_list_labels(part.members)}, all at once", "mode": "all"}
         case HierarchicalBlueprint():
@@ -89,7 +89,9 @@ def _find_agent_defaults(part: AgentFields) -> Mapping[str, object]:
 def _find_responder_defaults(part: ResponderPart) -> Mapping[str, object]:
     if part.provider is None:
         return {"api_format": "openai-responses"}
-    provider = next((one for name, one in PROVIDERS.items() if _normalize(name) == _normalize(part.provider)), None)
+    provider = next(
+        (provider for name, provider in PROVIDERS.items() if _normalize(name) == _normalize(part.provider)), None
+    )
     return {} if provider is None else {"api_key_env_var": provider.key_variable}
 
 

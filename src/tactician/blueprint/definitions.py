@@ -49,7 +49,7 @@ def create_definition(blueprint: BlueprintLike, tools: Sequence[ToolLike]) -> Ag
         BlueprintError: with everything that a definition cannot express.
     """
     if not isinstance(blueprint, AgentBlueprint):
-        raise BlueprintError(f"{blueprint.label} has no definition", [Problem("", "only agents have one")])
+        raise BlueprintError(f"{blueprint.label} has no definition", [Problem("", "only agents have a definition")])
     reader = _Reader({name: tool.name for tool in map(as_tool, tools) for name in _list_paths(tool)})
     definition = reader.definition(blueprint, ())
     reader.problems.check(f"{blueprint.name} has no definition", BlueprintError)

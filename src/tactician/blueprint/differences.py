@@ -71,7 +71,7 @@ def compare_blueprints(before: Blueprint, after: Blueprint) -> tuple[Difference,
 
 @dataclass(frozen=True, slots=True)
 class _Node:
-    """Data at one path of a blueprint, and its fields that differ from the defaults."""
+    """Data at a path of a blueprint, and its fields that differ from the defaults."""
 
     whole: Data
     plain: Data
@@ -122,11 +122,11 @@ def _compare_fields(node: _Node, other: _Node, names: Iterable[str], path: str) 
 def _compare_items(
     node: _Node, other: _Node, before: Sequence[Data], after: Sequence[Data], path: str
 ) -> Iterator[Difference]:
-    pairs, gone, new = _pair_items(before, after)
+    pairs, lost, new = _pair_items(before, after)
     old_labels, new_labels = _create_labels(before), _create_labels(after)
     for old, place in pairs:
         yield from _compare(node.get_item(old), other.get_item(place), f"{path}[{old_labels[old]}]")
-    for old in gone:
+    for old in lost:
         yield Difference(f"{path}[{old_labels[old]}]", "removed", before=before[old])
     for place in new:
         yield Difference(f"{path}[{new_labels[place]}]", "added", after=after[place])

@@ -77,14 +77,14 @@ class _Shared:
 
 @dataclass(frozen=True, slots=True)
 class Exporter:
-    """Exporter of the part at one path of a constellation."""
+    """Exporter of the part at a path of a constellation."""
 
     _shared: _Shared = field(default_factory=_Shared)
     path: DataPath = ()
     above: tuple[object, ...] = ()
 
     def at(self, *steps: str | int) -> Exporter:
-        """Return the exporter of a path inside this one."""
+        """Return the exporter of a path inside its own."""
         return replace(self, path=(*self.path, *steps))
 
     def add_problem(self, message: str, *steps: str | int) -> None:
@@ -121,7 +121,7 @@ class Exporter:
 
     def export_nodes(self, runnables: Iterable[Runnable], step: str) -> tuple[Blueprint, ...]:
         """Return the blueprints of several Runnables, without those that have problems."""
-        nodes = (self.export_node(one, step, place) for place, one in enumerate(runnables))
+        nodes = (self.export_node(runnable, step, place) for place, runnable in enumerate(runnables))
         return tuple(node for node in nodes if node is not None)
 
     def find_type_name(self, kind: object, *steps: str | int) -> str | None:

@@ -113,7 +113,7 @@ class Origin:
 
     @property
     def file(self) -> Path | None:
-        """The file, if there is one."""
+        """The file, or `None`."""
         return self.document.file
 
     @property

@@ -38,7 +38,7 @@ class Outline:
         model: its model and responder.
         facts: its tools, guardrails and other settings.
         inner: the outlines inside it.
-        file: its own file, where it is in one.
+        file: its own file, if any.
     """
 
     role: str

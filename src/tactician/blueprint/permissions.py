@@ -39,7 +39,7 @@ class BuildPermissions:
     ) -> Self:
         """Return what a blueprint may use.
 
-        Where nothing is said, a text may use what `TACTICIAN_ALLOW_VARIABLES` and `TACTICIAN_ALLOW_HOSTS` name. A file
+        By default, a text may use what `TACTICIAN_ALLOW_VARIABLES` and `TACTICIAN_ALLOW_HOSTS` name. A file
         of this machine and a blueprint that the program made may use everything, and so may all who are built with an
         environment of their own, of the variables in it.
         """
@@ -63,7 +63,7 @@ class BuildPermissions:
             why = f"the host {host} is not allowed; allow it with build(hosts=[{host!r}]) or {HOSTS_VARIABLE}"
             yield Problem("base_url", why)
         variable = responder.api_key_env
-        if variable is None or variable in {one.key_variable for one in providers}:
+        if variable is None or variable in {provider.key_variable for provider in providers}:
             return
         if (why_not := self.find_problem_of_variable(variable)) is not None:
             yield Problem("api_key_env", why_not)
@@ -74,5 +74,5 @@ def _join(names: Collection[str] | None, environment: Mapping[str, str], variabl
     if names is None:
         return None
     allowed = (name.strip() for name in environment.get(variable, "").split(","))
-    given = (names,) if isinstance(names, str) else names
-    return frozenset((*given, *filter(None, allowed)))
+    extra = (names,) if isinstance(names, str) else names
+    return frozenset((*extra, *filter(None, allowed)))

@@ -29,7 +29,7 @@ class Recovery:
     _removed: set[Path] = field(default_factory=set)
     _placed: dict[Path, Data] = field(default_factory=dict)
     _failed: set[Path] = field(default_factory=set)
-    _gone: dict[Path, list[int]] = field(default_factory=dict)
+    _deleted: dict[Path, list[int]] = field(default_factory=dict)
     _numbers: Iterator[int] = field(default_factory=count)
 
     def recover(self, paths: Iterable[Path]) -> bool:
@@ -57,8 +57,8 @@ class Recovery:
         walked: Path = ()
         for step in path:
             if isinstance(step, int):
-                for gone in self._gone.get(walked, ()):
-                    step += gone <= step
+                for deleted in self._deleted.get(walked, ()):
+                    step += deleted <= step
             walked = (*walked, step)
         return walked
 
@@ -82,7 +82,7 @@ class Recovery:
         return None
 
     def _changes(self, path: Path) -> bool:
-        """Yield the possible changes: removal of the value, or a placeholder for a missing one."""
+        """Yield the possible changes: removal of the value, or a placeholder for a missing value."""
         value = _placeholder(path, f"placeholder_{next(self._numbers)}")
         if path in self._removed or not _has(self.data, path) or (isinstance(path[-1], int) and value is not None):
             if value is not None:
@@ -90,7 +90,7 @@ class Recovery:
             return value is not None
         self._removed.add(path)
         if isinstance(path[-1], int):
-            insort(self._gone.setdefault(path[:-1], []), path[-1])
+            insort(self._deleted.setdefault(path[:-1], []), path[-1])
         return True
 
     def _apply_changes(self, data: Data, path: Path, added: Mapping[Path, dict[str, Data]]) -> Data:

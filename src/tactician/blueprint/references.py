@@ -57,7 +57,7 @@ class ReferencedFile:
 
     def check_limits(self, builder: Builder) -> list[str]:
         """Return the problem of a reference to a file that exceeds the limits."""
-        # Files that are nested in each other are nested no deeper than one file may be.
+        # Files that are nested in each other are nested no deeper than a file may be.
         if self.depth > builder.limits.depth - builder.depth:
             return [f"with it, files in files are nested more than {builder.limits.depth} deep"]
         problem = builder.taken.add(self.size, self.values, builder.limits)
@@ -99,7 +99,7 @@ class BlueprintRef(Blueprint):
             return None
         other, is_known = builder.read_once(file, ReferencedFile.of)
         is_known_wrong = is_known and bool(other.problems)
-        problems = ["it is wrong, as was said where it is named first"] if is_known_wrong else other.problems
+        problems = ["it is wrong: see its first mention"] if is_known_wrong else other.problems
         too_much = other.check_limits(builder)
         for problem in (*problems, *too_much):
             builder.add_problem(f"{self.ref}: {problem}", "$ref")

@@ -28,7 +28,7 @@ class _CachedAgent:
     """Agent with the stamps of the files from which it was built."""
 
     lock: RLock = field(default_factory=RLock)
-    made: BaseRunnable[object] | None = None
+    runnable: BaseRunnable[object] | None = None
     stamps: dict[Path, _Stamp] = field(default_factory=dict)
 
 
@@ -36,14 +36,14 @@ class AgentRegistry:
     """Agents and constellations in a folder of blueprints, each built when it is first requested.
 
     `simple/support` is the file `simple/support.json`, `.yaml` or `.yml` in the folder. Nothing outside of the folder
-    is read, whatever a name or a link says; what begins with a dot is no agent. Threads and tasks may share a registry:
-    each file is built once, and all are given the same object.
+    is read, whatever a name or a link says; what begins with a dot is not an agent. Threads and tasks may share a
+    registry: each file is built once, and all get the same object.
 
     Args:
         folder: the folder of the blueprints.
-        watch: build an agent anew when one of its files has changed: its own, those it refers to, and those of its
+        watch: build an agent anew when any of its files has changed: its own, those it refers to, and those of its
             instructions. Each `get` looks at their times and sizes. As long as a changed file is wrong, the last good
-            agent is given, and the log says once what is wrong.
+            agent stays in use, and the log says once what is wrong.
         allow: the packages in which names are looked up, as for `Blueprint.build`.
         names: objects for further names, as for `Blueprint.build`.
         environment: the environment variables, as for `Blueprint.build`.
@@ -77,7 +77,7 @@ class AgentRegistry:
         self._variables, self._hosts = variables, hosts
         self._root, self._limits = self.folder if root is None else root, limits
         self._lock = Lock()
-        self._kept: dict[str, _CachedAgent] = {}
+        self._entries: dict[str, _CachedAgent] = {}
 
     def get(self, name: str) -> BaseRunnable[object]:
         """Return the agent with a name: the same object each time, until its file is read again.
@@ -87,16 +87,16 @@ class AgentRegistry:
             BlueprintError: with every mistake in the file.
             ConfigurationError: when there are several files of that name.
         """
-        if (entry := self._kept.get(name)) is None:
+        if (entry := self._entries.get(name)) is None:
             self._find_file(name)
             with self._lock:
-                entry = self._kept.setdefault(name, _CachedAgent())
+                entry = self._entries.setdefault(name, _CachedAgent())
         with entry.lock:
-            if entry.made is None:
-                entry.made = self._build(name, entry)
+            if entry.runnable is None:
+                entry.runnable = self._build(name, entry)
             elif self._watch and any(_read_stamp(file) != stamp for file, stamp in entry.stamps.items()):
                 self._renew(name, entry)
-            return entry.made
+            return entry.runnable
 
     def list(self) -> Sequence[str]:
         """Return the names of all agents, sorted."""
@@ -116,9 +116,9 @@ class AgentRegistry:
         """
         with self._lock:
             if name is None:
-                self._kept.clear()
+                self._entries.clear()
                 return
-            forgotten = self._kept.pop(name, None)
+            forgotten = self._entries.pop(name, None)
         if forgotten is None:
             self._find_file(name)
 
@@ -153,13 +153,13 @@ class AgentRegistry:
         ).files
 
     def _renew(self, name: str, entry: _CachedAgent) -> None:
-        """Build the agent again from its files; keep the present one when they are invalid."""
+        """Build the agent again from its files; keep the present agent when they are invalid."""
         entry.stamps = {file: _read_stamp(file) for file in entry.stamps}
         if not any(self._list_files(name)):
             self.reload(name)
             self._find_file(name)  # raises
         try:
-            entry.made = self._build(name, entry)
+            entry.runnable = self._build(name, entry)
         except (Exception, SystemExit) as error:  # somebody else's code may run here
             _logger.warning("The agent %r stays as it was. %s", name, error if str(error) else type(error).__name__)
 
@@ -175,7 +175,7 @@ class AgentRegistry:
             return files[0]
         if files:
             names = ", ".join(file.name for file in files)
-            raise ConfigurationError(f"{self.folder} has several files for the agent {name!r}: {names}. Keep one.")
+            raise ConfigurationError(f"{self.folder} has several files for the agent {name!r}: {names}. Keep only one.")
         known = self.list()
         meant = find_closest(name[:_LONGEST], known)
         hint = f"Did you mean {meant!r}?" if meant else f"There are: {', '.join(known) or 'none'}."

@@ -52,7 +52,7 @@ class _Schema(GenerateJsonSchema):
     """Schema generator that leaves out redundant keys and accepts `null` for missing values, as the parser does."""
 
     def get_schema_from_definitions(self, json_ref: JsonRef) -> JsonSchemaValue | None:
-        # One that is inside another one is written last, when all of its kinds are known.
+        # A definition inside another is written last, when all of its kinds are known.
         return None if json_ref in _WRITTEN_LAST else super().get_schema_from_definitions(json_ref)
 
     def field_title_should_be_set(self, schema: object) -> bool:

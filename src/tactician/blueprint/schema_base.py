@@ -101,9 +101,9 @@ class Part(DocumentModel):
 
 
 def one_of(field: str, kinds: Mapping[str, type[Part]], what: str, *, or_text: bool = False) -> BeforeValidator:
-    """Parse a part of one of several kinds, by a discriminator field; a `$ref` is a kind of its own.
+    """Parse a part of several possible kinds, by a discriminator field; a `$ref` is a kind of its own.
 
-    A discriminated union would add the kinds to the paths of errors, and could not say which one was meant.
+    A discriminated union would add the kinds to the paths of errors, and could not say which was meant.
     """
 
     def read(value: object, info: ValidationInfo) -> object:
@@ -124,7 +124,7 @@ def one_of(field: str, kinds: Mapping[str, type[Part]], what: str, *, or_text: b
 def _describe_unknown_kind(field: str, named: object, known: Iterable[str]) -> str:
     names = list(known)
     if named is None:
-        return f"needs the field {field!r}, one of: {', '.join(names)}"
+        return f"needs the field {field!r}: {', '.join(names)}"
     meant = find_closest(str(named), names)
     hint = f" did you mean {meant!r}?" if meant else f" known: {', '.join(names)}"
     return f"cannot have the {field} {str(named)[:80]!r};{hint}"

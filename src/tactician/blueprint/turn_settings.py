@@ -75,9 +75,7 @@ def build_instructions(part: str | FilePart | ProviderPart, builder: Builder) ->
         file = builder.resolve_file(part.path, "instructions", "path")
         if file is None:
             return None
-        name = (
-            part.path if len(builder.files) <= 1 else builder.make_relative(file)
-        )  # one that a $ref names is elsewhere
+        name = part.path if len(builder.files) <= 1 else builder.make_relative(file)  # the file of a $ref is elsewhere
         return builder.attempt(lambda: InstructionFile(name, file), "instructions")
     source = ProvidedInstructions(part.provider_id, part.prompt_id, part.filters or {})
     return None if builder.attempt(source.check, "instructions") is None else source
@@ -97,7 +95,7 @@ def export_instructions(source: str | InstructionSource, exporter: Exporter) -> 
 
 
 class AutonomyPart(Part):
-    """Autonomy of an agent; see `Autonomous`. Times are in seconds. `maxIterations: 0` is no limit."""
+    """Autonomy of an agent; see `Autonomous`. Times are in seconds. `maxIterations: 0` removes the limit."""
 
     max_iterations: Count = 25
     end_turn_on_plain_reply: Flag = False
@@ -201,8 +199,8 @@ def export_window(strategy: WindowStrategy, exporter: Exporter) -> WindowPart | 
                 export_window(inner_strategy, exporter.at("strategies", n))
                 for n, inner_strategy in enumerate(strategy.strategies)
             ]
-            said_of = tuple(exported for exported in inner if exported is not None)
-            return ChainPart(strategy_type="chain", strategies=said_of) if said_of else None
+            parts = tuple(exported for exported in inner if exported is not None)
+            return ChainPart(strategy_type="chain", strategies=parts) if parts else None
     exporter.add_problem(f"a {type(strategy).__name__} cannot be saved in a blueprint")
     return None
 

@@ -51,7 +51,7 @@ class TypeName:
     """Name of a type, with its type arguments.
 
     Attributes:
-        name: the class's, or `|` for one of several types.
+        name: the class's, or `|` for a union.
         inner: the types that it is made of.
     """
 

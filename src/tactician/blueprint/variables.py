@@ -35,7 +35,7 @@ _SHAPES: Final = re.compile(
     r"|-----BEGIN [A-Z ]*PRIVATE KEY"
     r"|://[^\s/?#:]*:[^\s/?#]*@"
     r"|(?:^|[\s?&;,])[\w-]*(?i:key|token|secret|password|passwd|pwd)\s?=\s?[^\s;&]"
-    r"|^\*{10}$"  # how pydantic writes one
+    r"|^\*{10}$"  # how pydantic masks a secret
 )
 _SHORT: Final = 8
 

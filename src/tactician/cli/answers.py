@@ -17,7 +17,7 @@ def parse_answer_text(text: str, request: PendingRequest) -> Response:
     """Return the answer in a text. A form takes JSON as text, and reports its own mistakes.
 
     Raises:
-        ResponseError: when a yes or no is wanted, and it is neither.
+        ResponseError: when the question takes yes or no, and it is neither.
     """
     match request.kind:
         case "confirmation":

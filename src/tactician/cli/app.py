@@ -18,7 +18,7 @@ _FOLDER = str(Path(__file__).parent)
 
 
 def main() -> None:
-    """Run the command line. A mistake of the user ends it with one message and exit code 2."""
+    """Run the command line. A mistake of the user ends it with a message and exit code 2."""
     try:
         find_app(sys.argv[1:])()
     except Exception as error:

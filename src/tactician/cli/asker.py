@@ -84,7 +84,7 @@ class Asker:
         return self._ask_until_valid(field, lambda: self._read_lines(label))
 
     def _ask_until_valid(self, field: Field, read: Callable[[], str]) -> object:
-        """Return the value of the first valid text; nothing for an empty one, where the field may be left out."""
+        """Return the value of the first valid text; nothing for an empty text, where the field may be left out."""
         while True:
             text = read()
             if not text and (field.may_be_left_out or not field.schema):
@@ -95,7 +95,7 @@ class Asker:
                 self.complain(str(error))
 
     def _ask_list(self, item: Field, label: str) -> list[object]:
-        self._say(f"{label}, one a line; an empty line ends them", "dim")
+        self._say(f"{label}, each on its own line; an empty line ends them", "dim")
         values: list[object] = []
         while text := self._read(f"{label} {len(values) + 1}{_describe_format(item)}: ").strip():
             try:
@@ -163,7 +163,7 @@ def _parse_choice(text: str, choices: Sequence[object]) -> object:
     for number, choice in enumerate(choices, start=1):
         if text in (str(choice), str(number)):
             return choice
-    raise ValueError(f"choose one of {', '.join(map(str, choices))}, or its number")
+    raise ValueError(f"choose from {', '.join(map(str, choices))}, or its number")
 
 
 def _parse_json_or_text(text: str, field: Field) -> object:
@@ -173,7 +173,7 @@ def _parse_json_or_text(text: str, field: Field) -> object:
         if field.widget == "json":
             return text
         raise ValueError(
-            f"{field.label} has to be JSON, such as {'[...]' if field.widget == 'list' else '{...}'}"
+            f"{field.label} must be JSON, such as {'[...]' if field.widget == 'list' else '{...}'}"
         ) from None
 
 

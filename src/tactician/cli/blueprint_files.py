@@ -24,7 +24,8 @@ Allow = Annotated[
     ),
 ]
 Modules = Annotated[
-    list[str] | None, typer.Option("--module", help="A module to import before a blueprint: one with guardrails, say.")
+    list[str] | None,
+    typer.Option("--module", help="A module to import before a blueprint, such as that of its guardrails."),
 ]
 Root = Annotated[
     Path | None,
@@ -65,7 +66,7 @@ class BlueprintAccess:
         """Import the modules, also from the working directory, once the user allows code.
 
         Raises:
-            ConfigurationError: when one cannot be imported.
+            ConfigurationError: when a module cannot be imported.
         """
         if self.modules or self.allow or read_allowed_packages():
             sys.path.insert(0, str(Path.cwd()))
@@ -90,7 +91,7 @@ class BlueprintAccess:
 
     def format_options(self) -> str:
         """Return the options that give the same access again, each with a space before it."""
-        options = [*(("--allow", one) for one in self.allow), *(("--module", one) for one in self.modules)]
+        options = [*(("--allow", name) for name in self.allow), *(("--module", name) for name in self.modules)]
         options += [] if self.root is None else [("--root", str(self.root))]
         return "".join(f" {name} {shlex.quote(value)}" for name, value in options)
 

@@ -98,7 +98,7 @@ def diff(
 
 
 def _find_mistakes(file: Path, allow: Sequence[str], root: Path | None, *, builds: bool) -> Iterable[str]:
-    """Return the mistakes in a file, one on a line."""
+    """Return the mistakes in a file, each on a line."""
     try:
         if builds:
             Blueprint.load(file, allow=allow, root=root)

@@ -63,7 +63,7 @@ def plan(
 
 
 def _show_searches(spec: PlannedAgentSpec, picture: Path | None) -> None:
-    """Print the search for each goal, and draw the one for the first goal."""
+    """Print the search for each goal, and draw that for the first goal."""
     world = build_starting_world(spec)
     for number, goal in enumerate(spec.goals):
         trace = spec.planner.trace(world, spec.plannable, goal.plan, budget=spec.planning)
@@ -86,7 +86,7 @@ def agents(file: File, debug: Debug = False) -> None:
 
 @app.command()
 def models(
-    check: Annotated[bool, typer.Option("--check", help="Send one tiny request to each model.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Send a tiny request to each model.")] = False,
     debug: Debug = False,
 ) -> None:
     """Show the available models: abilities, prices, the default, and the reason for the choice."""

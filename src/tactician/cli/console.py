@@ -36,7 +36,7 @@ def print_json(text: str) -> None:
 
 
 def say(text: str) -> None:
-    """Print a text to stderr on one line."""
+    """Print a text to stderr on a single line."""
     err.print(text, markup=False, highlight=False, soft_wrap=True)
 
 

@@ -98,7 +98,7 @@ def _rank(tree: Tree, plans: Sequence[Plan]) -> None:
 
 
 def _choose_first(tree: Tree, plans: Sequence[Plan]) -> None:
-    """Return the first action where there is no plan: the most valuable one."""
+    """Return the first action where there is no plan: the most valuable action."""
     for action in plans[0].actions if plans else ():
         value = f"net value {plans[0].net_value:g}"
         tree.add(f"[bold]first[/bold] {escape(action.name)} ({value}); then whatever is worth most")

@@ -53,7 +53,7 @@ def list_fields(schema: Schema) -> list[Field]:
 def list_object_fields(schema: Schema, definitions: Mapping[str, Schema], inside: tuple[str, ...]) -> list[Field]:
     """Return the fields of an object; `inside` names the enclosing types, as a type may contain itself."""
     properties = cast("Mapping[str, Schema]", schema.get("properties", {}))
-    hints = {name: cast("Schema", one.get(HINTS, {})) for name, one in properties.items()}
+    hints = {name: cast("Schema", schema.get(HINTS, {})) for name, schema in properties.items()}
     names = sorted(properties, key=lambda name: cast("int", hints[name].get("order", 0)))
     required = cast("Sequence[str]", schema.get("required", ()))
     fields = (_build_field(name, properties[name], hints[name], definitions, inside) for name in names)
@@ -88,7 +88,7 @@ def _build_field(
 
 
 def _list_alternatives(schema: Schema, definitions: Mapping[str, Schema]) -> Iterator[tuple[str, Schema]]:
-    """Return all alternatives of a field, with the name of the type where there is one."""
+    """Return all alternatives of a field, with the name of the type if any."""
     if isinstance(reference := schema.get("$ref"), str):
         name = reference.removeprefix("#/$defs/")
         yield name, definitions.get(name, {})

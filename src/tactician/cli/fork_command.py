@@ -1,4 +1,4 @@
-"""`tactician fork`: a new run from a past step of another one."""
+"""`tactician fork`: a new run from a past step of another."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def fork(
     root: Root = None,
     debug: Debug = False,
 ) -> None:
-    """Start a new run from a past step of another one, with another model, input or answer."""
+    """Start a new run from a past step of another, with another model, input or answer."""
     texts = dict(_split(text) for text in respond or ())
 
     async def work(platform: Platform, run: RunView) -> Outcome:

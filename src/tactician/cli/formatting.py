@@ -9,12 +9,12 @@ from tactician.text import escape_controls
 
 
 def format_on_one_line(text: str) -> str:
-    """Return untrusted text on one line."""
+    """Return untrusted text on a single line."""
     return escape_controls(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def format_usage(seconds: float, tally: UsageTally) -> str:
-    """Return duration, tokens and cost on one line."""
+    """Return duration, tokens and cost on a single line."""
     parts = [f"{seconds:.1f} s" if seconds >= 0.1 else f"{seconds * 1000:.1f} ms"]
     if tally.by_model:
         used, cost = tally.total, tally.total.cost
@@ -23,7 +23,7 @@ def format_usage(seconds: float, tally: UsageTally) -> str:
 
 
 def shorten(text: str, limit: int = 100) -> str:
-    """Return a text on one line, shortened where it is too long."""
+    """Return a text on a single line, shortened where it is too long."""
     line = " ".join(text.split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
 

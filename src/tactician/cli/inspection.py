@@ -28,7 +28,9 @@ def show(
     id: ProcessId,
     file: Annotated[Path | None, typer.Argument(help="The file with its agent, for --mermaid.")] = None,
     store: StoreUrl = None,
-    steps: Annotated[bool, typer.Option("--steps", help="Show its steps; `fork` starts a new run from one.")] = False,
+    steps: Annotated[
+        bool, typer.Option("--steps", help="Show its steps; `fork` starts a new run from a step.")
+    ] = False,
     other: Annotated[
         str | None, typer.Option("--compare", metavar="OTHER", help="Show it side by side with another run.")
     ] = None,

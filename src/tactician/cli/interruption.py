@@ -24,7 +24,7 @@ async def say_how_to_resume(
         store: store of the run; `None` when it is in none.
         name: name of what runs.
         again: arguments that name the file and the store again.
-        run_id: id of the run; of one that is new, it is not known before.
+        run_id: id of the run; `None` for a new run, whose id is not known yet.
     """
     if store is None:
         yield
@@ -33,9 +33,9 @@ async def say_how_to_resume(
     try:
         yield
     except (CancelledError, KeyboardInterrupt):
-        for found in sorted(await _find_continuable(store, name) - known):
-            if run_id in (None, found):
-                say(f"Resume with: tactician resume {found} {again}")
+        for continuable in sorted(await _find_continuable(store, name) - known):
+            if run_id in (None, continuable):
+                say(f"Resume with: tactician resume {continuable} {again}")
         raise
 
 

@@ -27,7 +27,7 @@ def ps(
     store: StoreUrl = None,
     everything: Annotated[bool, typer.Option("--all", help="Those that have ended, too.")] = False,
     status: Annotated[
-        list[RunStatus] | None, typer.Option("--status", help="Only those with the status; may be given several times.")
+        list[RunStatus] | None, typer.Option("--status", help="Only those with the status; may be repeated.")
     ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Show so many: 100 by default, 1000 as JSON.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,

@@ -40,9 +40,9 @@ class Loaded(dict[str, Runnable]):
 def load_agents(path: Path, access: BlueprintAccess = NO_ACCESS) -> Loaded:
     """Load the agents that a file declares, by name, and its tool groups.
 
-    A blueprint is one agent. In a Python file, agents are the module-level Runnables and instances of planned agents.
-    Tool groups also count when they are registered on a platform there. A `@planned_agent` class without an instance
-    counts too, when it can be created without arguments.
+    A blueprint is a single agent. In a Python file, agents are the module-level Runnables and instances of planned
+    agents. Tool groups also count when they are registered on a platform there. A `@planned_agent` class without an
+    instance counts too, when it can be created without arguments.
 
     Args:
         path: the file: Python, or a blueprint in JSON or YAML.
@@ -66,7 +66,7 @@ def load_agents(path: Path, access: BlueprintAccess = NO_ACCESS) -> Loaded:
             agents.setdefault(agent.name, agent)
     if not agents:
         raise AgentNotFoundError(
-            f'{path}: there is no agent in this file. Add one at module level, as in `agent = Agent("Helper", ...)`, '
+            f'{path}: it defines no agent. Add an agent at module level, as in `agent = Agent("Helper", ...)`, '
             "or an instance of a @planned_agent class."
         )
     return agents
@@ -76,13 +76,13 @@ def choose_agent(agents: Mapping[str, T], name: str | None, path: Path) -> T:
     """Return the agent with a name; without a name, the only agent.
 
     Raises:
-        AgentNotFoundError: when the name is unknown, or needed and not given.
+        AgentNotFoundError: when the name is unknown, or missing though required.
     """
     known = ", ".join(agents)
     if name is None:
         if len(agents) == 1:
             return next(iter(agents.values()))
-        raise AgentNotFoundError(f"{path} has several agents: {known}. Choose one with --agent NAME.")
+        raise AgentNotFoundError(f"{path} has several agents: {known}. Choose with --agent NAME.")
     if name not in agents:
         hint = did_you_mean(name, agents)
         raise AgentNotFoundError(f"{path} has no agent {name!r}.{hint} It has: {known}.")
@@ -104,12 +104,12 @@ def _find_candidates(module: ModuleType) -> Iterable[object]:
 
 
 def _find_tool_groups(module: ModuleType) -> tuple[ToolGroup, ...]:
-    found: dict[int, ToolGroup] = {}
+    collected: dict[int, ToolGroup] = {}
     for value in vars(module).values():
         known = value.tool_groups if isinstance(value, Platform) else value
         groups = known.registered if isinstance(known, ToolGroups) else (known,)
-        found.update((id(group), group) for group in groups if isinstance(group, ToolGroup) and group.name != GOALS)
-    return tuple(found.values())
+        collected.update((id(group), group) for group in groups if isinstance(group, ToolGroup) and group.name != GOALS)
+    return tuple(collected.values())
 
 
 def _find_script(module: ModuleType) -> Callable[[], LanguageModel] | None:

@@ -49,13 +49,13 @@ async def respond_to(platform: Platform, outcome: Outcome, request: PendingReque
 async def answer_requests(
     platform: Platform, outcome: Outcome, asker: Asker | None, watch: Watch = nullcontext
 ) -> Outcome:
-    """Let the person at the terminal, if there is one, answer all requests.
+    """Let the person at the terminal, if any, answer all requests.
 
     Args:
         platform: the platform.
         outcome: the outcome so far.
         asker: who asks the person.
-        watch: what shows the progress while the run goes on.
+        watch: what shows the progress while the run continues.
     """
     while asker is not None and (request := _find_open_request(outcome.pending)) is not None:
         try:
@@ -111,7 +111,7 @@ def print_pending(console: Console, pending: tuple[PendingRequest, ...]) -> None
 
 
 def format_output(output: object) -> str:
-    """Return an object as text: its own text if it has one, else JSON."""
+    """Return an object as text: its own text if any, else JSON."""
     return str(output) if type(output).__str__ is not object.__str__ and not _is_plain(output) else as_text(output)
 
 

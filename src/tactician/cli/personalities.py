@@ -110,7 +110,7 @@ PERSONALITIES: Final[Mapping[str, Personality]] = {
 
 
 def find_personality(name: str | None) -> Personality:
-    """Return the personality with a name; by default that of `tactician.toml`, else the plain one.
+    """Return the personality with a name; by default that of `tactician.toml`, else the plain personality.
 
     Raises:
         ConfigurationError: when there is none.
@@ -118,6 +118,6 @@ def find_personality(name: str | None) -> Personality:
     name = name or load_settings().platform.personality
     if not name:
         return PLAIN
-    if (found := PERSONALITIES.get(name)) is None:
+    if (personality := PERSONALITIES.get(name)) is None:
         raise ConfigurationError(f"There is no personality {name!r}. There are: {', '.join(PERSONALITIES)}.")
-    return found
+    return personality

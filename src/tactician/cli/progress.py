@@ -40,7 +40,7 @@ class ProgressView:
     Attributes:
         prompts: show the prompts of models.
         responses: show the responses of models.
-        spec: the agent whose plans are drawn in full; with `None` a plan is one line.
+        spec: the agent whose plans are drawn in full; with `None` a plan takes a single line.
         voice: the personality.
         shows_ids: show the ids of processes that are in a store.
         board: the tasks of ensembles.
@@ -57,7 +57,7 @@ class ProgressView:
 
     @contextmanager
     def watch(self) -> Iterator[None]:
-        """Draw the tasks of ensembles while what is inside goes on, if the console is a terminal."""
+        """Draw the tasks of ensembles during the `with` block, if the console is a terminal."""
         live = self._live = self.board.create_live(self.console) if self.console.is_terminal else None
         try:
             yield
@@ -67,7 +67,7 @@ class ProgressView:
                 live.stop()
 
     def __call__(self, event: Event) -> None:
-        """Print an event, if it is one of those that are shown."""
+        """Print an event, if it is shown at all."""
         row = self.board(event)
         if row is not None:
             self._show_row(row)
@@ -77,9 +77,9 @@ class ProgressView:
             case PlanMade():
                 self._plan_made(event)
             case ActionStarted():
-                said = self.voice.acting.format(action=escape(event.action))
+                text = self.voice.acting.format(action=escape(event.action))
                 self._print_line(
-                    event, f"{_colour(self.voice.accent, f'▶ {said}')}  [dim]{escape(event.description)}[/dim]"
+                    event, f"{_colour(self.voice.accent, f'▶ {text}')}  [dim]{escape(event.description)}[/dim]"
                 )
             case ActionCompleted():
                 self._action_completed(event)
@@ -140,9 +140,9 @@ class ProgressView:
         if event.error is not None:
             self._print_line(event, f"{_colour(voice.bad, f'✗ {voice.failed.format(action=action)}')}  {used}")
             return
-        given = " ".join(("→", *event.outputs)) if event.outputs else "→ nothing"
+        outputs = " ".join(("→", *event.outputs)) if event.outputs else "→ nothing"
         self._print_line(
-            event, f"{_colour(voice.good, f'✓ {voice.acted.format(action=action)}')} {escape(given)}  {used}"
+            event, f"{_colour(voice.good, f'✓ {voice.acted.format(action=action)}')} {escape(outputs)}  {used}"
         )
 
     def _process_ended(self, event: ProcessEnded) -> None:

@@ -94,7 +94,7 @@ def create_platform(
 
 
 def open_catalog(model: str | None = None) -> ModelCatalog:
-    """Return the models of this machine, with another default model when one is named."""
+    """Return the models of this machine, with another default model if requested."""
     return ModelCatalog(environment={**os.environ, MODEL_VARIABLE: model} if model else os.environ)
 
 

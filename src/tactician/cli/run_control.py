@@ -50,7 +50,7 @@ def respond(
     root: Root = None,
     debug: Debug = False,
 ) -> None:
-    """Answer a request of a run, and continue it. REQUEST can be left out when there is only one."""
+    """Answer a request of a run, and continue it. REQUEST can be left out when only a single request is open."""
     decision = approve() if approved else None if rejected is None else reject(rejected)
     request_id, value, file = _split(words, has_value=decision is None)
 
@@ -92,7 +92,7 @@ def kill(
     reason: Annotated[str, typer.Option("--reason", help="Why; it is kept.")] = "killed",
     debug: Debug = False,
 ) -> None:
-    """End a run for good, wherever it runs, also one that cannot be read."""
+    """End a run for good, wherever it runs, also if it cannot be read."""
     asyncio.run(_kill(id, require_store(store), reason))
     out.print(f"{id} is killed", highlight=False)
 
@@ -140,7 +140,7 @@ async def run_on_platform(
         store: address of the store.
         model: name of the default model.
         voice: personality of the progress.
-        work: the work, given the platform and the run.
+        work: the work, which takes the platform and the run.
         access: what a blueprint may use.
         is_new: true when the work starts another run.
     """
@@ -155,17 +155,17 @@ async def run_on_platform(
 
 
 def _split(words: list[str], *, has_value: bool) -> tuple[str | None, str, Path]:
-    """Return the request, if it is named, the value, if there is one, and the file."""
-    wanted = 2 if has_value else 1
-    if not wanted <= len(words) <= wanted + 1:
+    """Return the request and the value, if any, and the file."""
+    required = 2 if has_value else 1
+    if not required <= len(words) <= required + 1:
         expected = "[REQUEST] VALUE FILE" if has_value else "[REQUEST] FILE"
         raise ConfigurationError(f"respond ID takes {expected}, and got: {' '.join(words)}")
-    request = words[0] if len(words) > wanted else None
+    request = words[0] if len(words) > required else None
     return request, words[-2] if has_value else "", Path(words[-1])
 
 
 def _choose_request(run: RunView, request_id: str | None) -> PendingRequest:
-    """Return the request with an id, or the only one.
+    """Return the request with an id, or the only request.
 
     Raises:
         ResponseError: when there is none of that id, or none is named and there are several, or none at all.

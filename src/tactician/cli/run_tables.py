@@ -128,9 +128,9 @@ def _tabulate_facts(first: RunView, second: RunView) -> Table:
     table = Table("", *(f"{run.name} {run.id}" for run in (first, second)))
     table.add_row("status", _format_status(first), _format_status(second))
     facts = list(zip(_list_facts(first), _list_facts(second), strict=True))
-    for (name, one), (_, other) in facts:
-        if one or other:
-            table.add_row(name, escape(one), escape(other), style="bold" if one != other else None)
+    for (name, value), (_, other) in facts:
+        if value or other:
+            table.add_row(name, escape(value), escape(other), style="bold" if value != other else None)
     return table
 
 

@@ -85,7 +85,7 @@ def _draw_bar(milestone: SearchMilestone, top: float) -> str:
 
 
 def _to_steps(points: Sequence[tuple[float, float]], end: float) -> list[tuple[float, float]]:
-    """Return the corners of a line that keeps each value until the next one."""
+    """Return the corners of a line that keeps each value until the next."""
     corners = list[tuple[float, float]]()
     for seconds, value in points:
         if corners:

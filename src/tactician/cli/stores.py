@@ -13,7 +13,7 @@ STORE_VARIABLE: Final = "TACTICIAN_STORE"
 
 
 def find_store(address: str | None) -> str | None:
-    """Return the given address of a store, or else the one in tactician.toml, if any."""
+    """Return the address of a store, by default that in tactician.toml, if any."""
     return address or load_settings().process.store
 
 
@@ -30,7 +30,7 @@ def require_store(address: str | None) -> str:
         )
     path = store_path(store)
     if path is not None and not Path(path).exists():
-        raise ConfigurationError(f"{path}: there is no such store. `tactician run FILE ... --store {path}` makes one.")
+        raise ConfigurationError(f"{path}: there is no such store. `tactician run FILE ... --store {path}` creates it.")
     return store
 
 

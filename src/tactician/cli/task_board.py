@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.live import Live
 from rich.markup import escape
 from rich.table import Table
+from typing_extensions import override
 
 from tactician.cli.formatting import format_usage, shorten
 from tactician.clock import SYSTEM_CLOCK, Clock
@@ -27,6 +28,7 @@ _MARKS: Final = {
     "skipped": "[dim]·[/dim]",
 }
 _FAILED: Final = "[red]✗[/red]"
+_FEWEST_LINES: Final = 4
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -81,28 +83,41 @@ class TaskBoard:
         return None
 
     def create_live(self, console: Console) -> Live:
-        """Return what draws the board on a terminal again and again, once it is started."""
-        return Live(
-            console=console,
-            get_renderable=self.draw,
-            refresh_per_second=4,
-            vertical_overflow="visible",
-            redirect_stdout=False,
-        )
+        """Return what draws the board on a terminal again and again, once it is started; as a whole in the end."""
+        return _LiveBoard(self, console)
 
-    def draw(self) -> Table:
-        """Return the board as it is now."""
+    def draw(self, lines: int | None = None) -> Table:
+        """Return the board as it is now.
+
+        Args:
+            lines: number of lines that there is room for. What has ended first is left out then.
+        """
         table = Table.grid(padding=(0, 1))
         table.add_column(no_wrap=True)
         table.add_column(overflow="fold", ratio=1)
         table.add_column(overflow="ellipsis", no_wrap=True)
         table.add_column(justify="right", no_wrap=True)
-        for row in self.rows:
+        shown, left_out = self._select(lines)
+        if left_out:
+            table.add_row("", f"[dim]… {left_out} have ended before[/dim]")
+        for row in shown:
             name = f"{'  ' * row.depth}{escape(shorten(row.name, 60))}"
             if row.detail:
                 name += f"\n{'  ' * row.depth}[dim]{escape(shorten(row.detail))}[/dim]"
             table.add_row(row.mark, name, f"[dim]{escape(row.role)}[/dim]", f"[dim]{self.describe(row)}[/dim]")
         return table
+
+    def _select(self, lines: int | None) -> tuple[list[TaskRow], int]:
+        """Return the rows for which there is room, and how many others there are."""
+        shown = list(self.rows)
+        missing = 0 if lines is None else sum(1 + bool(row.detail) for row in shown) + 1 - lines
+        for row in self.rows:
+            if missing <= 0:
+                break
+            if row.seconds is not None and row.status != "waiting":
+                shown.remove(row)
+                missing -= 1 + bool(row.detail)
+        return shown, len(self.rows) - len(shown)
 
     def describe(self, row: TaskRow) -> str:
         """Return the duration, the tokens and the cost of a row."""
@@ -179,6 +194,18 @@ class TaskBoard:
     def _create(self, event: Event, kind: str) -> OpenSpan:
         around = self._open.find_around(event)
         return OpenSpan(event.id, event.run_id, kind, event.span_key, around)
+
+
+class _LiveBoard(Live):
+    """Display of a board, as much of it as the terminal has room for while it goes on."""
+
+    def __init__(self, board: TaskBoard, console: Console) -> None:
+        self._board = board
+        super().__init__(console=console, refresh_per_second=4, redirect_stdout=False)
+
+    @override
+    def get_renderable(self) -> RenderableType:
+        return self._board.draw(max(_FEWEST_LINES, self.console.height - _FEWEST_LINES) if self.is_started else None)
 
 
 def _count_rows(span: OpenSpan | None) -> int:

@@ -42,7 +42,7 @@ def worker(
     root: Root = None,
     debug: Debug = False,
 ) -> None:
-    """Continue the runs in a store that can continue. Ctrl-C finishes running work, a second one interrupts it."""
+    """Continue the runs in a store that can continue. Ctrl-C finishes running work, a second Ctrl-C interrupts it."""
     agents = load_agents(file, BlueprintAccess.of(allow, modules, root))
     view = ProgressView(err, voice=find_personality(voice), shows_ids=True)
     logger = logging.getLogger("tactician.platform.worker")
@@ -75,8 +75,8 @@ async def _run_until_interrupted(platform: Platform, works: Worker) -> None:
     def handle_signal(number: int, frame: FrameType | None) -> None:
         loop.call_soon_threadsafe(interrupt)
 
-    for one in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(one, handle_signal)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, handle_signal)
     err.print(f"{escape(works.name)} works for {escape(', '.join(platform.agents))}", highlight=False)
     try:
         await task
@@ -85,7 +85,7 @@ async def _run_until_interrupted(platform: Platform, works: Worker) -> None:
 
 
 class _Lines(logging.Handler):
-    """Log handler of a worker that prints one line for each record, with the traceback on request."""
+    """Log handler of a worker that prints a line for each record, with the traceback on request."""
 
     def __init__(self, debug: bool) -> None:
         super().__init__(logging.WARNING)

@@ -33,7 +33,7 @@ class CompactToolResults(WindowStrategy):
     keep_last: int = 1
 
     def __post_init__(self) -> None:
-        checks = ((self.after >= 0, "after cannot be negative"), (self.keep_last > 0, "keep_last has to be at least 1"))
+        checks = ((self.after >= 0, "after cannot be negative"), (self.keep_last > 0, "keep_last must be at least 1"))
         if problems := [problem for holds, problem in checks if not holds]:
             raise DeclarationError("CompactToolResults", problems)
 

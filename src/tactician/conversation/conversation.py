@@ -66,7 +66,7 @@ class Conversation:
     """List of messages, each with an id that is unique in this conversation.
 
     A run appends to it. Others may change it meanwhile: `insert`, `remove` and `truncate` never part a tool call from
-    its result. It belongs to one event loop.
+    its result. It belongs to a single event loop.
 
     Attributes:
         version: which version of it a store holds; 0 when none does.
@@ -101,7 +101,7 @@ class Conversation:
 
     @property
     def id(self) -> str:
-        """The id of the conversation; a random one by default."""
+        """The id of the conversation; a random id by default."""
         if self._id is None:
             self._id = new_id()
         return self._id
@@ -184,8 +184,8 @@ class Conversation:
         """Remove the oldest messages, so that at most `keep_last` are left.
 
         The system messages at the beginning are not counted, and stay. Calls and results that would be parted go
-        together, and an exchange whose calls are open stays. The rest begins with a user message: the one
-        before it stays too, and is not counted.
+        together, and an exchange whose calls are open stays. The rest begins with a user message: the user message
+        before that stays too, and is not counted.
         """
         for begin, end in find_excess(self._list, keep_last, self._find_open_place()):
             self._cut(begin, end)

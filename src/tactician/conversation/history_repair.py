@@ -26,10 +26,10 @@ def repair_history(messages: Sequence[Message]) -> tuple[Message, ...]:
     """Return the messages, repaired where a provider would refuse them; valid messages stay unchanged.
 
     - Each tool call has one result, right after the message that made it. A missing result becomes an error;
-      results without a call, and further ones, are left out.
+      results without a call, and further results, are left out.
     - The ids of the calls are unique: a repeated id gets a number.
     - Empty messages are left out, also those with thinking only.
-    - The first message after the system messages is one of the user.
+    - The first message after the system messages is from the user.
     """
     whole: list[Message] = []
     seen: set[str] = set()
@@ -40,7 +40,7 @@ def repair_history(messages: Sequence[Message]) -> tuple[Message, ...]:
             whole += _pair_with_results(message, _collect_results(messages, place), seen)
         else:
             whole.append(message)
-    first = next((n for n, one in enumerate(whole) if not isinstance(one, SystemMessage)), None)
+    first = next((n for n, message in enumerate(whole) if not isinstance(message, SystemMessage)), None)
     if first is not None and not isinstance(whole[first], UserMessage):
         whole.insert(first, BEGINNING)
     return tuple(whole)
@@ -73,7 +73,7 @@ def _collect_results(messages: Sequence[Message], place: int) -> list[ToolResult
 def _pair_with_results(
     message: AssistantMessage, results: list[ToolResult | None], seen: set[str]
 ) -> Iterable[Message]:
-    """Return the message with one result for each of its calls, in order of arrival."""
+    """Return the message with a result for each of its calls, in order of arrival."""
     calls = {n: part for n, part in enumerate(message.parts) if isinstance(part, ToolCall)}
     ids = {n: _make_unique(call.id, seen) for n, call in calls.items()}
     answers = sorted(

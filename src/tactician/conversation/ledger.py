@@ -80,7 +80,7 @@ class Ledger:
         self.before.append(self.total)
 
     def _forget(self, place: int) -> None:
-        """Forget the units from a position on, and the one before, whose results may have changed."""
+        """Forget the units from a position on, and the unit before, whose results may have changed."""
         unit = max(self.find_unit(place) - 1, 0)
         if unit < len(self.starts):
             self._seen, self.total = self.starts[unit], self.before[unit]

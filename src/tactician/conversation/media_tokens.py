@@ -6,7 +6,7 @@ from base64 import b64decode
 
 from tactician.llm import Document, Image
 
-# OpenAI, "Images and vision": a picture shown small takes 85 tokens, one of ordinary size 765. Claude counts its
+# OpenAI, "Images and vision": a picture shown small takes 85 tokens, at ordinary size 765. Claude counts its
 # pixels and comes to about the same.
 _SMALL, _LARGE, _UNKNOWN = 85, 765, 170
 _SMALL_SIDE = 512

@@ -36,6 +36,6 @@ class RunPart:
         return RunPart(self.run_id, *self.find_bounds(length))
 
     def is_valid_for(self, length: int) -> bool:
-        """Return whether the part can be one of a conversation of so many messages."""
+        """Return whether the part can belong to a conversation of so many messages."""
         begin, end = self.find_bounds(length)
         return 0 <= begin <= end <= length

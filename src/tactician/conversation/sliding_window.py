@@ -36,7 +36,7 @@ class SlidingWindow(WindowStrategy):
 
     def __post_init__(self) -> None:
         if self.max_tokens < 1:
-            raise DeclarationError("SlidingWindow", ["max_tokens has to be at least 1"])
+            raise DeclarationError("SlidingWindow", ["max_tokens must be at least 1"])
 
     def start(self, run: RunContext, counter: TokenCounter) -> MessageWindow:
         """Return the window of a run."""

@@ -51,7 +51,7 @@ class ConversationStore:
     """Store of conversations by id, in a document store.
 
     A loaded conversation is a copy whose changes are private until it is saved. Of two writers of the same version,
-    the second one to save gets an error.
+    the second to save gets an error.
 
     A save adds the new messages to the log of the conversation's document, so that it costs the same however long the
     conversation is. When the log has grown as large as the body, and when messages were removed, the body is written as
@@ -66,7 +66,7 @@ class ConversationStore:
         """Store a new, empty conversation, with a random id by default.
 
         Raises:
-            ConversationConflictError: when there is one with this id.
+            ConversationConflictError: when there is a conversation with this id.
         """
         conversation = Conversation(id=id)
         await self.save(conversation)
@@ -93,7 +93,7 @@ class ConversationStore:
     async def save(self, conversation: Conversation) -> None:
         """Save a conversation, and set its new version.
 
-        Overlapping saves of a conversation run one after another; the later ones include what was added meanwhile. A
+        Overlapping saves of a conversation run in sequence; the later ones include what was added meanwhile. A
         save that has begun is finished, even when its task is cancelled.
 
         Raises:

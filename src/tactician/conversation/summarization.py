@@ -51,7 +51,7 @@ class Summarization(WindowStrategy):
 
     def __post_init__(self) -> None:
         checks = (("max_tokens", self.max_tokens), ("keep_recent", self.keep_recent))
-        if problems := [f"{name} has to be at least 1" for name, number in checks if number < 1]:
+        if problems := [f"{name} must be at least 1" for name, number in checks if number < 1]:
             raise DeclarationError("Summarization", problems)
 
     def start(self, run: RunContext, counter: TokenCounter) -> MessageWindow:

@@ -37,7 +37,7 @@ class Summarizer:
     prompt: str
 
     async def summarize(self, previous: str, messages: Sequence[Message], words: int) -> str | None:
-        """Return a new summary of the previous one and the messages since; `None` when the model fails."""
+        """Return a new summary of the previous summary and the messages since; `None` when the model fails."""
         try:
             text = await self._ask_model(_format_prompt(previous, messages, words))
         except Exception as error:  # a run does not fail because its memory does

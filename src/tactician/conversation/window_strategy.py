@@ -16,7 +16,7 @@ from tactician.runs import RunContext
 
 
 class MessageWindow(Protocol):
-    """View of a conversation in one run, to which the window belongs."""
+    """View of a conversation in a run, to which the window belongs."""
 
     async def view(self, conversation: Conversation) -> Sequence[Message]:
         """Return the messages for the next turn. Called once a turn; the conversation stays unchanged.
@@ -45,7 +45,7 @@ class WindowStrategy(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Chain(WindowStrategy):
-    """Strategies in sequence, each on the messages that the one before selects; see `chain`.
+    """Strategies in sequence, each on the messages that the previous strategy selects; see `chain`.
 
     Raises:
         DeclarationError: when there are none.
@@ -84,7 +84,7 @@ class _ChainWindow:
 
 
 def _as_conversation(shown: Conversation, view: Sequence[Message]) -> Conversation:
-    """Return a conversation with the messages of a view; the viewed conversation itself, if there is one."""
+    """Return a conversation with the messages of a view; the viewed conversation itself, if any."""
     if isinstance(view, Messages):
         return view.conversation
     same = list(map(is_, shown.messages, view))

@@ -29,7 +29,7 @@ class DiagramNode:
 
 @dataclass(frozen=True, slots=True)
 class DiagramEdge:
-    """Edge between two nodes, given by their ids. A `"plain"` edge is dashed and has no arrowhead."""
+    """Edge between two nodes, identified by their ids. A `"plain"` edge is dashed and has no arrowhead."""
 
     source: str
     target: str

@@ -83,7 +83,7 @@ def _find_layers(diagram: Diagram) -> list[list[str]]:
 
 
 def _sort_topologically(targets: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the nodes so that edges lead forwards, but for one edge of each cycle."""
+    """Return the nodes so that edges lead forwards, but for a single edge of each cycle."""
     finished: dict[str, None] = {}
     for root in targets:
         waiting = [(root, iter(targets[root]))]

@@ -30,7 +30,7 @@ class DataDocument:
         data: the data; an alias of YAML is the same object as its anchor.
         text: the text; empty for data from a program.
         format: the format of the text.
-        file: the file of the text, if there is one.
+        file: the file of the text, if any.
     """
 
     data: Data = field(repr=False)

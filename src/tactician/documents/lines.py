@@ -50,7 +50,7 @@ class PlaceBuilder:
         """
         inner = self._open[-1][0].inner
         if name in inner:
-            raise UnreadableTextError(f"{name[:80]!r} is said twice in one object", line)
+            raise UnreadableTextError(f"{name[:80]!r} appears twice in an object", line)
         self._named = inner[name] = Place(line)
 
     def value(self, line: int) -> Place:

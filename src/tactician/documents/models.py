@@ -38,10 +38,10 @@ class DocumentModel(BaseModel):
     Attributes:
         cutoff: the similarity, from 0 to 1, from which a mistake suggests a known field.
         refuses_misspelled: `True` for a model with `extra="ignore"` that ignores unknown fields, except those that
-            are similar to a known one.
+            are similar to a known name.
     """
 
-    # Built when first used: a program that reads documents of one kind does not pay for the others.
+    # Built when first used: a program that reads documents of a certain kind does not pay for the others.
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
     cutoff: ClassVar[float] = 0.7
     refuses_misspelled: ClassVar[bool] = False
@@ -66,8 +66,8 @@ class DocumentModel(BaseModel):
 
 def list_mistakes(error: ValidationError) -> dict[DataPath, str]:
     """Return the mistakes by their paths."""
-    found = _drop_consequences(error.errors(include_url=False))
-    return {detail["loc"]: _say(detail) for detail in found if detail["type"] != _LEFT_OUT}
+    details = _drop_consequences(error.errors(include_url=False))
+    return {detail["loc"]: _say(detail) for detail in details if detail["type"] != _LEFT_OUT}
 
 
 def validate_document(
@@ -101,10 +101,10 @@ def explain_validation(document: DataDocument, error: ValidationError) -> Proble
 
 def _explain_all(kind: type[DocumentModel], error: ValidationError) -> list[InitErrorDetails]:
     """Return the mistakes in an object, with suggestions; of very many, the first and the number of others."""
-    found = _drop_consequences(error.errors(include_url=False))
-    shown, others = found[:_MOST_KEPT], found[_MOST_KEPT:]
+    mistakes = _drop_consequences(error.errors(include_url=False))
+    shown, others = mistakes[:_MOST_KEPT], mistakes[_MOST_KEPT:]
     details = [_explain_one(kind, detail) for detail in shown if detail["type"] != _LEFT_OUT]
-    if count := sum(map(_count_left_out, found)) + sum(detail["type"] != _LEFT_OUT for detail in others):
+    if count := sum(map(_count_left_out, mistakes)) + sum(detail["type"] != _LEFT_OUT for detail in others):
         more = PydanticCustomError(_LEFT_OUT, "and {count} more", {"count": count})
         details.append(InitErrorDetails(type=more, loc=(), input=None))
     return details

@@ -14,7 +14,7 @@ _LONGEST = 2_000
 
 
 class Problems:
-    """Mistakes in one or several documents, each kept once, and at most a hundred of them.
+    """Mistakes in documents, each kept once, and at most a hundred of them.
 
     Lines are located when the mistakes are shown.
 
@@ -23,16 +23,16 @@ class Problems:
     """
 
     def __init__(self, document: DataDocument | None = None) -> None:
-        """Start without mistakes. Those that are added without a document are in this one."""
+        """Start without mistakes. Those that are added without a document are in `document`."""
         self.left_out = 0
         self._document = document
-        self._found: dict[tuple[int, DataPath, Problem], DataDocument | None] = {}
+        self._problems: dict[tuple[int, DataPath, Problem], DataDocument | None] = {}
 
     def __bool__(self) -> bool:
-        return bool(self._found)
+        return bool(self._problems)
 
     def __iter__(self) -> Iterator[Problem]:
-        for (_, path, problem), document in self._found.items():
+        for (_, path, problem), document in self._problems.items():
             yield problem if document is None else replace(problem, line=document.find_line(path))
 
     def add(
@@ -69,10 +69,10 @@ class Problems:
 
     def _keep(self, problem: Problem, path: DataPath, document: DataDocument | None) -> None:
         key = id(document), path, problem
-        if key in self._found:
+        if key in self._problems:
             return
-        if len(self._found) < MOST_PROBLEMS:
-            self._found[key] = document
+        if len(self._problems) < MOST_PROBLEMS:
+            self._problems[key] = document
         else:
             self.left_out += 1
 

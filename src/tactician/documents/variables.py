@@ -17,7 +17,7 @@ class Variable:
     Attributes:
         text: the variable as it was written.
         name: the name; empty if `${` does not begin a variable.
-        default: the text after `:-`, if there is one.
+        default: the text after `:-`, if any.
     """
 
     text: str

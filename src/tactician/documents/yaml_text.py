@@ -50,7 +50,7 @@ def parse_yaml(text: str, limits: DocumentLimits) -> Data:
 
 
 def locate_yaml(text: str) -> Place:
-    """Return the places of all values in a YAML text. An alias is one place, whatever it repeats."""
+    """Return the places of all values in a YAML text. An alias is a single place, whatever it repeats."""
     builder = PlaceBuilder()
     for event in _parse_events(text):
         line = _line_of(event)
@@ -89,26 +89,26 @@ def _line_of(event: Event) -> int:
 class _Open:
     """Object or list that has not ended."""
 
-    made: dict[str, Data] | list[Data]
+    content: dict[str, Data] | list[Data]
     anchor: str | None
     count: int
     name: str | None = None
 
     @property
     def expects_name(self) -> bool:
-        return isinstance(self.made, dict) and self.name is None
+        return isinstance(self.content, dict) and self.name is None
 
     def add(self, value: Data) -> None:
-        if isinstance(self.made, list):
-            self.made.append(value)
+        if isinstance(self.content, list):
+            self.content.append(value)
         elif self.name is not None:
-            self.made[self.name] = value
+            self.content[self.name] = value
             self.name = None
 
     @property
     def step(self) -> DataPath:
         """Path step of the next value."""
-        return (len(self.made),) if isinstance(self.made, list) else () if self.name is None else (self.name,)
+        return (len(self.content),) if isinstance(self.content, list) else () if self.name is None else (self.name,)
 
 
 class _Reader:
@@ -139,8 +139,8 @@ class _Reader:
     def _name(self, event: NodeEvent) -> str:
         if not isinstance(event, ScalarEvent) or (event.value == "<<" and not event.style):
             raise self._error("a name is a plain text here", event)
-        if event.value in self._open[-1].made:
-            raise self._error(f"{event.value[:80]!r} is said twice", event)
+        if event.value in self._open[-1].content:
+            raise self._error(f"{event.value[:80]!r} appears twice", event)
         return str(event.value)
 
     def _value(self, event: NodeEvent) -> None:
@@ -171,8 +171,8 @@ class _Reader:
     def _close(self) -> None:
         done = self._open.pop()
         if done.anchor is not None:
-            self._anchors[done.anchor] = done.made, self._count - done.count + 1
-        self._add(done.made)
+            self._anchors[done.anchor] = done.content, self._count - done.count + 1
+        self._add(done.content)
 
     def _add(self, value: Data) -> None:
         if self._open:

@@ -14,7 +14,9 @@ from tactician.ensemble.delegation_execution import DelegationExecutor, Delegato
 from tactician.ensemble.delegation_tool import TOOL_NAME, DelegationTool
 from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import INTERRUPTIONS, ConstraintViolationError, TaskFailedError
+from tactician.ensemble.hierarchy_learning import HierarchyLearning, find_reflection_mistakes
 from tactician.ensemble.inputs import EnsembleInput
+from tactician.ensemble.learning import Recollection, list_memory_sections, list_note_sections
 from tactician.ensemble.output import EnsembleResult, ExitReason, TaskInput, TaskOutput, create_task_output
 from tactician.ensemble.prompts import list_context_sections, list_format_sections
 from tactician.ensemble.roster import get_role
@@ -56,6 +58,7 @@ class Hierarchy:
         if self.role in roles:
             yield "manager", f"a worker has its role {self.role!r} too: give one of them another role"
         yield from self.constraints.find_mistakes(roles)
+        yield from find_reflection_mistakes(self.jobs)
 
 
 def create_hierarchy(
@@ -103,7 +106,8 @@ async def run_hierarchy(
     """
     began = note_begin(context)
     last = hierarchy.jobs[-1].task
-    prompt = _build_prompt(hierarchy, environment, context)
+    learning = HierarchyLearning(hierarchy.jobs, environment.input, hierarchy.manager.model, context)
+    prompt = _build_prompt(hierarchy, environment, await learning.load(), context)
 
     def conclude(answer: TaskOutput | None = None) -> EnsembleResult:
         duration = max(0.0, context.clock.time() - began)
@@ -124,7 +128,9 @@ async def run_hierarchy(
     _require_workers(name, hierarchy, conclude())
     task = TaskInput(last.id, fill_template(last.description, environment.input.values))
     is_typed, now = last.output_type is not None, context.clock.time()
-    return conclude(create_task_output(task, hierarchy.role, result, began, now, is_typed=is_typed))
+    answer = create_task_output(task, hierarchy.role, result, began, now, is_typed=is_typed)
+    await learning.keep(answer)
+    return conclude(answer)
 
 
 def _create_manager(workers: Sequence[TeamWorker]) -> Agent:
@@ -132,14 +138,23 @@ def _create_manager(workers: Sequence[TeamWorker]) -> Agent:
     return Agent(role=MANAGER_ROLE, goal=_GOAL, background=listed)
 
 
-def _build_prompt(hierarchy: Hierarchy, environment: TaskEnvironment, context: RunContext) -> str:
+def _build_prompt(
+    hierarchy: Hierarchy, environment: TaskEnvironment, recalled: Recollection, context: RunContext
+) -> str:
     numbers = {job.task.id: number for number, job in enumerate(hierarchy.jobs, start=1)}
     tasks = "\n".join(_describe_task(job, numbers, environment.input) for job in hierarchy.jobs)
     workers = f"## Workers\n\n{describe_workers(hierarchy.workers)}" if hierarchy.is_given else ""
-    text = environment.input.text
-    sections = (workers, f"## Input\n\n{text}" if text else "", f"## Tasks\n\n{tasks}")
-    before, kind = list_context_sections(environment.entry, context), hierarchy.jobs[-1].task.output_type
-    return "\n\n".join((*before, *filter(None, sections), *list_format_sections(kind)))
+    text, kind = environment.input.text, hierarchy.jobs[-1].task.output_type
+    sections = (
+        *list_memory_sections(recalled.memory, context),
+        *list_context_sections(environment.entry, context),
+        workers,
+        *list_note_sections(recalled.reflections),
+        f"## Input\n\n{text}" if text else "",
+        f"## Tasks\n\n{tasks}",
+        *list_format_sections(kind),
+    )
+    return "\n\n".join(filter(None, sections))
 
 
 def _describe_task(job: Assignment, numbers: dict[str, int], input: EnsembleInput) -> str:

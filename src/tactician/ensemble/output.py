@@ -363,7 +363,7 @@ def count_tool_calls(result: RunResult[object]) -> int:
     if isinstance(result, EnsembleResult):
         return result.total_tool_calls
     own = sum(isinstance(message, ToolResult) for message in result.messages)
-    return own + sum(map(count_tool_calls, result.related))
+    return own + sum(map(count_tool_calls, result.related)) if result.related else own
 
 
 def encode_task_output(output: TaskOutput, kind: object, *, may_omit: bool = False) -> object:

@@ -53,8 +53,12 @@ class TaskLearning:
         self._task = task
         self._stores = stores
         self._model = model
-        learns = bool(task.memory) or task.reflection is not None
-        self._place = place.at("learning") if learns else place
+        self._place = place.at("learning") if self.is_wanted else place  # most tasks need no checkpoint for it
+
+    @property
+    def is_wanted(self) -> bool:
+        """True for a task with memory scopes or reflection."""
+        return bool(self._task.memory) or self._task.reflection is not None
 
     async def load(self, input: TaskInput) -> TaskInput:
         """Return the input with what earlier runs have left. It is read once, before the task begins to work.
@@ -63,7 +67,7 @@ class TaskLearning:
             StoreError: when the memory does not answer.
             StoredStateError: when an entry of the memory cannot be read.
         """
-        if not self._task.memory and self._task.reflection is None:
+        if not self.is_wanted:
             return input
         recalled = self._read_recollection()
         if recalled is None:

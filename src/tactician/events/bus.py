@@ -20,7 +20,7 @@ class EventBus:
     """Bus that delivers events to listeners, in the order in which they subscribed.
 
     Exceptions of a listener are logged by the logger `tactician.events`: the others still receive the event, and the
-    run goes on. A listener that was subscribed twice, here or at the parent, receives an event once.
+    run continues. A listener that was subscribed twice, here or at the parent, receives an event once.
 
     Args:
         listeners: called with each event; `None` is ignored.
@@ -66,7 +66,7 @@ class EventBus:
             try:
                 listener(event)
             except Exception:
-                _logger.exception("%s: a listener failed on %s; the run goes on", " / ".join(event.path), event.type)
+                _logger.exception("%s: a listener failed on %s; the run continues", " / ".join(event.path), event.type)
         if event.opens is not None or event.closes is not None:
             follow_span(event)
 
@@ -85,14 +85,14 @@ def subscribe_everywhere(listener: EventListener) -> Callable[[], None]:
 
 
 class EventEmitter:
-    """Emitter of the events of one run, or of one request inside it, to a bus.
+    """Emitter of the events of a run, or of a request inside it, to a bus.
 
     Args:
         bus: the target of the events.
         run_id: the run.
         path: the names of the runs around it and its own, outermost first.
         clock: the time of the events.
-        parent_id: the id of the process or run around it, if there is one.
+        parent_id: the id of the process or run around it, if any.
     """
 
     __slots__ = ("bus", "clock", "parent_id", "path", "run_id")

@@ -34,11 +34,12 @@ class Event:
     """Event of a run.
 
     A subclass is a frozen dataclass. Its `type` is its name in JSON, the class's name by default;
-    two event classes of different modules cannot share one. Its `usual_level` is that of the log, `DEBUG` by default.
+    two event classes of different modules cannot share a name. Its `usual_level` is that of the log, `DEBUG` by
+    default.
 
     Attributes:
         run_id: the id of the run; empty outside of runs, as in a router that is called directly.
-        parent_id: the id of the process or run around it, if there is one.
+        parent_id: the id of the process or run around it, if any.
         path: the names of the runs around it and its own, outermost first.
         id: a random id of the event.
         time: the time of the event, in seconds since the epoch.
@@ -70,7 +71,7 @@ class Event:
         return self.usual_level
 
     def describe(self) -> str:
-        """Return the event in one line, for logs: without prompts, answers and arguments."""
+        """Return the event in a single line, for logs: without prompts, answers and arguments."""
         return self.type
 
     @property

@@ -1,4 +1,4 @@
-"""Event log: a file with one JSON object per line."""
+"""Event log: a file with a JSON object per line."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class StepGraph(Generic[T]):
         return bool(self._ready)
 
     def pop_ready(self) -> FlowStep[T] | None:
-        """Remove and return the next step to start: the first ready one in the order of addition."""
+        """Remove and return the next step to start: the first ready step in the order of addition."""
         return self._steps[heappop(self._ready)] if self._ready else None
 
     def collect_results(self, step: FlowStep[T]) -> dict[str, T]:
@@ -86,7 +86,7 @@ class StepGraph(Generic[T]):
         return []
 
     def close(self, cause: StepFailed) -> list[StepSkipped]:
-        """Skip all steps that have not started because one failed, and all that are added later."""
+        """Skip all steps that have not started because a step failed, and all that are added later."""
         self._cause = cause
         ready = [self._steps[number] for number in sorted(self._ready)]
         self._ready.clear()
@@ -95,7 +95,7 @@ class StepGraph(Generic[T]):
         return self._skip([*ready, *waiting], cause)
 
     def _link(self, step: FlowStep[T]) -> list[StepSkipped]:
-        """Let the step wait for its dependencies. Skip it if one of these has failed already."""
+        """Let the step wait for its dependencies. Skip it if any of these has failed already."""
         ended = {key: self._outcomes.get(key) for key in step.depends_on}
         missing = [key for key, outcome in ended.items() if not isinstance(outcome, StepCompleted)]
         if not missing:
@@ -148,7 +148,7 @@ def _find_cycle(steps: Sequence[FlowStep[T]]) -> Iterator[str]:
         TopologicalSorter({step.key: step.depends_on for step in steps}).prepare()
     except CycleError as error:
         cycle = " -> ".join(map(repr, reversed(error.args[1])))
-        yield f"steps depend on each other in a cycle: {cycle}. Remove one of these dependencies."
+        yield f"steps depend on each other in a cycle: {cycle}. Remove any of these dependencies."
 
 
 def _create_skip(key: str, cause: StepFailed | StepSkipped) -> StepSkipped:

@@ -34,14 +34,15 @@ class Scheduler(Generic[T]):
     ```
 
     A step starts as soon as the steps that it depends on are completed, also while the caller is busy with an outcome.
-    Of steps that could start, the one that was added first does. Steps may be added until the iteration has ended.
+    Of steps that could start, the first in the order of addition does. Steps may be added until the iteration has
+    ended.
 
     A step that raises `Suspended` lets all steps that do not depend on it run to their end; then the iteration raises
-    one `Suspended` with the requests of all. Meanwhile the record of the run shows them. An exception of a step is
+    a single `Suspended` with the requests of all. Meanwhile the record of the run shows them. An exception of a step is
     raised by the iteration, after the outcomes of steps that have ended before it, and all other steps are cancelled;
-    with `on_error="continue"`, it is an outcome, the steps that depend on the failed one are skipped, and all others go
-    on; with `"drain"`, it is an outcome, the steps that run go on, and all that have not started are skipped. Only an
-    `Exception` is continued after.
+    with `on_error="continue"`, it is an outcome, the steps that depend on the failed step are skipped, and all others
+    continue; with `"drain"`, it is an outcome, the steps that run continue, and all that have not started are skipped.
+    Only an `Exception` is continued after.
 
     Leaving the `async with` block cancels the steps that run, and waits for their end.
 
@@ -177,7 +178,7 @@ class Scheduler(Generic[T]):
         return run_with_retries(lambda _: self._run_attempt(step, results), step.retry, self._clock)
 
     def _run_attempt(self, step: FlowStep[T], results: Mapping[str, T]) -> Awaitable[T]:
-        """Return the work of one attempt, with its timeout."""
+        """Return the work of an attempt, with its timeout."""
         work = step.work(results)
         if step.timeout is None:
             return work
@@ -239,9 +240,9 @@ async def run_steps(
 
 
 async def gather_or_suspend(*runs: Coroutine[object, object, T], max_concurrency: int | None = None) -> list[T]:
-    """Run coroutines, and return their results. One that suspends lets the others end; one that fails cancels them.
+    """Run coroutines, and return their results. A suspension lets the others end; a failure cancels them.
 
-    A single one runs in the task of the caller.
+    A single coroutine runs in the task of the caller.
 
     Args:
         runs: the coroutines.
@@ -249,7 +250,7 @@ async def gather_or_suspend(*runs: Coroutine[object, object, T], max_concurrency
 
     Raises:
         Suspended: when some have to wait, with what all of them wait for.
-        Exception: the first that one of them raised.
+        Exception: the first that any of them raised.
     """
     if len(runs) == 1:
         return [await _run_alone(runs[0])]

@@ -20,9 +20,9 @@ class FlowStep(Generic[T]):
     Attributes:
         key: name of the step, unique within the flow and stable: the same when the flow runs again.
         work: function that does the work. Its argument is the results of the dependencies, by their keys.
-        depends_on: keys of the steps that must be completed before this one starts.
+        depends_on: keys of the steps that must be completed before the step starts.
         retry: policy for another attempt after an exception; a single attempt, when `None`.
-        timeout: seconds that one attempt may take; no limit, when `None`.
+        timeout: seconds that an attempt may take; no limit, when `None`.
 
     Raises:
         ConfigurationError: when `timeout` is not a number from 0 up.
@@ -60,8 +60,8 @@ class StepSkipped:
     """Outcome of a step that did not start.
 
     Attributes:
-        cause: key of the step that failed, on which this one depends, directly or through others.
-        reason: the explanation, in one sentence.
+        cause: key of the step that failed, on which it depends, directly or through others.
+        reason: the explanation, in a sentence.
     """
 
     key: str

@@ -1,7 +1,7 @@
 """Built-in guardrails on the text of an input or an output.
 
-They object with `guardrails.failed`, or with what `otherwise` says: `max_length(500, otherwise=guardrails.retry)`
-makes the model write a shorter answer. To give one a name: `guardrails.input_guardrail("short")(max_length(500))`.
+They object with `guardrails.failed`, or with what `otherwise` returns: `max_length(500, otherwise=guardrails.retry)`
+makes the model write a shorter answer. To set a name: `guardrails.input_guardrail("short")(max_length(500))`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def blocked_words(words: Iterable[str], *, otherwise: Otherwise = failed) -> Tex
     """Return a guardrail that passes text without these words, as whole words in any case.
 
     Raises:
-        ConfigurationError: when there is no word, or an empty one.
+        ConfigurationError: when there is no word, or an empty word.
     """
     blocked = [words] if isinstance(words, str) else sorted(words)
     if not all(blocked) or not blocked:

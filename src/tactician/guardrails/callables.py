@@ -51,7 +51,7 @@ class _Signature:
     problems: tuple[str, ...] = ()
 
 
-# They hold no function, so that one that is made for a single run can go with it.
+# They hold no function, so that a function made for a single run can be freed with it.
 _functions: WeakKeyDictionary[Callable[..., object], _Signature] = WeakKeyDictionary()
 _methods: WeakKeyDictionary[Callable[..., object], _Signature] = WeakKeyDictionary()
 
@@ -59,7 +59,7 @@ _methods: WeakKeyDictionary[Callable[..., object], _Signature] = WeakKeyDictiona
 def inspect_callable(thing: object) -> GuardrailCallable | None:
     """Return the callable of an object; `None` when it is not callable and has no `check`."""
     target = getattr(thing, "check", thing)
-    if isinstance(method := getattr(target, "__call__", None), MethodType):  # noqa: B004 - its signature is wanted
+    if isinstance(method := getattr(target, "__call__", None), MethodType):  # noqa: B004 - for its signature
         target = method
     if not callable(target):
         return None

@@ -62,7 +62,7 @@ class InputGuardrails(NamedTuple):
 
 
 async def find_first_objection(guardrails: Iterable[Guardrail[V]], value: V, context: RunContext) -> Objection | None:
-    """Check one guardrail after another, and return the first objection. Guardrails of other tools are skipped."""
+    """Check guardrails in sequence, and return the first objection. Guardrails of other tools are skipped."""
     for guardrail in guardrails:
         if guardrail.applies_to(value) and (objection := await _run_check(guardrail, value, context)) is not None:
             return objection

@@ -50,7 +50,7 @@ def input_guardrail(
 
     Raises:
         DeclarationError: when it cannot be called so.
-        ConfigurationError: when another one is registered by this name.
+        ConfigurationError: when another guardrail has this name.
     """
     return _decorate(
         InputGuardrail, name, GuardrailSettings(concurrent=concurrent, whole_conversation=whole_conversation)
@@ -75,7 +75,7 @@ def output_guardrail(name: F | str | None = None) -> F | Callable[[F], F]:
 
     Raises:
         DeclarationError: when it cannot be called so.
-        ConfigurationError: when another one is registered by this name.
+        ConfigurationError: when another guardrail has this name.
     """
     return _decorate(OutputGuardrail, name, _DEFAULT)
 
@@ -97,7 +97,7 @@ def tool_input_guardrail(name: F | str | None = None, *, tools: Iterable[str] | 
 
     Raises:
         DeclarationError: when it cannot be called so.
-        ConfigurationError: when another one is registered by this name.
+        ConfigurationError: when another guardrail has this name.
     """
     return _decorate(ToolInputGuardrail, name, _create_tool_settings(tools))
 
@@ -119,7 +119,7 @@ def tool_output_guardrail(name: F | str | None = None, *, tools: Iterable[str] |
 
     Raises:
         DeclarationError: when it cannot be called so.
-        ConfigurationError: when another one is registered by this name.
+        ConfigurationError: when another guardrail has this name.
     """
     return _decorate(ToolOutputGuardrail, name, _create_tool_settings(tools))
 

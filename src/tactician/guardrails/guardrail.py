@@ -100,7 +100,7 @@ class Guardrail(ABC, Generic[V]):
 
     def _create_misuse_result(self, decided: object) -> GuardrailResult:
         if isinstance(decided, GuardrailResult):
-            problem = "it asks for a retry, but no model has said anything yet; return guardrails.failed(reason)"
+            problem = "it asks for a retry, but no model has answered yet; return guardrails.failed(reason)"
         else:
             problem = f"it returned {decided!r}; return guardrails.passed() or guardrails.failed(reason)"
         return GuardrailResult("failed", problem, DeclarationError(describe_guardrail(self.kind, self.name), [problem]))
@@ -124,7 +124,7 @@ class InputGuardrail(Guardrail[CheckedInput]):
         return self.settings.whole_conversation
 
     def select_arguments(self, value: CheckedInput) -> tuple[object, ...]:
-        """Return the text, one line for each message."""
+        """Return the text, a line for each message."""
         return (join_text(value.conversation if self.settings.whole_conversation else value.new),)
 
 

@@ -33,7 +33,7 @@ class GuardrailRegistry:
         """Register a guardrail by name.
 
         Raises:
-            ConfigurationError: when another one has it. The same function, loaded again, takes its own place.
+            ConfigurationError: when another guardrail has it. The same function, loaded again, takes its own place.
         """
         known = self._known.get((guardrail.kind, name))
         if known is not None and not _is_same(known.source, guardrail.source):

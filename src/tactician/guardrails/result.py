@@ -15,7 +15,7 @@ class GuardrailResult:
     Attributes:
         outcome: after `"retry"` the model reads the reason and does better; there is none of it for an input.
         reason: the reason, unless it passed.
-        cause: the exception of the guardrail, if there was one.
+        cause: the exception of the guardrail, if any.
     """
 
     outcome: GuardrailOutcome

@@ -1,1 +1,1 @@
-"""Integrations with workflow engines, one module for each. The runs are in our store only."""
+"""Integrations with workflow engines, a module for each. The runs are in our store only."""

@@ -32,7 +32,7 @@ from tactician.stores import Lease
 class Stepper:
     """Runner of single steps of the runs of a platform, each under a lease.
 
-    A step of a process is one action. Any other run continues until it waits or ends: its own steps are saved on the
+    A step of a process is an action. Any other run continues until it waits or ends: its own steps are saved on the
     way, so that a step that is repeated repeats only what was in flight.
 
     Args:
@@ -58,7 +58,7 @@ class Stepper:
         return await self._platform.enqueue(name, *objects, **settings)
 
     async def step(self, run_id: str, now: float) -> StepReport:
-        """Run one step. A waiting run without an answer stays as it is.
+        """Run a step. A waiting run without an answer stays as it is.
 
         Args:
             run_id: id of the run.

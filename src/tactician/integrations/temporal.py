@@ -26,18 +26,18 @@ _ATTEMPTS = 5
 
 
 class TemporalDriver:
-    """Driver that runs the Runnables of a platform as workflows of Temporal, one for each run.
+    """Driver that runs the Runnables of a platform as workflows of Temporal, a workflow for each run.
 
-    A workflow makes one step after another as activities, and waits for people and deadlines. A step of a process is
-    one action; any other run continues until it waits or ends. Temporal knows the ids and the statuses of runs;
+    A workflow makes steps as activities, and waits for people and deadlines. A step of a process is
+    an action; any other run continues until it waits or ends. Temporal knows the ids and the statuses of runs;
     everything else is in the store of the platform only, which all workers and callers have to share.
 
     Args:
         platform: platform with the agents and the store. Give it a store that others can reach.
         client: a connected Temporal client.
         task_queue: task queue whose workers make the steps.
-        lease: seconds without a heartbeat of a worker, after which another one takes its step over.
-        step_timeout: time that one step may take, with the retries of its action.
+        lease: seconds without a heartbeat of a worker, after which another worker takes its step over.
+        step_timeout: time that a step may take, with the retries of its action.
 
     Raises:
         MissingExtraError: when the extra `temporal` is not installed.
@@ -114,7 +114,7 @@ class TemporalDriver:
     async def respond(self, run_id: str, request_id: str, response: Response) -> None:
         """Answer a request of a run that waits, and return once a worker has taken the answer.
 
-        The answer is kept in the store, and the workflow is told of it, also when nobody waits for this to return.
+        The answer is kept in the store, and passed to the workflow, also when nobody waits for this to return.
 
         Raises:
             RunNotFoundError: when there is no such run.

@@ -26,7 +26,7 @@ class WorkflowInput:
 
     Attributes:
         run_id: id of the run.
-        heartbeat: seconds without a heartbeat of a worker, after which another one takes the step over.
+        heartbeat: seconds without a heartbeat of a worker, after which another worker takes the step over.
         step_timeout: seconds that a step may take.
         report: report of the run.
         answered: ids of requests whose answers are in the store.
@@ -41,7 +41,7 @@ class WorkflowInput:
 
 @workflow.defn(name="tactician-run")
 class RunWorkflow:
-    """Workflow that runs the steps of one run until it ends."""
+    """Workflow that runs the steps of a run until it ends."""
 
     @workflow.init
     def __init__(self, input: WorkflowInput) -> None:
@@ -60,7 +60,7 @@ class RunWorkflow:
             while not self._has_ended:
                 await self._continue()
         except (asyncio.CancelledError, ActivityError) as error:
-            # A cancellation that is none of ours is one of the workflow, with Temporal's tools: the same as a kill.
+            # A cancellation that is not ours is that of the workflow, by Temporal's tools: the same as a kill.
             self._is_killed = self._is_killed or is_cancelled_exception(error)
             if not self._is_killed:
                 raise

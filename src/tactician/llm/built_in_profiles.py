@@ -83,8 +83,8 @@ _DEEPSEEK: Rows = {
     },
 }
 
-# Google: "Thought signatures". From 3 on, the first call of each answer has to be signed; this one says that another
-# model made the call.
+# Google: "Thought signatures". From 3 on, the first call of each answer must be signed; this signature says that
+# another model made the call.
 _UNSIGNED = {"extra_content": {"google": {"thought_signature": "skip_thought_signature_validator"}}}
 
 # Google: "OpenAI compatibility", thinking. Only these models take an effort; 2.5 Pro cannot turn thinking off.
@@ -129,7 +129,8 @@ _CLAUDE: Rows = {
     "claude-sonnet-5-5*": {"no_reasoning": {"thinking": {"type": "between_tools"}}, "forced_tools": False},
 }
 
-# "Preserved thinking": these refuse thinking whose conversation was changed since, unless they are told to drop it.
+# "Preserved thinking": these refuse thinking whose conversation was changed since, unless a parameter makes them drop
+# it.
 _BINDS_THINKING: Rows = {
     f"claude-{name}*": {"drops_stale_thinking": True}
     for name in ("fable-5-1", "fable-5-2", "mythos-5-1", "mythos-5-2", "opus-5-5", "sonnet-5-5", "haiku-5-5")

@@ -108,8 +108,8 @@ def as_media_source(models: ModelSource) -> MediaModelSource:
 class ModelCatalog:
     """Models of this machine: instances, providers whose key is set, Ollama, and the embedded model.
 
-    All models but the embedded one are called through one `ModelRouter`, which limits calls, retries them, fails over
-    and falls back: chat models, embedding models and image models alike.
+    All models but the embedded one are called through a shared `ModelRouter`, which limits calls, retries them, fails
+    over and falls back: chat models, embedding models and image models alike.
 
     Attributes:
         instances: the instances of `LLM_INSTANCES`, else those of the settings.
@@ -176,14 +176,14 @@ class ModelCatalog:
         """Serve a model of the program, for chat, embeddings or images, by a name as any other model.
 
         Roles, defaults and fallbacks can name it, and calls are limited, retried and counted. A chat model with
-        `Features(knowledge_cutoff=...)` is told that day.
+        `Features(knowledge_cutoff=...)` has that day in its instructions.
 
         Args:
             model: the model.
             name: the name; that of the model by default.
 
         Raises:
-            ConfigurationError: when it is no model, or another one is served by the name.
+            ConfigurationError: when it is not a model, or another model already has the name.
         """
         if not isinstance(model, LanguageModel | EmbeddingModel | ImageModel):
             raise ConfigurationError(
@@ -192,7 +192,7 @@ class ModelCatalog:
             )
         added = Deployment(REGISTERED, name or model.name, model)
         if self._router.has_model(added.model, added.kind):
-            raise ConfigurationError(f"There is a model {added.model!r} already: register this one by another name")
+            raise ConfigurationError(f"There is a model {added.model!r} already: register this model by another name")
         self._router.add(added)
         self._resolver.registered.append(ModelEntry(added.model, REGISTERED, "it is registered", added.kind))
 
@@ -216,23 +216,23 @@ class ModelCatalog:
     def get_statuses(self) -> Mapping[str, DeploymentStatus]:
         """Return the status of each model that the router serves so far, by its full name, `instance:model`.
 
-        A model that is served as several kinds has one status for each, as in `instance:model (images)`.
+        A model that is served as several kinds has a status for each kind, as in `instance:model (images)`.
         """
         health: dict[str, DeploymentStatus] = {}
         for status in self._router.status():
             health[status.name if status.name not in health else f"{status.name} ({status.kind})"] = status
         return health
 
-    def _find(self, kind: ModelKind[M], models: dict[str, M], wanted: str | None, make: Callable[[str], M]) -> M:
+    def _find(self, kind: ModelKind[M], models: dict[str, M], requested: str | None, make: Callable[[str], M]) -> M:
         """Return the requested model, which is built once; a role shares the model that it stands for."""
-        if wanted is not None and (model := models.get(wanted)) is not None:
+        if requested is not None and (model := models.get(requested)) is not None:
             return model
-        name = self._resolver.choose_model(kind, wanted)
-        if (found := models.get(name)) is None:
-            found = models[name] = make(name)
-        if wanted is not None:
-            models[wanted] = found
-        return found
+        name = self._resolver.choose_model(kind, requested)
+        if (model := models.get(name)) is None:
+            model = models[name] = make(name)
+        if requested is not None:
+            models[requested] = model
+        return model
 
     def _chat_model(self, name: str) -> LanguageModel:
         if is_local(name) and not self._settings.fallbacks.get(name):

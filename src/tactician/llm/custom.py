@@ -143,7 +143,7 @@ def _provider(spec: _Spec, path: str) -> Provider:
         features=Features(tools=True, json_schema=True, images=spec.features.get("vision", True)),
         wire=WIRE_FORMATS[spec.api_format],
         dialect=_dialect(spec),
-        declared=_declared(spec.features),
+        declared=_select_declared(spec.features),
         on_unsupported=spec.on_unsupported_feature,
         endpoints=spec.endpoints,
         streams=spec.features.get("streaming", True),
@@ -151,7 +151,7 @@ def _provider(spec: _Spec, path: str) -> Provider:
     )
 
 
-def _declared(features: Mapping[str, bool]) -> frozenset[str]:
+def _select_declared(features: Mapping[str, bool]) -> frozenset[str]:
     """Return the declared features; without `vision`, images and documents are allowed."""
     declared = {feature for feature, there in features.items() if there}
     return frozenset(declared | ({"vision", "documents"} if features.get("vision", True) else set()))

@@ -106,7 +106,7 @@ CHAT: ModelKind[LanguageModel] = ModelKind(
     tuple(PROVIDERS),
     MODEL_VARIABLE,
     "default",
-    {name: one.default_model for name, one in PROVIDERS.items() if one.default_model is not None},
+    {name: known.default_model for name, known in PROVIDERS.items() if known.default_model is not None},
     ("openai",),
     {
         **dict.fromkeys(("gpt-", "o1", "o3", "o4"), "openai"),
@@ -190,7 +190,7 @@ class EndpointResolver:
         return self._settings.resolve_role(name or self.find_default(kind)[0])
 
     def find_deployments(self, kind: ModelKind[M], name: str) -> tuple[Deployment, ...]:
-        """Return a deployment at each instance that lists the model, else the one that its name implies.
+        """Return a deployment at each instance that lists the model, else at the provider that its name implies.
 
         Raises:
             UnknownModelError: when no provider or instance serves the name.
@@ -227,7 +227,7 @@ class EndpointResolver:
         keys = ", ".join(PROVIDERS[provider].key_variable or provider for provider in kind.defaults)
         local = f", or install the embedded model: {embedded.INSTALL_HINT}" if kind.build_local is not None else ""
         raise ConfigurationError(
-            f"There is no model{kind.purpose}. Set {keys}, list one in {INSTANCES_VARIABLE}, or name one in "
+            f"There is no model{kind.purpose}. Set {keys}, list a model in {INSTANCES_VARIABLE}, or name one in "
             f"{kind.variable} or as `{kind.setting}` under [models] in tactician.toml{local}"
         )
 
@@ -263,7 +263,7 @@ class EndpointResolver:
             return ""
 
     def _listed_entries(self, kind: ModelKind[M] | None = None) -> Iterator[ModelEntry]:
-        """Yield the models of the instances: those of one kind, or all."""
+        """Yield the models of the instances: those of a kind, or all."""
         for instance in self.instances:
             for model in instance.models:
                 entry = ModelEntry(model, instance.id, f"{self._listed_by} lists it", instance.find_kind(model))

@@ -1,4 +1,4 @@
-"""JSON over HTTP: one pooled session per event loop, bounded answers, and a typed error for every failure."""
+"""JSON over HTTP: a pooled session per event loop, bounded answers, and a typed error for every failure."""
 
 from __future__ import annotations
 
@@ -88,8 +88,8 @@ async def post_form(
     from aiohttp import FormData
 
     form = FormData(default_to_multipart=True)
-    for one in fields:
-        form.add_field(one.name, one.value, filename=one.filename, content_type=one.media_type)
+    for part in fields:
+        form.add_field(part.name, part.value, filename=part.filename, content_type=part.media_type)
     return await _exchange(url, form, headers, seconds, model, limit)
 
 
@@ -145,7 +145,7 @@ async def post_stream(
 async def read_body(response: ClientResponse, limit: int) -> bytes:
     """Return the content of an answer, or a byte more than `limit` of it when it is larger.
 
-    aiohttp decompresses what is read, piece by piece: a small answer that becomes a huge one is not read to its end.
+    aiohttp decompresses what is read, piece by piece: reading stops when a small answer becomes huge.
     """
     pieces, size = [], 0
     async for piece in response.content.iter_any():

@@ -117,7 +117,7 @@ def _find_origin(url: str) -> str:
 
 
 def _read_retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds of a `Retry-After` header, an hour at most; `None` without one that can be read."""
+    """Return the seconds of a `Retry-After` header, an hour at most; `None` if it is missing or malformed."""
     value = headers.get("Retry-After")
     if value is None:
         return None

@@ -94,7 +94,7 @@ class ImageModel(Protocol):
     async def edit(
         self, image: Image, prompt: str, *, mask: Image | None = None, options: ImageOptions = NO_IMAGE_OPTIONS
     ) -> GeneratedImages:
-        """Edit the image as the prompt says, only where the `mask` is transparent, if there is one.
+        """Edit the image as the prompt says, only where the `mask` is transparent, if given.
 
         Raises:
             ModelError: of the class that matches the failure.
@@ -103,12 +103,12 @@ class ImageModel(Protocol):
 
 
 class RemoteImageModel(ImageModel):
-    """Image model at one endpoint. `{model}` in the endpoint's URL stands for the model's name.
+    """Image model at an endpoint. `{model}` in the endpoint's URL stands for the model's name.
 
     Args:
         endpoint: the endpoint for new images.
         edit_url: the URL for edits; `None` if the provider edits no images.
-        edit_model: the model for edits: `model` itself, or the default one for DALL-E 3, which cannot edit.
+        edit_model: the model for edits: `model` itself, or the default model for DALL-E 3, which cannot edit.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class RemoteImageModel(ImageModel):
         *,
         prices: Mapping[str, ModelPrice] = NO_PRICES,
     ) -> Self:
-        """Return a model at a provider: openai, azure-openai, or a compatible one. Azure edits no images.
+        """Return a model at a provider: openai, azure-openai, or a compatible provider. Azure edits no images.
 
         Raises:
             ConfigurationError: when the provider has no images, or its address or API version is missing.
@@ -171,7 +171,7 @@ class RemoteImageModel(ImageModel):
             prompt: a description of the image.
             size: width x height in pixels; the choices depend on the model.
             quality: `"standard"` or `"hd"`, or a value of the model's own, such as `"low"`.
-            n: the number of images; DALL-E 3 generates one at a time.
+            n: the number of images; DALL-E 3 generates a single image per request.
             options: options of the call.
 
         Raises:
@@ -196,7 +196,7 @@ class RemoteImageModel(ImageModel):
     async def edit(
         self, image: Image, prompt: str, *, mask: Image | None = None, options: ImageOptions = NO_IMAGE_OPTIONS
     ) -> GeneratedImages:
-        """Edit the image as the prompt says, only where the `mask` is transparent, if there is one.
+        """Edit the image as the prompt says, only where the `mask` is transparent, if given.
 
         Raises:
             UnsupportedFeatureError: when the endpoint edits no images.

@@ -24,7 +24,7 @@ Raw: TypeAlias = Mapping[str, Data]
 
 
 class Mistakes:
-    """Collector of the mistakes in one entry of the list, each with the instance and the field."""
+    """Collector of the mistakes in an entry of the list, each with the instance and the field."""
 
     def __init__(self, problems: Problems, entry: Raw, place: int) -> None:
         self.count = 0
@@ -77,16 +77,16 @@ def resolve_variables(
     def replace_variable(variable: Variable) -> str:
         if not variable.name:
             return variable.text
-        if found := environment.get(variable.name):
-            return found
+        if text := environment.get(variable.name):
+            return text
         if variable.default is None and mistakes is not None:
             mistakes.add_unset(variable.name, *path)
         return variable.default or ""
 
     if isinstance(value, dict):
-        return {name: resolve_variables(one, environment, mistakes, *path, name) for name, one in value.items()}
+        return {key: resolve_variables(item, environment, mistakes, *path, key) for key, item in value.items()}
     if isinstance(value, list):
-        return [resolve_variables(one, environment, mistakes, *path, place) for place, one in enumerate(value)]
+        return [resolve_variables(item, environment, mistakes, *path, place) for place, item in enumerate(value)]
     return substitute_variables(value, replace_variable) if isinstance(value, str) else value
 
 
@@ -144,12 +144,12 @@ def _url(raw: Raw, mistakes: Mistakes) -> str:
 
 def _models(raw: Raw, mistakes: Mistakes) -> tuple[str, ...]:
     value = raw.get("models")
-    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
         value = ",".join(map(str, value))
     if value is not None and not isinstance(value, str):
         mistakes.add("is not a text; name the models, separated by commas", "models")
         return ()
-    models = tuple(dict.fromkeys(one.strip() for one in (value or "").split(",") if one.strip()))
+    models = tuple(dict.fromkeys(name.strip() for name in (value or "").split(",") if name.strip()))
     if not models:
         mistakes.add("is empty; name at least one, separated by commas", "models")
     return models
@@ -198,11 +198,11 @@ def _by_model(
     if not isinstance(value, dict):
         mistakes.add(f"is not an object; write {form}", name)
         return
-    for model, said in value.items():
+    for model, setting in value.items():
         if models and model not in (*models, "*"):
             mistakes.add(f"is not one of the models; add it to them, or take the {noun} out", name, model)
         else:
-            yield model, said
+            yield model, setting
 
 
 def _number(value: object) -> float | None:
@@ -225,7 +225,7 @@ def _provider(raw: Raw, mistakes: Mistakes) -> Provider | None:
 
 def _in_format(raw: Raw, provider: Provider, mistakes: Mistakes) -> Provider:
     """Return the provider in the format that the entry names."""
-    spoken = {one.wire.name: one for one in (provider.elsewhere, provider) if one is not None}
+    spoken = {endpoint.wire.name: endpoint for endpoint in (provider.elsewhere, provider) if endpoint is not None}
     name = raw["apiFormat"]
     if not isinstance(name, str) or name not in spoken:
         mistakes.add(f"{provider.name} speaks {' or '.join(spoken)}", "apiFormat")

@@ -86,7 +86,7 @@ def _read_instances(
             ids.append(read_id(entry))
             if (instance := read_entry(entry, mistakes)) is not None:
                 instances.append(replace(instance, profiles=profiles, prices=prices))
-    for name in sorted({one for one in ids if one and ids.count(one) > 1}):
+    for name in sorted({name for name in ids if name and ids.count(name) > 1}):
         problems.add("is used twice; every instance needs its own", "id", file=name)
     problems.check(subject)
     return tuple(instances)

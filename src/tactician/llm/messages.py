@@ -227,7 +227,7 @@ class AssistantMessage:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """Result of one `ToolCall`, matched by `call_id`."""
+    """Result of a `ToolCall`, matched by `call_id`."""
 
     call_id: str
     name: str
@@ -274,7 +274,7 @@ def messages_from_data(data: object) -> tuple[Message, ...]:
 
 
 def join_text(messages: Iterable[Message]) -> str:
-    """Return the text of messages, one line each, for prompts, logs and tests."""
+    """Return the text of messages, a line each, for prompts, logs and tests."""
     return "\n".join(message.text for message in messages)
 
 

@@ -39,7 +39,7 @@ class Features:
     """Features that a model has natively. `adapt_request` replaces missing ones where that is possible.
 
     Attributes:
-        knowledge_cutoff: day up to which it knows the world, if that is known. It is told so in its instructions.
+        knowledge_cutoff: last day of its training data, if known. The instructions of the model mention it.
     """
 
     tools: bool = False
@@ -51,12 +51,12 @@ class Features:
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """One call to a model.
+    """Call to a model.
 
     Attributes:
         messages: the conversation, oldest first.
         tools: the tools that the model may call.
-        tool_choice: `"auto"`, `"none"`, `"required"`, or the name of the one tool to call.
+        tool_choice: `"auto"`, `"none"`, `"required"`, or the name of the tool that it has to call.
         output: the schema of the final answer; `None` for plain text.
         options: hyperparameters.
         observer: the emitter of the request's events, which is not part of the request's data.

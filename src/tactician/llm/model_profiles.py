@@ -26,8 +26,8 @@ from tactician.llm.built_in_profiles import KNOWN
 from tactician.llm.model import Features
 from tactician.llm.wire import Dialect
 
-_FEATURES = frozenset(one.name for one in fields(Features))
-_DIALECT = frozenset(one.name for one in fields(Dialect))
+_FEATURES = frozenset(field.name for field in fields(Features))
+_DIALECT = frozenset(field.name for field in fields(Dialect))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class ModelProfiles:
     def resolve(
         self, provider: str, model: str, features: Features, dialect: Dialect, instance: str = ""
     ) -> tuple[Features, Dialect]:
-        """Return the features and the dialect of a model, given those of its provider."""
+        """Return the features and the dialect of a model, which override those of its provider."""
         values: Mapping[str, Any] = self.find_values(provider, model, instance)
         spoken = replace(dialect, **{name: values[name] for name in _DIALECT & values.keys()})
         known = replace(features, **{name: values[name] for name in _FEATURES & values.keys()})

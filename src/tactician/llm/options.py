@@ -62,7 +62,7 @@ class LlmOptions:
         reasoning_effort: how long a reasoning model thinks: `"low"`, `"medium"`, `"high"` ...
         timeout: seconds for the whole call; when it is streamed, for each wait.
         native_tools: tools that the provider itself runs: `"web_search"`, `"code_interpreter"`.
-        fallbacks: names of the models to use, in order, when this one cannot answer.
+        fallbacks: names of the models to use, in order, when the requested model cannot answer.
         instances: the only instances that may serve the call; any if empty.
         session: calls with the same key go to the same instance if the router is `sticky`.
         network_retries: retries after timeouts, rate limits, server errors and lost connections, in place of those of
@@ -117,9 +117,9 @@ class LlmOptions:
         return f"role:{self.role}" if self.role is not None else None
 
     @classmethod
-    def of(cls, wanted: str | LlmOptions | None) -> LlmOptions:
+    def of(cls, options: str | LlmOptions | None) -> LlmOptions:
         """Return options for the name of a model, for options, or for `None`."""
-        return _options_of(wanted) if isinstance(wanted, str) else wanted or NO_OPTIONS
+        return _options_of(options) if isinstance(options, str) else options or NO_OPTIONS
 
     def with_model(self, name: str) -> LlmOptions:
         """Return these options for another model, without a role or fallbacks."""
@@ -154,8 +154,8 @@ def _check_numbers(numbers: tuple[object, ...]) -> None:
 
 
 def _check_names(name: str, value: object) -> tuple[str, ...]:
-    """Return the value as a tuple of names. A single name in the place of several would be one name for each letter."""
-    if isinstance(value, tuple | list) and all(isinstance(one, str) for one in value):
+    """Return the value as a tuple of names. A plain string is refused: it would become a tuple of letters."""
+    if isinstance(value, tuple | list) and all(isinstance(item, str) for item in value):
         return tuple(value)
     raise ConfigurationError(f'LlmOptions.{name} is {value!r}; write a tuple of names, as in {name}=("a",)')
 
@@ -172,8 +172,8 @@ _RANGES = (
 )
 _NO_NUMBERS = (None,) * len(_RANGES)
 _LISTS = ("native_tools", "fallbacks", "instances")
-_TRACE_NAMES = tuple(one.name for one in fields(TraceMetadata) if one.name != "metadata")
-_NAMES = tuple(one.name for one in fields(LlmOptions))
+_TRACE_NAMES = tuple(field.name for field in fields(TraceMetadata) if field.name != "metadata")
+_NAMES = tuple(field.name for field in fields(LlmOptions))
 _HYPERPARAMETERS = tuple(name for name in _NAMES if name not in ("model", "role"))
 NO_OPTIONS = LlmOptions()
 

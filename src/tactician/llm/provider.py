@@ -22,7 +22,8 @@ class Provider:
         base_url: the address of the API; an environment variable or an instance can override it.
         path: the path after the base URL; may have a query.
         key_variable: the environment variable of the key; `None` if the provider needs none.
-        other_key_variables: further variables that are common for its key, for when the first one is not set.
+        other_key_variables: further variables that are common for its key, which are read when `key_variable` is not
+            set.
         default_model: the default model if the key is set.
         auth_header: the header that carries the key, where `{key}` stands in `auth_format`.
         headers: headers of every request beside the key; `{api_version}` stands for that of the instance.
@@ -64,7 +65,7 @@ class Provider:
     other_key_variables: tuple[str, ...] = ()
 
     def find_key_variable(self, environment: Mapping[str, str]) -> str | None:
-        """Return the first of the variables of its key that is set; the first one if none is."""
+        """Return the first of the variables of its key that is set; `key_variable` if none is set."""
         others = (name for name in self.other_key_variables if environment.get(name, "").strip())
         if self.key_variable is None or environment.get(self.key_variable, "").strip():
             return self.key_variable
@@ -112,7 +113,7 @@ class Provider:
         return self if self.is_home(base_url) else self.elsewhere
 
     def is_home(self, base_url: str) -> bool:
-        """Return whether a base URL is one of the provider's own."""
+        """Return whether a base URL belongs to the provider."""
         host, home = urlsplit(base_url).hostname or "", urlsplit(self.base_url or "").hostname
         return home is not None and (host == home or host.endswith(f".{home}"))
 

@@ -32,7 +32,7 @@ class ProviderAccess:
     """Provider with the address and key for its calls.
 
     Attributes:
-        key: the key, if the provider needs one.
+        key: the key, if the provider requires it.
         base_url: the address; the provider's own if `None`.
         instance: the id of an instance, or a host; the provider's name if empty.
         api_version: the version of the API, if the provider has several.
@@ -86,7 +86,7 @@ class ProviderAccess:
 
         Raises:
             ConfigurationError: when the address or the API version is missing.
-            UnsupportedFeatureError: when the provider declares its features without this one.
+            UnsupportedFeatureError: when the features that the provider declares lack it.
         """
         provider = self.provider
         if not (self.base_url or provider.base_url):
@@ -148,7 +148,7 @@ def check_base_urls(environment: Mapping[str, str]) -> None:
     """Check every `<PROVIDER>_BASE_URL`.
 
     Raises:
-        ConfigurationError: when one is not a URL.
+        ConfigurationError: when the address of an endpoint is not a URL.
     """
     for name in PROVIDERS:
         find_base_url(name, environment)
@@ -161,7 +161,7 @@ def find_key(name: str, environment: Mapping[str, str]) -> str | None:
 
 
 def create_access(name: str, model: str, environment: Mapping[str, str]) -> ProviderAccess:
-    """Return the access to a provider for one of its models, from the environment.
+    """Return the access to a provider for a model of its own, from the environment.
 
     Raises:
         ConfigurationError: when the provider has no address, is not enabled, or its key is not set.
@@ -181,12 +181,12 @@ def create_access(name: str, model: str, environment: Mapping[str, str]) -> Prov
 
 
 def find_access_by_name(
-    given: str, variable: str | None, environment: Mapping[str, str], problems: Problems
+    name: str, variable: str | None, environment: Mapping[str, str], problems: Problems
 ) -> ProviderAccess | None:
     """Return the access to a provider by its name in files, such as `OPEN_ROUTER`, or add the problems."""
-    if (provider := find_provider_by_name(given)) is None:
-        hint = did_you_mean(given.upper(), _SPELLED)
-        problems.add(f"there is no {given!r}; known are {', '.join(_SPELLED)}.{hint}", "provider")
+    if (provider := find_provider_by_name(name)) is None:
+        hint = did_you_mean(name.upper(), _SPELLED)
+        problems.add(f"there is no {name!r}; known are {', '.join(_SPELLED)}.{hint}", "provider")
         return None
     try:
         base_url = find_base_url(provider.name, environment)
@@ -194,11 +194,9 @@ def find_access_by_name(
         problems.add(str(error), "provider")
         return None
     if provider.base_url is None and base_url is None:
-        problems.add(
-            f"{given} has no address of its own; name the one of your resource as base_url instead", "provider"
-        )
+        problems.add(f"{name} has no address of its own; set base_url to the address of your resource", "provider")
     if provider.sends_api_version:
-        problems.add(f"{given} needs an API version, which only instances of LLM_INSTANCES have", "provider")
+        problems.add(f"{name} needs an API version, which only instances of LLM_INSTANCES have", "provider")
     _check_enabled(provider.name, environment, problems)
     needs_key = provider.base_url is None or (provider.key_variable is not None and base_url is None)
     return ProviderAccess(
@@ -208,9 +206,9 @@ def find_access_by_name(
     )
 
 
-def find_provider_by_name(given: str) -> Provider | None:
+def find_provider_by_name(name: str) -> Provider | None:
     """Return the provider with a name in files, such as `OPEN_ROUTER`."""
-    return _NAMED.get(_plain(given))
+    return _NAMED.get(_plain(name))
 
 
 def find_access_by_url(
@@ -245,7 +243,7 @@ def find_url_problem(url: str) -> str | None:
 
 
 def split_url(url: str) -> SplitResult | None:
-    """Return the parts of an HTTP URL, or `None` if the text is not one."""
+    """Return the parts of an HTTP URL, or `None` if the text is not an HTTP URL."""
     if not url.isprintable() or " " in url:
         return None
     try:
@@ -276,12 +274,12 @@ def _provider_at(base_url: str, spoken: str, is_azure: bool) -> Provider:
     return IN_FORMAT[spoken]
 
 
-def _path(given: str, own: str) -> str:
+def _path(path: str, own: str) -> str:
     """Return the path of a base URL, extended by the parts of the format's path that it lacks."""
     last = own.rpartition("/v1")[2]
-    if given.endswith(last):
-        return given
-    return join_url(given or ("/v1" if last == own else ""), own)
+    if path.endswith(last):
+        return path
+    return join_url(path or ("/v1" if last == own else ""), own)
 
 
 def _check_enabled(name: str, environment: Mapping[str, str], problems: Problems) -> None:

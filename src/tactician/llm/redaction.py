@@ -45,7 +45,7 @@ class Redaction:
 
 
 def _redact_error(error: ModelError, secrets: frozenset[str]) -> None:
-    error.args = tuple(_redact(one, secrets) if isinstance(one, str) else one for one in error.args)
+    error.args = tuple(_redact(arg, secrets) if isinstance(arg, str) else arg for arg in error.args)
     if notes := getattr(error, "__notes__", None):
         error.__notes__ = [_redact(note, secrets) for note in notes]
     if any(_redact(text, secrets) != text for text in _list_causes(error)):
@@ -69,17 +69,17 @@ def _redact(text: str, secrets: frozenset[str]) -> str:
 
 def _find_secrets(url: str, headers: Mapping[str, str]) -> frozenset[str]:
     """Return the keys in headers, and in the query and the user of a URL."""
-    found = [value.rpartition(" ")[2] for name, value in headers.items() if name.lower() not in _PUBLIC_HEADERS]
-    found += [_decode_password(value) for value in found]
+    secrets = [value.rpartition(" ")[2] for name, value in headers.items() if name.lower() not in _PUBLIC_HEADERS]
+    secrets += [_decode_password(value) for value in secrets]
     try:
         parts = urlsplit(url)
-        found += [value for name, value in parse_qsl(parts.query) if _SECRET_PARAMETER.search(name)]
+        secrets += [value for name, value in parse_qsl(parts.query) if _SECRET_PARAMETER.search(name)]
         if parts.password is not None:
             user, password = unquote(parts.username or ""), unquote(parts.password)
-            found += [password, b64encode(f"{user}:{password}".encode("utf-8", "replace")).decode()]
+            secrets += [password, b64encode(f"{user}:{password}".encode("utf-8", "replace")).decode()]
     except ValueError:
         pass
-    return frozenset(secret for secret in found if len(secret) >= _SHORTEST_KEY)
+    return frozenset(secret for secret in secrets if len(secret) >= _SHORTEST_KEY)
 
 
 def _decode_password(value: str) -> str:

@@ -34,7 +34,7 @@ class Endpoint:
         prices: the endpoint's own prices, by prefix of a model's name.
         default_prices: custom prices for other models, by prefix of `model` or `instance:model`.
         feature_check: stops a request that needs an unsupported feature before it is sent.
-        streams: whether the endpoint streams answers; else a stream is one whole answer.
+        streams: whether the endpoint streams answers; else a stream yields the whole answer at once.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Endpoint:
 
 
 class RemoteModel:
-    """Model at one endpoint: a `LanguageModel` over HTTP."""
+    """Model at an endpoint: a `LanguageModel` over HTTP."""
 
     def __init__(self, model: str, endpoint: Endpoint) -> None:
         self.model = model
@@ -81,7 +81,7 @@ class RemoteModel:
             response = await self._once(request)
             if self.endpoint.wire.continue_paused is not None:
                 response = await self._continue(request, response)
-        return self._signed(response, restore)
+        return self._sign_response(response, restore)
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[Delta | ModelResponse]:
         """Yield the deltas as they come, then the response.
@@ -108,7 +108,7 @@ class RemoteModel:
                 break
             asked = onward
         assert response is not None
-        yield self._signed(response, restore)
+        yield self._sign_response(response, restore)
 
     async def _once(self, request: ModelRequest) -> ModelResponse:
         endpoint = self.endpoint
@@ -157,7 +157,7 @@ class RemoteModel:
         continue_paused = self.endpoint.wire.continue_paused
         return continue_paused(request, response) if continue_paused is not None else None
 
-    def _signed(self, response: ModelResponse, restore: RestoreResponse | None) -> ModelResponse:
+    def _sign_response(self, response: ModelResponse, restore: RestoreResponse | None) -> ModelResponse:
         _check_filter(response, self.name)
         restored = response if restore is None else restore(response)
         price = self.price

@@ -1,8 +1,8 @@
 """Adaptation of requests to models that lack a feature, so that the turn loop need not know.
 
-A request asks for tools or an output schema. `adapt_request` rewrites it for a model that lacks one of them:
+A request asks for tools or an output schema. `adapt_request` rewrites it for a model that lacks either:
 
-- no tool calling: the model writes JSON that is either one of the calls or the answer, under a schema;
+- no tool calling: the model writes JSON that is either a call or the answer, under a schema;
 - no schema-constrained output, but tools: the answer is the arguments of a tool;
 - neither: the schema goes into the prompt.
 """
@@ -85,8 +85,8 @@ def _callable_tools(request: ModelRequest) -> Iterable[ToolSpec]:
     """Return the tools that may be called now. A small model can repeat a call for ever: then it has to answer."""
     if request.tool_choice == "none":
         return ()
-    made = Counter((call.name, call.arguments) for call in _calls(_since_the_last_question(request.messages)))
-    if made and max(made.values()) >= _MOST_REPEATS:
+    counts = Counter((call.name, call.arguments) for call in _calls(_since_the_last_question(request.messages)))
+    if counts and max(counts.values()) >= _MOST_REPEATS:
         return ()
     if request.tool_choice in ("auto", "required"):
         return request.tools
@@ -131,7 +131,7 @@ def _without_tools(messages: Iterable[Message]) -> Iterator[Message]:
 
 def _whose(result: ToolResult, calls: tuple[ToolCall, ...]) -> str:
     """Return the name of a result: among several, the result needs the call that it belongs to."""
-    call = next((one for one in calls if one.id == result.call_id), None)
+    call = next((call for call in calls if call.id == result.call_id), None)
     return "Its result" if len(calls) < 2 or call is None else f"The result of {call.name} with {call.arguments}"
 
 
@@ -155,7 +155,7 @@ def _restore_choice(request: ModelRequest, response: ModelResponse) -> ModelResp
 
 def _replace_text(response: ModelResponse, part: Text | ToolCall) -> AssistantMessage:
     """Return the message with this in place of its text and calls; its thinking stays."""
-    kept = (one for one in response.message.parts if not isinstance(one, Text | ToolCall))
+    kept = (part for part in response.message.parts if not isinstance(part, Text | ToolCall))
     return AssistantMessage((*kept, part))
 
 

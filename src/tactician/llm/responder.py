@@ -54,11 +54,15 @@ class RetrySettings:
     def find_problems(self) -> list[Problem]:
         """Return the mistakes in the numbers."""
         checks = (
-            (self.max_retries >= 0, "max_retries", "has to be 0 or more"),
-            (self.initial_delay_ms >= 0, "initial_delay_ms", "has to be 0 or more"),
-            (self.max_delay_ms >= self.initial_delay_ms, "max_delay_ms", "has to be initial_delay_ms or more"),
-            (1 <= self.multiplier <= 1000, "multiplier", "has to be from 1 to 1000"),
-            (all(300 <= one <= 599 for one in self.retryable_status_codes), "retryable_status_codes", "are 300 to 599"),
+            (self.max_retries >= 0, "max_retries", "must be 0 or more"),
+            (self.initial_delay_ms >= 0, "initial_delay_ms", "must be 0 or more"),
+            (self.max_delay_ms >= self.initial_delay_ms, "max_delay_ms", "must be initial_delay_ms or more"),
+            (1 <= self.multiplier <= 1000, "multiplier", "must be from 1 to 1000"),
+            (
+                all(300 <= status <= 599 for status in self.retryable_status_codes),
+                "retryable_status_codes",
+                "are 300 to 599",
+            ),
         )
         return [Problem(name, message) for holds, name, message in checks if not holds]
 
@@ -126,7 +130,7 @@ class Responder:
 
     @property
     def port(self) -> int | None:
-        """The port of `base_url`, if it names one."""
+        """The port of `base_url`, or `None`."""
         parts = split_url(self.base_url.strip()) if self.base_url else None
         return None if parts is None else parts.port
 
@@ -137,7 +141,7 @@ class Responder:
             return tuple(filter(None, (find_provider_by_name(self.provider),)))
         url = (self.base_url or "").strip()
         is_safe = self.host is not None and url.lower().startswith("https:")
-        return tuple(one for one in PROVIDERS.values() if is_safe and one.is_home(url))
+        return tuple(provider for provider in PROVIDERS.values() if is_safe and provider.is_home(url))
 
     def find_problems(self, environment: Mapping[str, str] | None = None) -> list[Problem]:
         """Return the reasons why it cannot be used here, each with its field and a remedy, without keys."""
@@ -171,8 +175,8 @@ class Responder:
 
     def _find_access(self, environment: Mapping[str, str]) -> tuple[ProviderAccess | None, Problems]:
         problems = Problems()
-        for one in () if self.retry is None else self.retry.find_problems():
-            problems.add(one.message, "retry", one.path)
+        for problem in () if self.retry is None else self.retry.find_problems():
+            problems.add(problem.message, "retry", problem.path)
         provider, base_url = self.provider, self.base_url
         if provider and not base_url:
             if self.api_format is not None:
@@ -181,7 +185,7 @@ class Responder:
         if base_url and not provider:
             spoken = self.api_format or "openai-responses"
             return find_access_by_url(base_url, spoken, self.api_key_env, environment, problems), problems
-        both = "there are both; leave one out" if provider else "there is neither; name one of them"
+        both = "both are set; leave one out" if provider else "neither is set; set one of them"
         problems.add(f"provider or base_url: {both}")
         return None, problems
 

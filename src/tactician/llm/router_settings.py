@@ -1,4 +1,4 @@
-"""Settings of models from environment variables: one for every field of `[models]` and of `[models.router]`."""
+"""Settings of models from environment variables: a variable for every field of `[models]` and of `[models.router]`."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def apply_environment(settings: ModelSettings, environment: Mapping[str, str]) -
 
 
 def _find_router_field(variable: str, text: str, problems: Problems) -> str | None:
-    """Return the field of `[models.router]` that a variable sets, if it sets one, or add the problem with its name."""
+    """Return the field of `[models.router]` that a variable sets, or add the problem with its name."""
     if not variable.startswith(ROUTER_PREFIX) or not text.strip():
         return None
     name = variable.removeprefix(ROUTER_PREFIX).lower()

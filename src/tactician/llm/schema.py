@@ -26,15 +26,15 @@ def close_schema(schema: JsonSchema) -> dict[str, object]:
 
 
 def _close_object(schema: JsonSchema) -> dict[str, object]:
-    kept = {name: value for name, value in schema.items() if name not in _LEFT_OUT}
-    if "oneOf" in kept and "anyOf" not in kept:
-        kept["anyOf"] = kept.pop("oneOf")
-    if "$ref" in kept and kept.keys() - {"$ref", "$defs"}:
-        kept["anyOf"] = [{"$ref": kept.pop("$ref")}]
-    if isinstance(properties := kept.get("properties"), dict):
-        kept["required"] = list(properties)
-        kept["additionalProperties"] = False
-    return kept
+    remaining = {name: value for name, value in schema.items() if name not in _LEFT_OUT}
+    if "oneOf" in remaining and "anyOf" not in remaining:
+        remaining["anyOf"] = remaining.pop("oneOf")
+    if "$ref" in remaining and remaining.keys() - {"$ref", "$defs"}:
+        remaining["anyOf"] = [{"$ref": remaining.pop("$ref")}]
+    if isinstance(properties := remaining.get("properties"), dict):
+        remaining["required"] = list(properties)
+        remaining["additionalProperties"] = False
+    return remaining
 
 
 def _close_value(name: str, value: object) -> object:

@@ -14,8 +14,8 @@ from tactician.clock import SYSTEM_CLOCK, Clock
 class TimeLimit:
     """Limit of the duration of calls: `with limit.start():` raises a `TimeoutError` once it has passed.
 
-    Calls under one limit expire in the order in which they began, so one timer for each event loop serves all of them.
-    A timer for each call, as that of `asyncio.timeout`, would cost more than the rest of the routing.
+    Calls with the same limit expire in the order in which they began, so a timer for each event loop serves all of
+    them. A timer for each call, as that of `asyncio.timeout`, would cost more than the rest of the routing.
 
     Args:
         seconds: the limit of a call; no limit, when it is infinite.
@@ -82,7 +82,7 @@ class LimitedCall:
 
 
 class _Timer:
-    """Running calls of one event loop, oldest first, with one timer for the oldest."""
+    """Running calls of an event loop, oldest first, with a timer for the oldest."""
 
     __slots__ = ("_calls", "_clock", "_is_set")
 

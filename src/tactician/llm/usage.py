@@ -22,7 +22,7 @@ _MOST_ADDED = 64
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one or more calls.
+    """Tokens of calls.
 
     `input_tokens` includes tokens read from and written to a cache, `output_tokens` includes tokens of thinking.
 
@@ -95,12 +95,12 @@ NO_USAGE = Usage()
 
 
 def _get_source(usage: Usage) -> tuple[str, ModelPrice | None, str]:
-    """Return what usages must share to be added up as one."""
+    """Return the key by which usages are added up."""
     return usage.model, usage.price, usage.answered_by
 
 
 def _merge(*usages: Usage) -> tuple[Usage, ...]:
-    """Merge usages into one part for each model and price."""
+    """Merge usages by model and price."""
     merged: dict[tuple[str, ModelPrice | None, str], Usage] = {}
     for usage in usages:
         for part in usage.parts or (usage,):
@@ -166,14 +166,15 @@ class UsageTally:
     @property
     def total(self) -> Usage:
         """Usage of all models together."""
-        return sum(self.by_model.values(), NO_USAGE)
+        by_model = self.by_model
+        return next(iter(by_model.values())) if len(by_model) == 1 else sum(by_model.values(), NO_USAGE)
 
     def __repr__(self) -> str:
         return f"UsageTally({self.by_model!r})"
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Read a tally from a list of usages, one for each model."""
+        """Read a tally from a list with the usage of each model."""
         from pydantic_core import core_schema
 
         return core_schema.no_info_after_validator_function(cls.of, handler.generate_schema(list[Usage]))
@@ -256,7 +257,7 @@ def _listed_cost(instance: str, model: str, usage: Usage) -> float | None:
     from genai_prices import calc_price
 
     provider, requests = _LISTED_AS.get(instance, instance), max(usage.requests, 1)
-    # Some prices rise with the length of a request: so many short ones are priced as such, not as one long one.
+    # Some prices rise with the length of a request: so the price of many short requests is not that of a long request.
     counted = ListedUsage(
         input_tokens=usage.input_tokens / requests,
         output_tokens=usage.output_tokens / requests,

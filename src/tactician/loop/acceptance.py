@@ -54,7 +54,7 @@ class Acceptance(Generic[T]):
 
         Raises:
             OutputError: when it does not, and was the last attempt.
-            Refused: when one of them stops the run.
+            Refused: when a guardrail stops the run.
         """
         guards = () if self._state.is_accepted else self._policy.guards.output
         if guards and (objection := await self._find_objection(CheckedOutput(text, value))):

@@ -27,7 +27,7 @@ class Autonomous:
 
     Attributes:
         max_iterations: requests to the model; no limit, when `None`.
-        end_turn_on_plain_reply: take a reply without tool calls as the answer; else the model is told to continue.
+        end_turn_on_plain_reply: take a reply without tool calls as the answer; else the model is asked to continue.
         enabled_tool_groups: tool groups that the model sees besides tools without a group; all, when `None`.
         max_tool_output_tokens: length at which a tool's result is cut off; no limit when `None`.
         compact_after: first iteration in which old tool results are hidden from the model.
@@ -54,14 +54,14 @@ class Autonomous:
 
     def __post_init__(self) -> None:
         checks = (
-            (_is_limit(self.max_iterations, 1), "max_iterations has to be at least 1, or None"),
-            (_is_limit(self.max_tool_output_tokens, 1), "max_tool_output_tokens has to be at least 1, or None"),
-            (_is_limit(self.compact_after, 0), "compact_after has to be at least 0, or None"),
-            (_is_whole(self.keep_last, 1), "keep_last has to be at least 1"),
-            (_is_limit(self.max_conversation_tokens, 1), "max_conversation_tokens has to be at least 1, or None"),
-            (_is_seconds(self.min_iteration_interval), "min_iteration_interval has to be seconds from 0 up, or None"),
+            (_is_limit(self.max_iterations, 1), "max_iterations must be at least 1, or None"),
+            (_is_limit(self.max_tool_output_tokens, 1), "max_tool_output_tokens must be at least 1, or None"),
+            (_is_limit(self.compact_after, 0), "compact_after must be at least 0, or None"),
+            (_is_whole(self.keep_last, 1), "keep_last must be at least 1"),
+            (_is_limit(self.max_conversation_tokens, 1), "max_conversation_tokens must be at least 1, or None"),
+            (_is_seconds(self.min_iteration_interval), "min_iteration_interval must be seconds from 0 up, or None"),
             (_is_whole(self.retries, 0), "retries cannot be negative"),
-            (not isinstance(self.enabled_tool_groups, str), "enabled_tool_groups has to be a set of names"),
+            (not isinstance(self.enabled_tool_groups, str), "enabled_tool_groups must be a set of names"),
         )
         if problems := [problem for holds, problem in checks if not holds]:
             raise DeclarationError("Autonomous", problems)

@@ -83,14 +83,14 @@ class AutonomousEnding(Generic[T]):
     def __init__(self, output: OutputType[T], autonomy: Autonomous) -> None:
         self._output = output
         self._autonomy = autonomy
-        self._made: tuple[Toolbox, Toolbox] | None = None
+        self._cached: tuple[Toolbox, Toolbox] | None = None
         self.instructions = ""
 
     def tools(self, own: Toolbox) -> Toolbox:
         """Return the visible tools of the agent, with `task_over` when no other tool ends the turn."""
-        if self._made is None or self._made[0] is not own:
-            self._made = own, self._select_visible(own)
-        return self._made[1]
+        if self._cached is None or self._cached[0] is not own:
+            self._cached = own, self._select_visible(own)
+        return self._cached[1]
 
     def _select_visible(self, own: Toolbox) -> Toolbox:
         is_shown = self._autonomy.is_visible

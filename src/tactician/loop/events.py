@@ -155,8 +155,8 @@ class PartialReceived(PieceReceived):
     """Event of a partial structured answer (streaming runs only).
 
     Attributes:
-        value: of a pydantic model, one that has the fields that have come; of a list, the items that have; of anything
-            else, what has come as JSON values.
+        value: for a pydantic model, the model with the fields so far; for a list, the items so far; for anything
+            else, the JSON values so far.
     """
 
     value: object
@@ -251,5 +251,5 @@ class HandedOff(Event):
     message: str | None = None
 
     def describe(self) -> str:
-        """Return who goes on."""
+        """Return who continues."""
         return f"hands over to {self.target}"

@@ -38,7 +38,7 @@ class Guards:
         """Return the guardrails that a user declared in any form.
 
         Raises:
-            DeclarationError: when one is not declared correctly.
+            DeclarationError: when a guardrail is not declared correctly.
         """
         if not (input or output or tool_input or tool_output):
             return NO_GUARDS

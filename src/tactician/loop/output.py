@@ -35,7 +35,7 @@ class InvalidOutput(ValueError):  # noqa: N818 - it says what the answer is
 class OutputType(Generic[T]):
     """Type of an answer. `spec` is `None` for plain text.
 
-    Structured output has to be an object at its root: any other type travels as `{"value": ...}`. A type that is a
+    Structured output must be an object at its root: any other type travels as `{"value": ...}`. A type that is a
     `TextForm` is read from its form as text, too.
     """
 
@@ -59,7 +59,7 @@ class OutputType(Generic[T]):
 
 def output_type(kind: type[T]) -> OutputType[T]:
     """Return the output type for a Python type: text for `str`, else any type that pydantic validates. Cached."""
-    # A union is no class, but it is a valid output type, and hashable: what mypy cannot express.
+    # A union is not a class, but it is a valid output type, and hashable: what mypy cannot express.
     return cast("OutputType[T]", _compile(cast(Hashable, kind)))
 
 

@@ -17,7 +17,8 @@ class TurnPolicy:
     """Limits of a conversation, and the other settings of an agent for its turns.
 
     Attributes:
-        max_turns: requests in which the model may use tools. After them it is told to answer, at most three times.
+        max_turns: requests in which the model may use tools. After them the model is asked to answer, at most three
+            times.
         max_attempts: number of attempts at a valid object before the run fails; those of the project, when `None`.
         max_tool_calls: number of tool calls in all; no limit, when `None`.
         max_repeats: number of equal calls in a row from which on the call is not run any more; no limit, when `None`.

@@ -52,9 +52,9 @@ class TurnState:
         turn: requests to the model.
         calls: tool calls that were run.
         rejections: answers that were not valid.
-        refusals: number of times that the model called tools although it was told to answer.
+        refusals: number of times that the model called tools although it had to answer.
         restarts: number of restarts of the run.
-        answers: the results of those open calls that have one, by the calls' ids.
+        answers: the results so far of the open calls, by the calls' ids.
         admitted: the ids of open calls that may be run, and are not counted again after a suspension.
         cut_off: true when the model's last message was too long and broke off.
         is_accepted: true when the last answer has passed the output guardrails, which a resumed run does not call
@@ -120,7 +120,7 @@ class TurnState:
             return []
         messages = self.conversation.messages
         after = messages[self._place_of(message) + 1 :]
-        results = {one.call_id: one for one in after if isinstance(one, ToolResult)}
+        results = {message.call_id: message for message in after if isinstance(message, ToolResult)}
         return [results[call.id] for call in message.tool_calls]
 
     def _place_of(self, message: AssistantMessage) -> int:
@@ -198,7 +198,7 @@ class TurnState:
 
         Args:
             data: the data.
-            conversation: conversation of the caller, if the run has one: as it was before the run, or as the run left
+            conversation: conversation of the caller, if any: as it was before the run, or as the run left
                 it. It gets the messages that it lacks.
             part: part of the conversation that belongs to the run, if it is marked there.
 
@@ -260,9 +260,9 @@ def read_messages(data: Mapping[str, object]) -> tuple[Message, ...]:
 
 
 def read_added_messages(data: Mapping[str, object]) -> tuple[Message, ...]:
-    """Return the messages in a checkpoint that the run added to the caller's conversation, if there is one.
+    """Return the messages in a checkpoint that the run added to the caller's conversation, if any.
 
-    They end with the results of calls that have one already, though others of the same message have none yet.
+    They end with the results of finished calls, though others of the same message have none yet.
 
     Raises:
         StoredStateError: when they cannot be read.

@@ -75,7 +75,7 @@ class ToolRunner:
         self._state.conversation.extend([ToolResult(call.id, call.name, reason, is_error=True) for call in calls])
 
     def _keep_one_handoff(self, calls: Sequence[ToolCall], tools: Toolbox) -> None:
-        """Refuse all handoffs except the first, as a conversation can be handed over to one target only."""
+        """Refuse all handoffs except the first, as a conversation can be handed over to a single target only."""
         handoffs = [call for call in calls if isinstance(tools.find(call.name), Handoff)]
         for call in handoffs[1:]:
             why_not = f"Not done: the conversation goes to {handoffs[0].name} already."
@@ -88,7 +88,7 @@ class ToolRunner:
     async def _answer(self, call: ToolCall, tools: Toolbox) -> None:
         tool = tools.find(call.name)
         if self._policy.guards.tool_input or (tool is not None and tool.traits.needs_approval):
-            call = _repair_call(call)  # what is checked has to be what is run
+            call = _repair_call(call)  # what is checked must be what is run
         result = self._apply_decision(call, tool)
         if isinstance(result, ToolCall):
             result = await self._call_tool(result, tool, tools)

@@ -264,7 +264,7 @@ class TurnLoop(Generic[T]):
         self._turn_began = clock.monotonic()
 
     async def _handle_calls(self, message: AssistantMessage, calls: Sequence[ToolCall]) -> RunResult[T] | None:
-        """Run the tools, and return the result if one of them ends the run."""
+        """Run the tools, and return the result if any of them ends the run."""
         if self._state.is_last_word:
             self._refuse(calls)
             return None
@@ -289,7 +289,7 @@ class TurnLoop(Generic[T]):
         return answer
 
     def _refuse(self, calls: Sequence[ToolCall]) -> None:
-        """Refuse the tool calls of a model that was told to answer; after several times, end the run."""
+        """Refuse the tool calls of a model that has to answer; after several times, end the run."""
         self._state.refusals += 1
         self._create_runner().refuse(calls, _NOT_RUN)
         if self._state.refusals >= _MAX_REFUSALS:
@@ -298,7 +298,7 @@ class TurnLoop(Generic[T]):
     async def _find_ending(
         self, message: AssistantMessage, results: Sequence[ToolResult], tools: Toolbox
     ) -> RunResult[T] | None:
-        """Return the result if one of the called tools ends the run."""
+        """Return the result if any of the called tools ends the run."""
         pairs = zip(message.tool_calls, results, strict=True)
         ends = [(c, r, t) for c, r in pairs if not r.is_error and (t := tools.find(c.name)) and t.traits.ends_run]
         for call, result, tool in sorted(ends, key=_comes_after_handoffs):

@@ -1,10 +1,10 @@
 """Planning without LLMs: conditions, actions and goals in; the cheapest plan out.
 
 What the passes of the A* planner in the Embabel guide (chapter 8) are for holds here without them, as a property of
-the plans that are found:
+its plans:
 
 - Backward and forward optimisation remove actions that do not help. An optimal plan has none: every action weighs
-  something, a free one too (`problem.weight_of`), so a plan with one action less would have been found first.
+  something, a free one too (`problem.weight_of`), so a plan without that action would come first.
 - Plan simulation verifies that the plan works. The search, and every exchange of steps after it, applies the same
   preconditions and effects step by step (`Masks.run`), and stops only in a state that has the goal.
 - Pruning of the planning system is `prune`, and happens unasked: `index` compiles only the actions that can help a

@@ -38,7 +38,7 @@ class Milestone:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchOutcome:
     """Result of a search: the best plan, a lower bound of the cost of any plan, and the limit that ended it, if any."""
 
     steps: list[int] | None
@@ -49,7 +49,7 @@ class Found:
 
 
 class AnytimeSearch:
-    """One search that has a plan before it knows that none is better.
+    """Search that has a plan before it knows that none is better.
 
     A* comes first, as most problems are small. Then a greedy search finds a plan. From then on A* raises the least cost
     that a plan can have, and in turn with it hasty searches find better plans.
@@ -66,7 +66,7 @@ class AnytimeSearch:
         self._limit: Limit | None = None
         self._milestones: list[Milestone] = []
 
-    def run(self, known: list[int] | None = None) -> Generator[None, None, Found]:
+    def run(self, known: list[int] | None = None) -> Generator[None, None, SearchOutcome]:
         """Search, and halt after each state.
 
         Args:
@@ -85,13 +85,13 @@ class AnytimeSearch:
             yield from self._tidy()
         self._note()
         search = self._search
-        return Found(search.best, search.bound, self._limit, search.nearest, tuple(self._milestones))
+        return SearchOutcome(search.best, search.bound, self._limit, search.nearest, tuple(self._milestones))
 
     def _is_done(self) -> bool:
         return self._limit is not None or self._search.is_cheapest or self._search.is_exhausted
 
     def _begin_anew(self) -> Generator[None, None, None]:
-        """Search among the facts in a better order, and for one of several symmetric states: few states are lost."""
+        """Search with the facts in a better order, and a single state of each symmetric set: few states are lost."""
         best, bound = self._search.best, self._search.bound
         self._masks, self._start = find_best_numbering(self._masks, self._weights, self._start)
         yield
@@ -111,7 +111,7 @@ class AnytimeSearch:
         """Explore so many states by A*, or hastily until there is a better plan."""
         search, weight = self._search, self._search.weight
         for _ in range(states):
-            if self._is_done() or not self._may_go_on() or (hasty and search.weight != weight):
+            if self._is_done() or not self._may_continue() or (hasty and search.weight != weight):
                 return
             search.explore_next(hasty=hasty)
             self._note()
@@ -148,7 +148,7 @@ class AnytimeSearch:
     def _explore_greedily(self, greedy: GreedySearch, states: int) -> Generator[None, None, None]:
         """Explore so many states, or until there is a better plan."""
         for _ in range(states):
-            if greedy.is_exhausted or self._is_done() or not self._may_go_on():
+            if greedy.is_exhausted or self._is_done() or not self._may_continue():
                 return
             if (steps := greedy.explore_next(self._search.weight)) is not None:
                 self._search.offer(steps)
@@ -163,8 +163,8 @@ class AnytimeSearch:
             self._search.explore_next()
             yield
 
-    def _may_go_on(self) -> bool:
-        """Count one more state, unless a limit is reached."""
+    def _may_continue(self) -> bool:
+        """Count a further state, unless a limit is reached."""
         self._limit = self._meter.find_limit(self._search.held + sum(other.held for other in self._others))
         self._meter.expansions += self._limit is None
         return self._limit is None

@@ -13,17 +13,17 @@ from tactician.planning.verdict import Verdict
 
 
 class AStarPlanner(InquiringPlanner):
-    """Planner that finds the plan of least cost, or the best one within its budget; the plan tells which it is.
+    """Planner that finds the plan of least cost, or the best within its budget; the plan says which it is.
 
-    Small decisions are optimal at once. For a hard one there is a plan soon, then better ones, and a bound that says
-    how much is still to be gained: see `Plan.optimal`, `bound` and `gap`. Of plans that cost the same, one with fewer
-    steps is preferred, as far as that is found out quickly; no plan has a step that could be left out.
+    Small decisions are optimal at once. For a hard decision there is a plan soon, then better ones, and a bound that
+    says how much better a plan could be: see `Plan.optimal`, `bound` and `gap`. Of plans that cost the same, the plan
+    with fewer steps is preferred, as far as that is quickly known; no plan has a step that could be left out.
 
-    Costs are compared in billionths. Between actions that serve equally well it prefers the more specific one, with
-    more preconditions, then the one declared first; steps that do not depend on each other run in that order too.
+    Costs are compared in billionths. Between actions that serve equally well it prefers the more specific action, with
+    more preconditions, then the action declared first; steps that do not depend on each other run in that order too.
     The same arguments always give the same plan, unless the time of the budget runs short.
 
-    Among several goals, the best plan is the one of highest net value, then that of the goal named first.
+    Among several goals, the best plan has the highest net value, or else serves the goal named first.
 
     A planner remembers what it compiled for the action sequences and goals it saw last (8 sequences of up to 64
     goals), so replanning with the same `Action` objects is cheap.
@@ -32,10 +32,10 @@ class AStarPlanner(InquiringPlanner):
         determine: tells whether an unknown condition holds, or None if that cannot be known. It is asked only for
             conditions that the best plan depends on, and for each at most once per call of the planner. Without it,
             unknown conditions satisfy nothing
-        budget: the limits of one call: a second, 250,000 states and 300 MB by default
+        budget: the limits of a call: a second, 250,000 states and 300 MB by default
 
     Raises:
-        ValueError: a cost function returned a number that is negative or not finite, or a value function one that
+        ValueError: a cost function returned a number that is negative or not finite, or a value function a number that
             is not finite
         SearchLimitExceeded: a limit of the budget was reached before there was a plan, or a proof that there is none
     """

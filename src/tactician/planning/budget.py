@@ -15,14 +15,14 @@ _MEGABYTE: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanningBudget:
-    """Limits of one decision. At a limit, the best plan that was found counts.
+    """Limits of a decision. At a limit, the best plan so far counts.
 
     Attributes:
         time: seconds of processor time, in which nobody else had the event loop or the processor; `None` for no
             limit. How far a search gets in a time differs from call to call.
-        expansions: number of states that one search may explore; `None` for no limit. With `time=None`, the same
+        expansions: number of states that a search may explore; `None` for no limit. With `time=None`, the same
             arguments always give the same plan.
-        memory: megabytes that one search may hold, as estimated; `None` for no limit.
+        memory: megabytes that a search may hold, as estimated; `None` for no limit.
 
     Raises:
         ValueError: a limit is not a number from 0 up

@@ -18,7 +18,7 @@ _PARTS: Final = (3, 5, 7)
 
 
 class Coloring:
-    """Colours of the facts and actions of one problem: numbers, of which sums stand for sets.
+    """Colours of the facts and actions of a problem: numbers, of which sums stand for sets.
 
     Attributes:
         facts: colour of each fact
@@ -56,7 +56,7 @@ class Coloring:
         return [facts for facts in classes.values() if len(facts) > 1]
 
     def _split(self, members: list[int]) -> list[int]:
-        """Give facts of one colour new ones if their actions differ, and return those that have new ones."""
+        """Give facts of the same colour new colours if their actions differ, and return the facts that changed."""
         colors = [self._describe(fact) for fact in members]
         if len(set(colors)) == 1:
             return []
@@ -64,7 +64,7 @@ class Coloring:
         return members
 
     def _describe(self, fact: int) -> int:
-        """Return one number for the colours of the actions that use a fact."""
+        """Return a number for the colours of the actions that use a fact."""
         actions = self.actions
         return hash(
             (self.facts[fact], *[sum([actions[user] for user in users.get(fact, ())]) for users in self._users])

@@ -21,8 +21,8 @@ class Consultation:
     Those who have other things to do as well call `advance` with a time, until it `is_done`.
 
     Attributes:
-        question: the condition to evaluate next, if one is open
-        plan: the best plan, or None if there is none or it is not done
+        question: the condition to evaluate next, if any is open
+        plan: the best plan, or None if there is none or the search is not done
         world: the world with the answers so far
         is_done: whether the search has ended
     """
@@ -53,7 +53,7 @@ class Consultation:
         self.question, self._answer = None, UNKNOWN if holds is None else holds
 
     def finish(self) -> None:
-        """End the search now, with the best plan that was found by now; a condition that is still open is not known.
+        """End the search now, with the best plan so far; a condition that is still open is not known.
 
         Raises:
             SearchLimitExceeded: there is no plan by now

@@ -16,7 +16,7 @@ _RAN = "the action in question has run"
 
 
 def contrast(session: Session, goal: Goal, plan: Plan | None, about: Action) -> Verdict:
-    """Hold the cheapest plan against the cheapest one that runs the action."""
+    """Compare the cheapest plan with the cheapest plan that runs the action."""
     if lacking := unmet(about, reachable_facts(session.world, session.index.actions)):
         return Verdict(about, "cannot run", tuple(map(render, lacking)))
     forced = None if plan is None else _cheapest_with(session, goal, about)
@@ -29,7 +29,7 @@ def contrast(session: Session, goal: Goal, plan: Plan | None, about: Action) -> 
 
 
 def compare(session: Session, goal: Goal, plan: Plan | None, about: Action) -> Verdict:
-    """Hold the best single action against this one."""
+    """Compare the best single action with this action."""
     if lacking := unmet(about, facts_of(session.world)):
         return Verdict(about, "cannot run", tuple(map(render, lacking)))
     if plan is not None and not plan.actions:

@@ -1,4 +1,4 @@
-"""Plans without a choice: every missing fact has one action that brings it about.
+"""Plans without a choice: every missing fact has a single action that brings it about.
 
 Most decisions of an agent are of this kind, and need neither masks nor a search: the actions that are needed are
 unavoidable, so a plan of them is optimal, and no exchange of a step could improve it.
@@ -23,8 +23,8 @@ _User: TypeAlias = tuple[int, Mapping[str, bool]]
 def find_direct_plan(index: ActionIndex, known: Mapping[str, ConditionValue], goal: Goal) -> list[Action] | None:
     """Return the plan that follows from the facts without a choice; `None` if there is a choice, or no plan.
 
-    Actions run in the order of `arrange`: more specific ones early, then those declared first. Where an action undoes
-    what another one needs, their order is a choice.
+    Actions run in the order of `arrange`: the more specific early, then those declared first. Where an action undoes
+    what another needs, their order is a choice.
     """
     actions, achievers, look = index.actions, index.achievers, known.get
     queue: list[_User] = [(_GOAL, goal.conditions)]

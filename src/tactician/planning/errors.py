@@ -11,7 +11,7 @@ _UNITS: Final[dict[Limit, str]] = {"time": "s", "expansions": "states", "memory"
 
 
 class SearchLimitExceeded(Exception):  # noqa: N818 - it is a limit, not a mistake
-    """The search gave up before it knew whether there is a plan, or which one is best.
+    """The search gave up before it knew whether there is a plan, or which is best.
 
     Attributes:
         goal: what was to be reached
@@ -28,9 +28,9 @@ class SearchLimitExceeded(Exception):  # noqa: N818 - it is a limit, not a mista
         self.limit = limit
         self.expansions = expansions
         self.closest = closest
-        tried = " -> ".join(action.name for action in closest) or "the start itself"
+        path = " -> ".join(action.name for action in closest) or "the start itself"
         super().__init__(
             f"No answer for goal {goal.name!r} after exploring {expansions} states: the limit of planning, {limit} ="
-            f" {getattr(budget, limit)} {_UNITS[limit]}, is reached; the nearest state was reached by: {tried}."
+            f" {getattr(budget, limit)} {_UNITS[limit]}, is reached; the nearest state was reached by: {path}."
             f" Set PlanningBudget({limit}=...) higher, or `{limit}` under [planning] in tactician.toml"
         )

@@ -97,9 +97,9 @@ def explain_missing(world: WorldState, index: ActionIndex, goal: Goal) -> Explan
 
 def explain_idle(world: WorldState, index: ActionIndex, goal: Goal) -> Explanation:
     """Find the action that is nearest to running, when none that can run now serves the goal."""
-    known, wanted = facts_of(world), goal.conditions.items()
+    known, required = facts_of(world), goal.conditions.items()
     waiting = [action for action in index.actions if unmet(action, known)]
-    serving = [action for action in waiting if goal == NIRVANA or action.effects.items() & wanted]
+    serving = [action for action in waiting if goal == NIRVANA or action.effects.items() & required]
     nearest = min(serving, key=lambda action: len(unmet(action, known)), default=None)
     blocked_by = tuple(map(render, unmet(nearest, known))) if nearest else ()
     return Explanation(goal, nearest=nearest, blocked_by=blocked_by, obstacle="no single action")
@@ -180,4 +180,4 @@ def _why(plan: Plan) -> str:
     if plan.optimal:
         return f"The best plan for {plan.goal.name!r} is {steps}: {amounts}."
     limits = f"no plan can cost less than {plan.bound:g}, so it is {plan.quality}" if plan.gap else plan.quality
-    return f"The best plan found for {plan.goal.name!r} is {steps}: {amounts}; {limits}."
+    return f"The best known plan for {plan.goal.name!r} is {steps}: {amounts}; {limits}."

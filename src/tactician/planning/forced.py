@@ -9,9 +9,9 @@ from tactician.planning.reduction import find_undominated
 
 
 def forced_plan(masks: Masks, weights: Sequence[int], usable: Sequence[bool], start: int) -> list[int] | None:
-    """Return the plan made of unavoidable actions only, if there is one; such a plan is optimal.
+    """Return the plan made of unavoidable actions only, or `None`; such a plan is optimal.
 
-    A missing fact with one achiever forces that action, whose own needs force others. If what is forced covers all
+    A missing fact with a single achiever forces that action, whose own needs force others. If what is forced covers all
     that is missing and can be put in order, then nothing can be cheaper or shorter.
     """
     needs, adds = masks.needs, masks.adds
@@ -35,9 +35,9 @@ def forced_plan(masks: Masks, weights: Sequence[int], usable: Sequence[bool], st
 
 
 def arrange(masks: Masks, start: int, steps: Sequence[int]) -> list[int] | None:
-    """Put the steps in an order that runs and reaches the goal, the preferred ones early; None if none was found.
+    """Put the steps in an order that runs and reaches the goal, preferred actions early, or `None` without success.
 
-    At each point it takes a runnable step that destroys nothing the others still need, if there is one.
+    At each point it takes a runnable step that destroys nothing the others still need, if possible.
     """
     state, waiting, ordered = start, sorted(steps), []
     while waiting:

@@ -1,7 +1,7 @@
 """Any plan, soon: a greedy search that follows relaxed plans.
 
 Lazy greedy best-first search with preferred operators, after Richter & Westphal, "The LAMA planner" (JAIR 2010). A
-state is estimated when it is taken from a queue, not when it is found; states that relaxed plans lead to have a queue
+state is estimated when it is taken from a queue, not when it is reached; states that relaxed plans lead to have a queue
 of their own, which comes first for a while after each progress.
 """
 
@@ -38,7 +38,7 @@ _Entry: TypeAlias = tuple[float, int, int, "array[int]"]
 
 
 class GreedySearch:
-    """One search for any plan, state by state.
+    """Search for any plan, state by state.
 
     For each guesser there are two queues, of all actions and of those that some guesser prefers, and they take turns.
     """
@@ -83,7 +83,7 @@ class GreedySearch:
         return len(self._lightest) * _BYTES_A_STATE + sum(map(len, self._queues)) * _BYTES_AN_ENTRY
 
     def explore_next(self, below: int | None = None) -> list[int] | None:
-        """Explore the most promising state, and return the steps of a plan if one is found that weighs less."""
+        """Explore the most promising state, and return the steps of a lighter plan if it leads there."""
         while any(self._queues):
             before, step = self._take(self._choose())
             state, reached, weight, *_ = self._places[before]

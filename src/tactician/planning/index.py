@@ -14,7 +14,7 @@ _SEQUENCES_REMEMBERED = 8
 
 
 class ActionIndex:
-    """A sequence of actions, ready to be compiled for one goal after another."""
+    """A sequence of actions, ready to be compiled for goals."""
 
     def __init__(self, actions: tuple[Action, ...]) -> None:
         """Index the actions by the facts they bring about.
@@ -39,7 +39,7 @@ class ActionIndex:
             problem = _compile(self.actions, self.achievers, conditions)
             if len(self._problems) == _GOALS_REMEMBERED:
                 self._problems.pop(next(iter(self._problems)), None)
-        self._problems[conditions] = problem  # the last one is the one that was used last
+        self._problems[conditions] = problem  # in order of use, the most recent last
         return problem
 
 
@@ -60,7 +60,7 @@ class IndexCache:
             index = ActionIndex(sequence)
             if len(self._indexes) >= _SEQUENCES_REMEMBERED:
                 self._indexes.pop(next(iter(self._indexes)), None)
-        self._indexes[ids] = index  # the last one is the one that was used last
+        self._indexes[ids] = index  # in order of use, the most recent last
         return index
 
 

@@ -12,7 +12,7 @@ Determine: TypeAlias = Callable[[str], bool | None]
 Inquiry: TypeAlias = Generator[str | None, ConditionValue | None, T]
 """Yields the names of conditions, is sent whether they hold, and returns its result.
 
-In a long search it also yields `None`, where it can be halted or given up.
+In a long search it also yields `None`, where it can be halted or abandoned.
 """
 
 

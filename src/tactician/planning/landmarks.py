@@ -34,7 +34,7 @@ class Estimate:
 
 
 class LandmarkFinder:
-    """Estimator of the states of one problem.
+    """Estimator of the states of a problem.
 
     States share their landmarks, which have numbers.
     """
@@ -99,7 +99,7 @@ class LandmarkFinder:
 
 
 class _Zone:
-    """Facts of which one must come true before a goal fact does, and the actions that make one of them true.
+    """Facts of which one must come true before a goal fact does, and the actions that make them true.
 
     The action that makes the first of them true needs none of them and is not free, so the actions at the border that
     need none are a landmark.
@@ -114,9 +114,9 @@ class _Zone:
 
 
 class _Cuts:
-    """The landmarks of one state, found one after another.
+    """The landmarks of a state, computed in sequence.
 
-    `reached` are the facts that cost nothing more: the landmarks found so far have paid for them.
+    `reached` are the facts that cost nothing more: the landmarks so far have paid for them.
     """
 
     __slots__ = ("_masks", "landmarks", "reached", "residual")
@@ -147,7 +147,7 @@ class _Cuts:
         return True
 
     def _grow(self, zone: _Zone) -> None:
-        """Let one missing need of each free action at the border join the zone, unless one is there already."""
+        """Let a missing need of each free action at the border join the zone, unless the zone already has one."""
         needs, achievers, residual = self._masks.needs, self._masks.achievers, self.residual
         waiting = [number for number in zone.border if not residual[number]]
         while True:

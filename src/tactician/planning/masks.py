@@ -1,6 +1,6 @@
 """Actions as bit masks over facts.
 
-A fact is a condition with a value, so `x` and `not x` are two facts, and every precondition is a positive one. To hold
+A fact is a condition with a value, so `x` and `not x` are two facts, and every precondition is positive. To hold
 more facts is never worse: this is plain STRIPS, and all the reductions build on it.
 """
 
@@ -76,7 +76,7 @@ class Masks:
         return not self.goal & ~state
 
     def interfere(self, first: int, other: int) -> bool:
-        """Return True if one action destroys what the other needs or adds, so that their order matters."""
+        """Return True if either action destroys what the other needs or adds, so that their order matters."""
         return bool(
             self.deletes[first] & (self.needs[other] | self.adds[other])
             or self.deletes[other] & (self.needs[first] | self.adds[first])

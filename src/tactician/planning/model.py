@@ -114,7 +114,7 @@ class Plan:
     Attributes:
         goal: what the plan reaches
         actions: what to run, in this order
-        costs: one number per action, as estimated when the plan was made
+        costs: a number per action, as estimated when the plan was made
         value: the goal's value plus that of every action
         possible_saving: the most that another plan for the goal could cost less; 0 for a plan that is known to be the
             cheapest
@@ -224,7 +224,7 @@ def _is_finite(amount: float, owner: Action | Goal, field_name: str) -> bool:
         return math.isfinite(amount)
     except TypeError:
         raise TypeError(
-            f"{_label(owner)}: {field_name} must be a number, or a function that returns one, not {amount!r}"
+            f"{_label(owner)}: {field_name} must be a number, or a function that returns a number, not {amount!r}"
         ) from None
 
 

@@ -60,7 +60,7 @@ class PlanningAlgorithm(Protocol):
     def trace(
         self, world: WorldState, actions: Iterable[Action], goal: Goal, *, budget: PlanningBudget | None = None
     ) -> SearchTrace:
-        """Return the best plan for the goal, with a trace of the search that found it."""
+        """Return the best plan for the goal, with a trace of the search."""
 
 
 class InquiringPlanner(ABC):
@@ -92,8 +92,9 @@ class InquiringPlanner(ABC):
     ) -> Consultation:
         """Search for the best plan, and halt where it depends on an unknown condition or takes long.
 
-        The search assumes the best of unknown conditions and asks only for those that the plan then depends on: one
-        condition at a time, that of the most promising choice first, each at most once. `determine` is not called.
+        The search assumes the best of unknown conditions and asks only for those that the plan then depends on: a
+        single condition at a time, that of the most promising choice first, each at most once. `determine` is not
+        called.
 
         Args:
             world: known conditions
@@ -157,7 +158,7 @@ class InquiringPlanner(ABC):
     def trace(
         self, world: WorldState, actions: Iterable[Action], goal: Goal, *, budget: PlanningBudget | None = None
     ) -> SearchTrace:
-        """Return the best plan for the goal, with a trace of the search that found it.
+        """Return the best plan for the goal, with a trace of the search.
 
         Raises:
             SearchLimitExceeded: a limit of the budget was reached before there was a plan

@@ -47,7 +47,7 @@ def _find_peers(problem: PlanningProblem, weights: Sequence[int], usable: Sequen
 
 
 def _order(masks: Masks, start: int, steps: list[int]) -> list[int] | None:
-    """Return the steps in an order that works, if one is found: in this one, or in another."""
+    """Return the steps in an order that works, preferably in the present order; `None` without success."""
     if masks.run(start, steps):
         return steps
     reachable = start | union([masks.adds[step] for step in steps])

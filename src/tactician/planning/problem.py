@@ -17,7 +17,7 @@ COST_BITS: Final = 32
 
 
 def weight_of(cost: float) -> int:
-    """Combine cost and step in one exact integer: less cost wins, then fewer steps.
+    """Combine cost and step in an exact integer: less cost wins, then fewer steps.
 
     Costs are compared in billionths, so that 0.1 + 0.2 equals 0.3. Every weight is positive, so that a detour through
     free actions loses. Plans of 2**32 steps and more are out of reach anyway.
@@ -32,7 +32,7 @@ class PlanningProblem:
 
     `needs` has all the preconditions of an action; `masks.needs` lacks its `enablers`, which only have to hold at the
     start. `bits` has each condition with the facts that it holds and that it does not; `contested` the facts that
-    more than one action adds, `variable` the actions whose cost is a function. `may_gain` tells whether an action may
+    several actions add, `variable` the actions whose cost is a function. `may_gain` tells whether an action may
     be worth something.
     """
 

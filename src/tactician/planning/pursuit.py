@@ -24,7 +24,7 @@ def plan_for(session: Session, goal: Goal) -> Inquiry[Plan | None]:
 
 
 def best_plan(session: Session, goals: Iterable[Goal]) -> Inquiry[Plan | None]:
-    """Return the plan of highest net value; of several, one for a goal that is reached, or else for the first goal.
+    """Return the plan of highest net value; of several, that for a goal already reached, or else for the first goal.
 
     The search always continues with the goal that promises most. Once that promise is kept, no other goal is planned
     for, and the conditions of other goals are not asked for.
@@ -61,7 +61,7 @@ def best_plan(session: Session, goals: Iterable[Goal]) -> Inquiry[Plan | None]:
 
 
 class Pursuit:
-    """The best plan for one goal, as far as is known: one that assumes the best of what is unknown.
+    """The best plan for a goal, as far as is known: the plan assumes the best of what is unknown.
 
     A plan that relies on nothing unknown is optimal, as no answer could make a better one possible.
     """
@@ -123,7 +123,7 @@ class Pursuit:
             self._follow((yield from session.solve(self.goal, problem, start)))
 
     def _without_assumptions(self) -> Inquiry[bool]:
-        """Replace the plan by an equally good one that relies on nothing unknown, and return True if there is one."""
+        """Replace the plan by an equally good plan that relies on nothing unknown; return True on success."""
         start = self._problem.facts_in(self._session.world)
         solution = yield from self._session.solve(self.goal, self._problem, start)
         is_better = solution.steps is not None and self._weight(solution.steps) <= self._weight(self._steps or [])

@@ -1,4 +1,4 @@
-"""Simplifications that keep every optimal plan, or an equally good one."""
+"""Simplifications that keep every optimal plan, or an equally good plan."""
 
 from __future__ import annotations
 

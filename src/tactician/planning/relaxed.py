@@ -21,7 +21,7 @@ class RelaxedPlan(NamedTuple):
 
 
 class RelaxedPlanner:
-    """Finder of relaxed plans from the states of one problem."""
+    """Finder of relaxed plans from the states of a problem."""
 
     def __init__(self, masks: Masks, costs: Sequence[float]) -> None:
         """Prepare for any number of states."""

@@ -26,7 +26,7 @@ _NODES: Final = (1 << _NODE_BITS) - 1
 
 
 class _Nodes:
-    """States and how they were found, in columns: so many objects would keep the garbage collector busy.
+    """States and the paths to them, in columns: so many objects would keep the garbage collector busy.
 
     `keys` are what symmetric states have in common: the states themselves where there are no symmetries. `bounds` are
     what a plan from a node weighs at least. Until a node is estimated, its landmarks are those of its parent. Flags are
@@ -78,22 +78,22 @@ class _Nodes:
 
 
 class Search:
-    """One search for the plan of least weight.
+    """Search for the plan of least weight.
 
-    A node is estimated when it is taken from a queue, not when it is found; until then it has the bound its parent
+    A node is estimated when it is taken from a queue, not when it is reached; until then it has the bound its parent
     leaves it. A forced step that the bound had foreseen teaches nothing new, so the node after it makes do with that.
-    Bounds found on different paths differ, so a state is opened again when a lighter path to it is found.
+    Bounds from different paths differ, so a state is opened again when a lighter path leads to it.
 
-    Nodes are ordered by cost alone, so that nobody has to prove that among the cheapest plans one has the fewest steps;
-    of nodes that cost the same, the one that looks nearest to the goal comes first. Bounds and paths are compared by
+    Nodes are ordered by cost alone, so that no proof is needed of which of the cheapest plans has the fewest steps;
+    of nodes that cost the same, the node that looks nearest to the goal comes first. Bounds and paths are compared by
     their weights, in which each step counts: else a free detour would be as good as none, and stubborn sets, which keep
     only some of the lightest plans, would be unsound.
 
-    Two queues hold the same nodes. That of A* has the least bound on top; the hasty one, there only while there is
+    Two queues hold the same nodes. That of A* has the least bound on top; the hasty queue, there only while there is
     haste, counts the way to go for more than the way so far.
 
     Attributes:
-        best: the steps of the lightest plan so far, if there is one
+        best: the steps of the lightest plan so far, if any
         weight: what it weighs
     """
 
@@ -139,13 +139,13 @@ class Search:
 
     @property
     def is_exhausted(self) -> bool:
-        """True when nothing is left that could be lighter than the best plan, or lead to one."""
+        """True when nothing is left that could be lighter than the best plan, or lead to such a plan."""
         self._drop_stale()
         return not self._queue
 
     @property
     def is_cheapest(self) -> bool:
-        """True when no plan can cost less than the best one; another could have fewer steps."""
+        """True when no plan can cost less than the best; another could have fewer steps."""
         return self.weight is not None and self.bound == self.weight >> STEP_BITS
 
     @property
@@ -159,7 +159,7 @@ class Search:
         return self._nodes.path(self._nearest)
 
     def offer(self, steps: list[int]) -> bool:
-        """Take a plan that works for the best one, if it is lighter."""
+        """Take a plan that works as the best plan, if it is lighter."""
         weight = sum(self._weights[step] for step in steps)
         is_lighter = self.weight is None or weight < self.weight
         if is_lighter:
@@ -185,7 +185,7 @@ class Search:
         self._hasty = []
 
     def explore_next(self, *, hasty: bool = False) -> None:
-        """Explore one state: that of the least bound, or the first one of the hasty queue."""
+        """Explore a state: that of the least bound, or the first of the hasty queue."""
         queue = self._hasty if hasty else self._queue
         nodes = self._nodes
         while queue:
@@ -224,23 +224,23 @@ class Search:
         flags = nodes.flags[node]
         if flags & _ESTIMATED:
             return True
-        inherited = self._inherited(node)
+        inherited = self._inherit_landmarks(node)
         if flags & _FORCED and inherited:
             return True
-        found = self._finder.estimate(nodes.states[node], inherited)
-        if found is None:
+        estimate = self._finder.estimate(nodes.states[node], inherited)
+        if estimate is None:
             nodes.flags[node] |= _EXPANDED
             return False
-        nodes.landmarks[node] = found.landmarks
+        nodes.landmarks[node] = estimate.landmarks
         nodes.flags[node] |= _ESTIMATED
-        self._landmarks += len(found.landmarks)
-        self._recent = node, found
-        if found.bound > nodes.bounds[node]:
-            nodes.bounds[node] = found.bound
+        self._landmarks += len(estimate.landmarks)
+        self._recent = node, estimate
+        if estimate.bound > nodes.bounds[node]:
+            nodes.bounds[node] = estimate.bound
             return False
         return True
 
-    def _inherited(self, node: int) -> tuple[int, ...]:
+    def _inherit_landmarks(self, node: int) -> tuple[int, ...]:
         """Return the known landmarks of a node: before the node is estimated, those that the step has left standing."""
         nodes = self._nodes
         if nodes.flags[node] & _ESTIMATED:
@@ -273,7 +273,7 @@ class Search:
         """Return the estimate of a node, computed again from its landmarks if need be: to keep it would take memory."""
         if self._recent is not None and self._recent[0] == node:
             return self._recent[1]
-        return self._finder.carry_over(self._inherited(node))
+        return self._finder.carry_over(self._inherit_landmarks(node))
 
     def _add(self, node: int) -> None:
         nodes = self._nodes
@@ -289,7 +289,7 @@ class Search:
             heapq.heappush(self._hasty, self._to_hasty(node))
 
     def _to_entry(self, node: int) -> int:
-        """Return the entry of a node in the queue of A*: cost, bound and node in one number, which is small."""
+        """Return the entry of a node in the queue of A*: cost, bound and node in a single small number."""
         bound = self._nodes.bounds[node]
         return self._pack(self._nodes.weights[node] + bound, bound, node)
 

@@ -9,13 +9,13 @@ from tactician.planning.model import Plan
 
 @dataclass(frozen=True, slots=True)
 class SearchMilestone:
-    """State of knowledge at one moment of a search.
+    """State of knowledge at a moment of a search.
 
     Attributes:
         expansions: number of states explored by then
         seconds: time spent by then
         bound: least cost that a plan can have
-        cost: cost of the best plan by then, if there was one
+        cost: cost of the best plan by then, if any
     """
 
     expansions: int

@@ -1,4 +1,4 @@
-"""One call of the planner: one world, and what has been asked and priced so far."""
+"""Call of the planner: a world, and the conditions and amounts evaluated so far."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from tactician.planning.world import UNKNOWN, WorldState
 
 
 class Session:
-    """Knowledge about one world, which asks for each condition, and calls the function of each amount, at most once.
+    """Knowledge about a world, which asks for each condition, and calls the function of each amount, at most once.
 
-    `world` is the world with the answers so far; amounts are those in the world as it was given.
+    `world` is the world with the answers so far; amounts are those in the initial world.
     """
 
     def __init__(
         self, world: WorldState, index: ActionIndex, *, asks: bool, meter: PlanningMeter, known: Plan | None = None
     ) -> None:
-        """Start with the world as it was given; without `asks`, what is unknown stays so.
+        """Start with the initial world; without `asks`, what is unknown stays so.
 
         `known` is a plan that may work.
         """
         self.world = world
         self.index = index
-        self._given = world
+        self._initial = world
         self._amounts: dict[tuple[int, str], tuple[Action | Goal, float]] = {}
         self._asks = asks
         self._asked: set[str] = set()
@@ -57,7 +57,7 @@ class Session:
         """Return the amount, evaluated at most once for each owner, which is kept so that its id stays its own."""
         key = id(owner), evaluate.__name__
         if (entry := self._amounts.get(key)) is None:
-            entry = self._amounts[key] = owner, evaluate(self._given)
+            entry = self._amounts[key] = owner, evaluate(self._initial)
         return entry[1]
 
     def is_open(self, name: str) -> bool:

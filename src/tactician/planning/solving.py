@@ -6,7 +6,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from math import gcd
 
-from tactician.planning.anytime import AnytimeSearch, Found, Milestone
+from tactician.planning.anytime import AnytimeSearch, Milestone, SearchOutcome
 from tactician.planning.budget import Limit, PlanningMeter
 from tactician.planning.forced import forced_plan
 from tactician.planning.masks import Masks
@@ -18,7 +18,7 @@ from tactician.planning.search import STEP_BITS
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """The preferred one of the best plans that were found, or None.
+    """The preferred plan of the best plans, or None.
 
     Attributes:
         steps: the numbers of its actions
@@ -38,7 +38,7 @@ class Solution:
 def solve(
     problem: PlanningProblem, weights: Sequence[int], start: int, meter: PlanningMeter, known: list[int] | None = None
 ) -> Generator[None, None, Solution]:
-    """Find the preferred one of the plans of least weight, or the best that the meter leaves room for.
+    """Find the preferred plan of least weight, or the best that the meter leaves room for.
 
     It halts after each state that is explored. `known` are the steps of a plan to begin with.
     """
@@ -79,8 +79,8 @@ def _search(
     return _translate(result, numbers, unit)
 
 
-def _translate(result: Found, numbers: Sequence[int], unit: int) -> Solution:
-    """Return what was found, in the numbers and costs of the problem."""
+def _translate(result: SearchOutcome, numbers: Sequence[int], unit: int) -> Solution:
+    """Return the outcome in the numbers and costs of the problem."""
     return Solution(
         None if result.steps is None else [numbers[step] for step in result.steps],
         result.bound * unit if result.limit else None,

@@ -13,7 +13,7 @@ from tactician.planning.masks import Masks, bits_of, by_bit, union
 
 
 class StubbornSets:
-    """Stubborn sets of one problem, which limit the successors of a state."""
+    """Stubborn sets of a problem, which limit the successors of a state."""
 
     def __init__(self, masks: Masks) -> None:
         """Prepare for any number of states."""
@@ -43,7 +43,7 @@ class StubbornSets:
         """Return the landmark that promises the smallest set: few blocked members, then few members."""
         needs = self._masks.needs
         best: tuple[int, int, Sequence[int]] | None = None
-        for _, members in reversed(landmarks):  # those found last are the nearest to the state
+        for _, members in reversed(landmarks):  # the last are the nearest to the state
             blocked = sum(1 for number in members if needs[number] & ~state)
             if best is None or (blocked, len(members)) < best[:2]:
                 best = blocked, len(members), members

@@ -1,6 +1,6 @@
 """Number of subgoals that are left: facts that every plan has to make true at some time, counted along a path.
 
-After Richter, Helmert & Westphal, "Landmarks revisited" (AAAI 2008); the facts are found by propagation, after Zhu &
+After Richter, Helmert & Westphal, "Landmarks revisited" (AAAI 2008); the facts come from propagation, after Zhu &
 Givan, "Landmark extraction via planning graph propagation" (ICAPS 2003 doctoral consortium). To count is a matter of
 microseconds, so many more states can be looked at than with relaxed plans, which know more about each.
 """
@@ -11,7 +11,7 @@ from tactician.planning.masks import Masks, bits_of
 
 
 class SubgoalCounter:
-    """Counter of the subgoals that states of one problem have not reached on the way from a start."""
+    """Counter of the subgoals that states of a problem have not reached on the way from a start."""
 
     def __init__(self, masks: Masks, start: int) -> None:
         """Find the subgoals."""
@@ -32,7 +32,7 @@ class SubgoalCounter:
 
 
 def _propagate(masks: Masks, start: int) -> dict[int, int]:
-    """Return for each fact that can be reached the facts that have to be true before it."""
+    """Return for each fact that can be reached the facts that must be true before it."""
     needs, adds = masks.needs, masks.adds
     before = dict.fromkeys(bits_of(start), 0)
     waiting = dict.fromkeys(range(len(needs)))

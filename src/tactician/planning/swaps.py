@@ -1,7 +1,7 @@
-"""Swaps: exchanges of facts that turn every action into one of the problem that weighs the same.
+"""Swaps: exchanges of facts that turn every action into another of the problem that weighs the same.
 
 A swap is guessed from two facts of the same colour, step by step: an action that uses the first is paired with the most
-similar one that uses the second, and wherever these two differ, their facts take each other's places too. In the end
+similar action that uses the second, and wherever these two differ, their facts take each other's places too. In the end
 the swap is verified, so that a wrong guess does no harm.
 """
 
@@ -18,7 +18,7 @@ Swap: TypeAlias = dict[int, int]
 
 
 class SwapFinder:
-    """Finder of the swaps of one problem."""
+    """Finder of the swaps of a problem."""
 
     def __init__(self, masks: Masks, weights: Sequence[int], colors: Coloring) -> None:
         """Prepare for any number of facts."""
@@ -32,7 +32,7 @@ class SwapFinder:
         self._users = by_bit(self._touched)
 
     def find(self, first: int, other: int) -> Swap | None:
-        """Return a swap of these facts that leaves much as it is, if one is found."""
+        """Return a swap of these facts that leaves much as it is, or `None` without success."""
         swap, places, waiting = {first: other}, {other}, [first]
         while waiting:
             fact = waiting.pop()
@@ -48,7 +48,7 @@ class SwapFinder:
         return swap if self._is_valid(swap) else None
 
     def _pair(self, action: int, other: int) -> Iterable[tuple[int, int]]:
-        """Pair the facts in which an action differs from the most similar one that uses the other fact."""
+        """Pair the facts in which an action differs from the most similar action that uses the other fact."""
         touched, colors = self._touched, self._colors.actions
         own = touched[action]
         peers = [peer for peer in self._users.get(other, ()) if colors[peer] == colors[action]]
@@ -63,7 +63,7 @@ class SwapFinder:
         return sorted(bits_of(facts), key=lambda fact: (*[not part & fact for part in parts], colors[fact]))
 
     def _is_valid(self, swap: Swap) -> bool:
-        """Return whether the swap leaves the goal as it is, and turns every action into one of the problem."""
+        """Return whether the swap leaves the goal as it is, and turns every action into another of the problem."""
         exchange = {**swap, **{its: mine for mine, its in swap.items()}}
         changed = {action for fact in exchange for action in self._users.get(fact, ())}
         return _translate(self._goal, exchange) == self._goal and all(

@@ -8,8 +8,8 @@ The start may treat the objects differently; the goal may not.
 A search that also keeps to strong stubborn sets stays optimal: Wehrle, Helmert, Shleyfman & Katz, "Integrating partial
 order reduction and symmetry elimination for cost-optimal classical planning" (IJCAI 2015). From every state that is
 explored, some lightest plan starts with a stubborn action. If the state behind that action is left out, then a
-symmetric one was reached by a way that is no heavier, and its lightest plan weighs the same. Since every action weighs
-something, each such exchange leaves less to do, so that a lightest plan is always left.
+symmetric state was reached by a way that is not heavier, and its lightest plan weighs the same. Since every action
+weighs something, each such exchange leaves less to do, so that a lightest plan is always left.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from tactician.planning.masks import Masks, union
 from tactician.planning.swaps import Swap, SwapFinder
 
 _MOST_MISTAKES: Final = 4
-"""Wrong guesses among the facts of one colour, after which the others are left alone."""
+"""Wrong guesses among the facts of the same colour, after which the others are left alone."""
 _MOST_GUESSES: Final = 300
 _MOST_REMEMBERED: Final = 1000
-"""Situations of one object that are remembered."""
+"""Situations of an object that are remembered."""
 
 _Object: TypeAlias = tuple[int, ...]
 """The facts of an object, in the order that all objects of its family have in common."""
 
 
 class Symmetries:
-    """Families of interchangeable objects of one problem."""
+    """Families of interchangeable objects of a problem."""
 
     def __init__(self, families: Iterable[Sequence[_Object]]) -> None:
         """Prepare for any number of states."""
@@ -40,7 +40,7 @@ class Symmetries:
         self._rounds = range(min(2, len(self._families)))
 
     def find_representative(self, state: int) -> int:
-        """Return a state from which the goal is as far away: for many states that are symmetric, the same one."""
+        """Return a state from which the goal is as far away: for many symmetric states, the same."""
         for _ in self._rounds:  # to sort the columns of a table may unsort its rows
             for family in self._families:
                 state = family.sort(state)
@@ -48,7 +48,7 @@ class Symmetries:
 
 
 def find_symmetries(masks: Masks, weights: Sequence[int]) -> Generator[None, None, Symmetries | None]:
-    """Return the families of interchangeable objects, or `None` if none are found; halt once in a while."""
+    """Return the families of interchangeable objects, or `None` if there are none; halt once in a while."""
     colors = Coloring(masks, weights)
     while colors.refine():
         yield
@@ -81,7 +81,7 @@ class _Family:
 
 
 class _Signatures(dict[int, int]):
-    """Situations of one object as numbers, the same as for the other objects of its family."""
+    """Situations of an object as numbers, the same as for the other objects of its family."""
 
     def __init__(self, facts: _Object) -> None:
         super().__init__()
@@ -93,7 +93,7 @@ class _Signatures(dict[int, int]):
 
 
 class _Situations(dict[int, int]):
-    """Situations of one object as facts, by their signatures."""
+    """Situations of an object as facts, by their signatures."""
 
     def __init__(self, facts: _Object) -> None:
         super().__init__()
@@ -148,7 +148,7 @@ class _FamilyFinder:
 
 
 def _join(objects: list[_Object], swap: Swap | None) -> bool:
-    """Let the object that is swapped for the first one join its family, if these two are like the others."""
+    """Let the object that is swapped for the first join its family, if these two are like the others."""
     if swap is None:
         return False
     if not objects:

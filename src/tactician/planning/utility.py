@@ -1,4 +1,4 @@
-"""Planning one step at a time: whatever is worth most now."""
+"""Planning a single step at a time: whatever is worth most now."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from tactician.planning.verdict import Verdict
 class UtilityPlanner(InquiringPlanner):
     """Planner that chooses the action of highest net value, its value less its cost, among those that can run now.
 
-    Between actions worth the same it prefers the more specific one, with more preconditions, then the one declared
-    first. A goal that is reached comes first and ends it. A goal that one action reaches adds its value to that of
-    the action; `NIRVANA`, which the best action serves whatever it leads to, is always among the goals.
+    Between actions worth the same it prefers the more specific action, with more preconditions, then the action
+    declared first. A goal that is reached comes first and ends it. A goal that an action reaches adds its value to that
+    of the action; `NIRVANA`, which the best action serves whatever it leads to, is always among the goals.
 
     Args:
         determine: tells whether an unknown condition holds, or None if that cannot be known. It is asked only for
@@ -27,7 +27,7 @@ class UtilityPlanner(InquiringPlanner):
             unknown conditions satisfy nothing
 
     Raises:
-        ValueError: a cost function returned a number that is negative or not finite, or a value function one that
+        ValueError: a cost function returned a number that is negative or not finite, or a value function a number that
             is not finite
     """
 
@@ -66,7 +66,8 @@ def real(goals: Iterable[Goal]) -> tuple[Goal, ...]:
 def best_now(session: Session, goals: Iterable[Goal], above: float = -math.inf) -> Inquiry[Plan | None]:
     """Return the plan without actions for a goal that is reached, or else the best action worth more than `above`.
 
-    The options are tried from the best on, so conditions are asked for only while they could decide for a better one.
+    The options are tried from the best on, so conditions are asked for only while they could decide for a better
+    option.
     """
     goals = tuple(goals)
     reached = yield from reached_now(session, goals)
@@ -90,7 +91,7 @@ def reached_now(session: Session, goals: Iterable[Goal]) -> Inquiry[Plan | None]
 
 
 def _options(session: Session, goals: tuple[Goal, ...]) -> list[Plan]:
-    """Return the plans of one action that may work, the best first."""
+    """Return the plans of a single action that may work, the best first."""
     actions = [action for action in _specific_first(session.index.actions) if session.may_hold(action.pre)]
     options = [
         session.build_plan(goal, (action,))

@@ -54,7 +54,7 @@ class WorldState(Mapping[str, ConditionValue]):
         """Copy the conditions; none are known by default.
 
         Raises:
-            TypeError: they are no mapping, or one has a value other than True, False and `UNKNOWN`
+            TypeError: they are not a mapping, or a condition has a value other than True, False and `UNKNOWN`
         """
         if not isinstance(conditions, Mapping | None):
             raise TypeError(f"the conditions of a WorldState must be a mapping, as {{'a': True}}, not {conditions!r}")
@@ -92,7 +92,7 @@ class WorldState(Mapping[str, ConditionValue]):
         return f"WorldState({self._conditions!r})"
 
     def satisfies(self, conditions: Mapping[str, bool]) -> bool:
-        """Return True if every one of these conditions has the value asked for."""
+        """Return True if all these conditions have the requested values."""
         own = self._conditions
         return all(own.get(name) == value for name, value in conditions.items())
 

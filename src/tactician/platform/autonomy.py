@@ -23,15 +23,15 @@ Mode: TypeAlias = Literal["closed", "open"]
 class Autonomy:
     """Choice of the agent or the goal that a request is for, and its run.
 
-    In `"closed"` mode a model chooses among the registered agents, and the best one runs as it is. In `"open"` mode it
+    In `"closed"` mode a model chooses among the registered agents, and the best runs as it is. In `"open"` mode it
     chooses among the goals of all planned agents, and what is done is planned from the actions of all of them. Nothing
     is done when the model is not sure enough.
 
     Args:
         platform: whose agents there are.
         model: who is asked; that of `tactician.toml`, else the default model of the platform, when `None`.
-        agent_cutoff: how sure it has to be of an agent, from 0 to 1; as `tactician.toml` says, else 0.6, when `None`.
-        goal_cutoff: how sure it has to be of a goal, likewise.
+        agent_cutoff: how sure it must be of an agent, from 0 to 1; as `tactician.toml` says, else 0.6, when `None`.
+        goal_cutoff: how sure it must be of a goal, likewise.
         retries: how often it is asked again when its ranking is not valid; as `tactician.toml` says, else 2, when
             `None`.
 
@@ -73,8 +73,8 @@ class Autonomy:
 
         Args:
             request: the request of the user.
-            mode: `"closed"` to choose one agent, `"open"` to choose a goal and use the actions of all agents.
-            options: options of the process, if one is started.
+            mode: `"closed"` to choose an agent, `"open"` to choose a goal and use the actions of all agents.
+            options: options of the process, if any is started.
 
         Raises:
             ConfigurationError: when there is no such mode.
@@ -85,7 +85,7 @@ class Autonomy:
         """
         context = self._context()
         ranking = await self._ranking(request, mode, context)
-        name = self._chosen(ranking, mode)
+        name = self._choose(ranking, mode)
         agent: Runnable | None = self._platform.agents[name] if mode == "closed" else None
         agent = agent or assemble_for(name, self._platform.agents)
         assert agent is not None
@@ -122,7 +122,7 @@ class Autonomy:
 
     async def _ranking(self, request: Input, mode: Mode, context: RunContext) -> tuple[Ranked, ...]:
         if mode not in get_args(Mode):
-            raise ConfigurationError(f"The mode is {mode!r}; it has to be 'closed' or 'open'")
+            raise ConfigurationError(f"The mode is {mode!r}; it must be 'closed' or 'open'")
         candidates = self._agents() if mode == "closed" else self._goals()
         if not candidates:
             what = "agent" if mode == "closed" else "planned agent with a goal"
@@ -136,7 +136,7 @@ class Autonomy:
         spec = combine_all(self._platform.agents)
         return {} if spec is None else {goal.name: goal.description for goal in spec.goals}
 
-    def _chosen(self, ranking: Sequence[Ranked], mode: Mode) -> str:
+    def _choose(self, ranking: Sequence[Ranked], mode: Mode) -> str:
         cutoff = self._agent_cutoff if mode == "closed" else self._goal_cutoff
         if (best := ranking[0]).confidence >= cutoff:
             return best.name

@@ -1,4 +1,4 @@
-"""Choice of an agent that has a plan from what there is, of several that could give what is wanted."""
+"""Choice of an agent with a plan from the present objects to the requested type."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ _logger = logging.getLogger(__name__)
 
 
 def combine_all(agents: Mapping[str, Runnable], planner: Planner = Planner.GOAP) -> PlannedAgentSpec | None:
-    """Combine the actions and goals of all planned agents and components in one spec; `None` when there are none.
+    """Combine the actions and goals of all planned agents and components in a single spec; `None` when there are none.
 
     Raises:
         DeclarationError: when they do not go together.
@@ -94,7 +94,7 @@ def _aim(spec: PlannedAgentSpec, goal: GoalSpec) -> PlannedAgentSpec:
 
 
 def _relevant(actions: Iterable[Action], goal: GoalSpec) -> list[Action]:
-    """Return the actions that give something that the goal needs, or that another one of them needs."""
+    """Return the actions that give something that the goal, or another such action, needs."""
     left, ordered = list(actions), list[Action]()
     needed = set(goal.plan.conditions.items())
     while producers := [action for action in left if not needed.isdisjoint(action.effects.items())]:

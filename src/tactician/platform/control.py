@@ -60,7 +60,7 @@ class RunControl:
         return await self._runner.all()
 
     async def process(self, process_id: str) -> AgentProcess:
-        """Return a process that `processes` lists, or one that is stored.
+        """Return a process that `processes` lists, or a stored process.
 
         Raises:
             RunNotFoundError: when there is none with the id.
@@ -74,7 +74,7 @@ class RunControl:
         """Return the runs in the store and the processes of this program, oldest first.
 
         Args:
-            status: one status, such as `"waiting"`, or several; all by default.
+            status: a single status, such as `"waiting"`, or several; all by default.
             names: names of agents; all by default.
             limit: how many runs of the store are read.
         """
@@ -82,7 +82,7 @@ class RunControl:
         return await self._reader.list(statuses=statuses, names=names, limit=limit)
 
     async def steps(self, run_id: str) -> tuple[StepView, ...]:
-        """Return the steps of a run, oldest first. `fork` starts a new run from one of them.
+        """Return the steps of a run, oldest first. `fork` starts a new run from a step.
 
         Raises:
             RunNotFoundError: when the store has no such run.
@@ -156,7 +156,7 @@ class RunControl:
     ) -> AgentProcess | RunResult[object]:
         """Continue a run that was paused or interrupted, is stuck, or whose worker has died, as far as it can go.
 
-        The objects go onto the blackboard of a process first, as those of `start` do: what one that is stuck lacks.
+        The objects go onto the blackboard of a process first, as those of `start` do: what a stuck process lacks.
 
         Raises:
             RunNotFoundError: when there is no such run.
@@ -182,9 +182,9 @@ class RunControl:
         responses: Mapping[str, Response] = _NOTHING,
         named: Named | None = None,
     ) -> AgentProcess | RunResult[object]:
-        """Start a new run from a past step of another one, and run it as far as it can go.
+        """Start a new run from a past step of another, and run it as far as it can go.
 
-        The other run stays as it is, and may have ended, in whatever way. Its steps up to that one are those of the
+        The other run stays as it is, and may have ended, in whatever way. Its steps up to that step are those of the
         fork, too; so `compare` shows what another model, input, answer or object would have done.
 
         Args:
@@ -192,9 +192,9 @@ class RunControl:
             *objects: what goes onto the blackboard of a process first, as with `resume`.
             at: number of the step after which the fork begins, see `steps`; 0 is the start. By default the last step;
                 with another input, the start; with answers, the last step after which the run waited for them.
-            model: name of the model that the fork uses wherever it calls one, whatever its agents name.
+            model: name of the model that the fork uses wherever it calls a model, whatever its agents name.
             input: another input, for a fork from the start; for a process what it begins with, where a tuple is
-                several objects. The same one by default.
+                several objects. The same input by default.
             responses: answers to requests for which the other run waited after that step, by the ids of the requests.
             named: further objects for a process, by their names.
 
@@ -205,17 +205,17 @@ class RunControl:
             ConfigurationError: when the platform has no store, or there is no such step or model; for another input
                 after the start; for objects where there is no process.
             RunNotFoundError: when there is no such run.
-            ResponseError: when the run did not wait for one of the answers after that step.
+            ResponseError: when the run did not wait for such an answer after that step.
             AgentNotFoundError: when what ran is not registered here.
             StoredStateError: when what is stored cannot be read, or an object, an input or an answer cannot be kept in
                 the store; then there is no fork.
-            RunError: when the fork fails, and is no process.
+            RunError: when the fork fails, and is not a process.
         """
         options = ForkOptions(at=at, model=model, input=input, responses=responses)
         return await self._forker.fork(run_id, with_named(objects, named), options)
 
     async def kill(self, run_id: str, reason: str = "killed") -> RunStatus:
-        """End a run for good, and interrupt what it does, wherever it runs. One that has ended stays as it is.
+        """End a run for good, and interrupt what it does, wherever it runs. A run that has ended stays as it is.
 
         Returns:
             Its status: `KILLED`, unless it had ended before.
@@ -240,7 +240,7 @@ class RunControl:
     async def step_claimed(
         self, record: RunRecord, lease: Lease, *, seconds: float = DEFAULT_LEASE
     ) -> AgentProcess | RunResult[object]:
-        """Continue a claimed run by one step: a process by one action, any other run as far as it can go.
+        """Continue a claimed run by a step: a process by an action, any other run as far as it can go.
 
         A process is `PAUSED` then, unless it waits or has ended. Any other run cannot be cut between two of its steps:
         it continues by running the same code again from the beginning, so each cut would run what users wrote around
@@ -254,9 +254,9 @@ class RunControl:
         return await self._runner.step_claimed(record, lease, seconds)
 
     async def list_waiting_runs(self, limit: int = 1000) -> list[RunView]:
-        """Return the runs that wait for somebody, or of which a part does while others go on; the oldest is the first.
+        """Return the runs that wait for somebody, or of which a part does while others continue, oldest first.
 
-        These are the runs in the store and the processes of this program, one entry for each.
+        These are the runs in the store and the processes of this program, an entry for each.
 
         Args:
             limit: how many runs of the store are read.
@@ -270,7 +270,7 @@ class RunControl:
             age: time since the end of a run; the `retention` by default.
 
         Raises:
-            ConfigurationError: when neither is given.
+            ConfigurationError: when both are missing.
         """
         oldest = self.retention if age is None else age
         if oldest is None:

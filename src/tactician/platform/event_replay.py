@@ -29,7 +29,7 @@ def replay_events(events: Iterable[Event]) -> list[RunTree]:
 
 
 class _Run:
-    """State of one run according to its events so far."""
+    """State of a run according to its events so far."""
 
     def __init__(self, first: Event) -> None:
         self.id, self.parent_id = first.run_id, first.parent_id or ""

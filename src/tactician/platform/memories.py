@@ -66,7 +66,7 @@ class _Memory:
     def add(self, fresh: Sequence[_Finding]) -> _Memory:
         """Return the memory with what is not in it yet."""
         known = [_identify(finding) for finding in self.findings]
-        return _Memory((*self.findings, *(one for one in fresh if _identify(one) not in known)))
+        return _Memory((*self.findings, *(finding for finding in fresh if _identify(finding) not in known)))
 
 
 async def recall(store: DocumentStore, memory_id: str, agent: PlannedAgentSpec, board: Blackboard) -> Blackboard:

@@ -52,7 +52,7 @@ class Platform(RunControl):
     `async with Platform(...) as platform:` closes all of it at the end.
 
     Args:
-        models: a source of models, or one model for everything; those of the environment by default.
+        models: a source of models, or a single model for everything; those of the environment by default.
         on_event: called with every event of every run.
         store: store of runs, processes and memories, which are saved after each step; this program only, by default.
         tool_groups: groups of tools that agents and actions may name.
@@ -90,7 +90,7 @@ class Platform(RunControl):
         self, services: Services, tool_groups: Iterable[ToolGroup] = (), retention: timedelta | None = None
     ) -> None:
         if retention is not None and retention < timedelta(0):
-            raise ConfigurationError(f"The retention is {retention}: it has to be a time from 0 up.")
+            raise ConfigurationError(f"The retention is {retention}: it must be a time from 0 up.")
         self.services = services
         self.retention = retention
         self.tool_groups.add([local_goals(lambda: self.goal_tools(remote=False)), *tool_groups])
@@ -170,14 +170,14 @@ class Platform(RunControl):
         return self.services.find(ToolGroups)
 
     def goal_tools(self, remote: bool | None = None) -> tuple[Tool, ...]:
-        """Return the exported goals of the registered planned agents as tools, one for each type of start object.
+        """Return the exported goals of the registered planned agents as tools, a tool for each type of start object.
 
         Args:
             remote: only those exported to other programs, or, when `False`, to other agents; both, when `None`.
 
         Raises:
-            DeclarationError: with all goals that are exported on purpose, to which no single object leads, or only one
-                of a type that has no JSON form.
+            DeclarationError: with all goals that are exported on purpose, to which no single object leads, or only an
+                object of a type that has no JSON form.
         """
         return goal_tools(self.agents, self.context, remote=remote)
 
@@ -199,14 +199,14 @@ class Platform(RunControl):
         """Register Runnables, instances of `@planned_agent` and `@component` classes, and tool groups.
 
         Args:
-            *agents: what to register. An id belongs to one of them: its own, else its name in snake case.
-            replace: True when an agent takes the place of the one with its id. What that has begun it finishes.
+            *agents: what to register. Each has an id: its own, else its name in snake case.
+            replace: True when an agent takes the place of the agent with its id. That agent finishes what it has begun.
 
         Returns:
             The platform.
 
         Raises:
-            DeclarationError: when one is not declared correctly, is nothing of these, or an id is taken; with every
+            DeclarationError: when an agent is not declared correctly, is none of these, or an id is taken; with every
                 mistake of all of them. Then none is registered.
         """
         groups = [agent for agent in agents if isinstance(agent, ToolGroup)]
@@ -216,7 +216,7 @@ class Platform(RunControl):
         return self
 
     def unregister(self, name: str) -> None:
-        """Forget an agent, given by its name or id. What it has begun it finishes.
+        """Forget an agent by its name or id. It finishes what it has begun.
 
         Raises:
             AgentNotFoundError: when there is none.
@@ -234,11 +234,11 @@ class Platform(RunControl):
     async def start(
         self, agent: object, *objects: object, named: Named | None = None, options: ProcessOptions | None = None
     ) -> AgentProcess:
-        """Run a process of a planned agent, or of the one registered by a name, as far as it can go.
+        """Run a process of a planned agent, or of the agent with a name, as far as it can go.
 
         The objects go onto the blackboard first; text becomes a `UserInput`, and so do messages, unless the agent takes
-        messages: then text becomes one, if it takes no `UserInput`. Those in `named` go there as they are, under their
-        names, for `by_name`. Look at `process.status`: this does not raise when the process fails or is stuck.
+        messages: then text becomes a message, if it takes no `UserInput`. Those in `named` go there as they are, under
+        their names, for `by_name`. Look at `process.status`: this does not raise when the process fails or is stuck.
 
         Raises:
             AgentNotFoundError: when no planned agent has the name.
@@ -298,16 +298,16 @@ class Platform(RunControl):
     async def invoke(
         self, kind: type[T], *objects: object, named: Named | None = None, options: ProcessOptions | None = None
     ) -> T:
-        """Return an object of the wanted type, from the registered agent that has a goal and a plan for it.
+        """Return an object of the requested type, from the registered agent that has a goal and a plan for it.
 
         When no agent has a plan by itself, the actions of all of them are planned together, as those of components.
 
         Raises:
             AgentNotFoundError: when no registered agent yields the type.
             ProcessStuckError: when neither an agent nor all of them together have a plan from these objects.
-            ProcessWaitingError: when it waits for somebody; it goes on with `respond`.
-            ProcessFailedError: when an action raises, a budget is used up, or a goal that may give one of several
-                types gives another one.
+            ProcessWaitingError: when it waits for somebody; `respond` continues it.
+            ProcessFailedError: when an action raises, a budget is used up, or a goal that may give several
+                types gives another type.
         """
         objects = with_named(objects, named)
         agents, context = self._registry.find_producers(kind), self.context()

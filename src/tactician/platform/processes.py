@@ -30,12 +30,12 @@ class StoredProcess:
 class Processes:
     """Those that run or are to be continued, and the last ones that are not.
 
-    Others are forgotten, unless the program holds them. One that waits is an object of a few hundred bytes, or in the
-    store; the same `AgentProcess` is found again as long as the program holds it, and another one after that.
+    Others are forgotten, unless the program holds them. A waiting process is an object of a few hundred bytes, or in
+    the store; the same `AgentProcess` is returned as long as the program holds it, and another after that.
 
     Args:
         is_durable: whether they are kept in a store.
-        wake: returns the process that an idle one is.
+        wake: returns the process for an idle process.
         limit: number of processes that have ended, or wait in the store, which are not forgotten.
     """
 
@@ -49,7 +49,7 @@ class Processes:
         self._resting: OrderedDict[str, AgentProcess | StoredProcess] = OrderedDict()
 
     def add(self, process: AgentProcess) -> None:
-        """Note a process that is about to run, in place of the one that had its id before."""
+        """Note a process that is about to run, in place of the process that had its id before."""
         self._forget(process.id)
         self._known[process.id] = self._running[process.id] = process
         process.on_rest = self.rest
@@ -70,7 +70,7 @@ class Processes:
             self._resting.popitem(last=False)
 
     def find(self, process_id: str) -> AgentProcess | None:
-        """Return the process with the id, if it is here; see `find_stored` for one that is in the store only."""
+        """Return the process with the id, if it is here; see `find_stored` for processes that are in the store only."""
         known = self._known.get(process_id)
         if known is None and (idle := self._idle.get(process_id)) is not None:
             known = self._known[process_id] = self._wake(idle)

@@ -33,8 +33,8 @@ def goal_tools(
         remote: only goals that are exported to other programs, or, when `False`, to other agents; both, when `None`.
 
     Raises:
-        DeclarationError: with all goals that are exported on purpose, to which no single object leads, or only one of
-            a type that has no JSON form.
+        DeclarationError: with all goals that are exported on purpose, to which no single object leads, or only an
+            object of a type that has no JSON form.
     """
     problems: list[str] = []
     offers = [offer for spec in find_planned_specs(agents.values()) for offer in _offers(spec, remote, problems)]
@@ -106,7 +106,7 @@ def _offers(agent: PlannedAgentSpec, remote: bool | None, problems: list[str]) -
         is_meant = goal.export.remote or bool(goal.export.starting_input_types)  # others are exported by default
         if not kinds and is_meant:
             problems.append(
-                f"{agent.name}: no single object leads to the goal {goal.name!r}; name the type of one that does, as "
+                f"{agent.name}: no single object leads to the goal {goal.name!r}; name the type of such an object, as "
                 "in Export(starting_input_types=[Order])"
             )
         for kind in kinds:

@@ -44,8 +44,8 @@ async def rank_candidates(
         ModelError: when the model cannot be called.
     """
     listed = "\n".join(f"- {name}: {description}" for name, description in candidates.items())
-    wanted = _ranking_of(tuple(candidates))
-    ranker = Agent("Ranker", model=model, output_type=wanted)
+    output_type = _ranking_of(tuple(candidates))
+    ranker = Agent("Ranker", model=model, output_type=output_type)
     inside = context.with_service(AnswerAttempts(settings)).as_internal()
     prompt = _PROMPT.format(candidates=listed, request=join_text(messages_of(request)))
     ranked = {entry.name: entry for entry in (await ranker.run(prompt, context=inside)).output.root}

@@ -26,7 +26,7 @@ class RunReader:
         self._processes = {process.id: process for process in processes}
 
     async def list_waiting(self, limit: int = 1000) -> list[RunView]:
-        """Return the runs that wait for somebody, or of which a part does while others go on, oldest first."""
+        """Return the runs that wait for somebody, or of which a part does while others continue, oldest first."""
         stored = [view_record(record) for record in await self._store.find_waiting(limit=limit)]
         here = (process for process in self._processes.values() if _is_in_memory(process) and process.pending)
         return stored + [view_process(process) for process in here]
@@ -34,7 +34,7 @@ class RunReader:
     async def list(
         self, *, statuses: Collection[str] = (), names: Collection[str] = (), limit: int = 1000
     ) -> list[RunView]:
-        """Return the runs with one of the statuses and names, oldest first; all by default.
+        """Return the runs with these statuses and names, oldest first; all by default.
 
         What cannot be read is in the list, and says so in `problem`.
         """
@@ -96,19 +96,19 @@ class RunReader:
         """Return two runs side by side.
 
         Raises:
-            RunNotFoundError: when the store has none with one of the ids.
+            RunNotFoundError: when the store lacks any of the ids.
             StoredStateError: when what is stored cannot be read.
         """
         first, second = await self.get(first_id), await self.get(second_id)
         return compare_runs(first, await self.steps(first_id), second, await self.steps(second_id))
 
     async def _with_children(self, run: RunView, around: frozenset[str]) -> RunTree:
-        around |= {run.id}  # a record that names one of those around it as inside it is left out
+        around |= {run.id}  # a record that names a run around it as inside it is left out
         records = await self._store.find(parent_id=run.id)
         inside = [await self.get_readable(record.run_id) for record in records if record.run_id not in around]
         known = {view.id for view in inside}
         ended = [child for action in run.history for child in action.children if child.id not in known]
-        children = [view_child(one, run.id) for one in ended] + [
+        children = [view_child(child, run.id) for child in ended] + [
             await self._with_children(view, around) for view in inside
         ]
         return RunTree(run, tuple(children))

@@ -59,10 +59,11 @@ class Registry:
 
         Args:
             agents: Runnables, and instances of declared classes.
-            replace: True when an agent takes the place of the one with its id.
+            replace: True when an agent takes the place of the agent with its id.
 
         Raises:
-            DeclarationError: when one is not declared correctly, or an id is taken; with every mistake of all of them.
+            DeclarationError: when an agent is not declared correctly, or an id is taken; with every mistake of all of
+                them.
         """
         fresh: list[Runnable] = []
         errors: list[DeclarationError] = []
@@ -75,10 +76,10 @@ class Registry:
                 errors.append(error)
         if errors:
             raise _as_one(errors)
-        self._replace((self._ids | {agent_id(one): one for one in fresh}).values())
+        self._replace((self._ids | {agent_id(agent): agent for agent in fresh}).values())
 
     def unregister(self, name: str) -> None:
-        """Forget an agent, given by its name or id.
+        """Forget an agent by its name or id.
 
         Raises:
             AgentNotFoundError: when there is none.
@@ -118,7 +119,7 @@ class Registry:
         return AgentNotFoundError(f"No agent is registered as {name!r}.{hint} Registered: {known}.")
 
     def runnable(self, agent: object) -> Runnable:
-        """Return a Runnable, given itself or by its name.
+        """Return a Runnable by its name, or the Runnable itself.
 
         Raises:
             AgentNotFoundError: when none has the name.
@@ -127,18 +128,18 @@ class Registry:
         return _as_runnable(self.get_agent(agent) if isinstance(agent, str) else agent)
 
     def get_spec(self, agent: object) -> PlannedAgentSpec:
-        """Return the spec of a planned agent, or of another Runnable that declares its output, or of the one so named.
+        """Return the spec of a planned agent, or of a Runnable that declares its output, also by its name.
 
         Raises:
             AgentNotFoundError: when none has the name.
             DeclarationError: when it is not declared correctly.
         """
-        found = self.runnable(agent)
-        if (spec := find_process_spec(found)) is None:
+        runnable = self.runnable(agent)
+        if (spec := find_process_spec(runnable)) is None:
             raise AgentNotFoundError(
-                f"{found.name!r} ({type(found).__name__}) is not a planned agent: call its `run`, as in "
-                f"`await platform.agents[{found.name!r}].run(..., context=platform.context())`. One that says what it "
-                "gives, by an `output_type`, has processes too."
+                f"{runnable.name!r} ({type(runnable).__name__}) is not a planned agent: call its `run`, as in "
+                f"`await platform.agents[{runnable.name!r}].run(..., context=platform.context())`. "
+                "A Runnable with an `output_type` has processes too."
             )
         return spec
 
@@ -243,4 +244,4 @@ def _check_free(agent: Runnable, others: Iterable[Runnable]) -> None:
     for other in others:
         if agent_id(other) == agent_id(agent):
             shared = "this name" if other.name == agent.name else f"the id {agent_id(agent)!r}"
-            raise DeclarationError(agent.name, [f"another agent has {shared}; give one of them another"])
+            raise DeclarationError(agent.name, [f"another agent has {shared}; rename either"])

@@ -51,16 +51,16 @@ class RunView:
         name: name of what runs.
         kind: `"process"`, or `"run"` for any other Runnable.
         status: where it stands, such as `"waiting"`.
-        parent_id: id of the run around it, if there is one.
+        parent_id: id of the run around it, if any.
         started_at: seconds since the epoch, if known.
         seconds: how long it has run, without the time in which it waited.
         tally: what its model calls used.
         history: the actions that it ran, oldest first.
-        pending: what it waits for, or a part of it while others go on.
+        pending: what it waits for, or a part of it while others continue.
         goal: name of the goal that it reached.
         failure: why it failed, is stuck or was ended.
         output: beginning of its result, as text.
-        messages: the conversation, when the run is one.
+        messages: the conversation, if the run has a conversation.
         conditions: the conditions that actions have set.
         objects: its blackboard, oldest object first.
         steps: number of its saved steps.
@@ -160,7 +160,7 @@ def view_state(record: RunRecord, state: RunState) -> RunView:
 
 
 def _find_messages(tree: Checkpoint) -> tuple[Message, ...]:
-    """Return the conversation of a run: its own, or that of the only run inside it that has one."""
+    """Return the conversation of a run: its own, or that of the only such run inside."""
     if own := read_messages(tree.data):
         return own
     histories = [messages for checkpoint in tree.walk() if (messages := read_messages(checkpoint.data))]
@@ -168,7 +168,7 @@ def _find_messages(tree: Checkpoint) -> tuple[Message, ...]:
 
 
 def view_process(process: AgentProcess | IdleProcess) -> RunView:
-    """Return the view of a process of this program. Its objects have to be looked up in the process itself."""
+    """Return the view of a process of this program. Its objects must be looked up in the process itself."""
     return RunView(
         process.id,
         process.agent.name,

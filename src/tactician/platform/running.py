@@ -84,7 +84,7 @@ class EnqueueOptions(TypedDict, total=False):
 
 
 class Runner:
-    """The processes of one platform.
+    """The processes of a platform.
 
     Args:
         registry: registered agents.
@@ -168,7 +168,7 @@ class Runner:
     ) -> AgentProcess | RunResult[object]:
         """Answer requests of a run that waits, and continue it as far as it can go.
 
-        A process that runs here, since parts of it do not depend on the answer, takes it as soon as one of them ends.
+        A process that runs here, since parts of it do not depend on the answer, takes it as soon as any of them ends.
         """
         here = self.processes.find(run_id)
         if here is not None and self._takes_answers(here, responses):
@@ -223,7 +223,7 @@ class Runner:
     ) -> AgentProcess | RunResult[object]:
         """Continue a claimed run as far as it can go."""
         if record.kind == PROCESS_KIND:
-            return await self._run(await self._claimed(record, lease, seconds))
+            return await self._run(await self._load_claimed(record, lease, seconds))
         try:
             runnable = self.find_runnable(record)
         except BaseException:
@@ -233,10 +233,10 @@ class Runner:
         return await runnable.continue_claimed(record, lease, context=self._context(), seconds=seconds)
 
     async def step_claimed(self, record: RunRecord, lease: Lease, seconds: float) -> AgentProcess | RunResult[object]:
-        """Continue a claimed run: a process by one step, any other run as far as it can go."""
+        """Continue a claimed run: a process by a step, any other run as far as it can go."""
         if record.kind != PROCESS_KIND:
             return await self.continue_claimed(record, lease, seconds)
-        process = await self._claimed(record, lease, seconds)
+        process = await self._load_claimed(record, lease, seconds)
         async with self._continuing(process):
             await process.run_step()
         return process
@@ -262,7 +262,7 @@ class Runner:
         return record.kind == PROCESS_KIND
 
     def find_runnable(self, record: RunRecord) -> BaseRunnable[object]:
-        """Return what runs, where that is no process.
+        """Return what runs, where that is not a process.
 
         Raises:
             AgentNotFoundError: when it is not registered here, or cannot continue a run.
@@ -295,9 +295,9 @@ class Runner:
     async def all(self) -> list[AgentProcess]:
         """Return the processes that are known here, oldest first, as they stand."""
         known = [self.processes.find(process.id) for process in self.processes.all()]
-        found = [await self._find_current(process) for process in known if process is not None]
-        found += [await self._find_stored(process_id) for process_id in self.processes.list_stored()]
-        return sorted((process for process in found if process is not None), key=attrgetter("began_at"))
+        processes = [await self._find_current(process) for process in known if process is not None]
+        processes += [await self._find_stored(process_id) for process_id in self.processes.list_stored()]
+        return sorted((process for process in processes if process is not None), key=attrgetter("began_at"))
 
     def _wake(self, idle: IdleProcess) -> AgentProcess:
         return AgentProcess.wake(idle, self._context())
@@ -320,11 +320,11 @@ class Runner:
         """Return a process as it stands: itself, where it runs here.
 
         Raises:
-            RunNotFoundError: when there is none, or the run is one of another kind.
+            RunNotFoundError: when there is none, or the run is of another kind.
         """
-        found = self.processes.find(process_id)
-        if found is not None and (not self._is_durable or self._runs_here(found)):
-            return found
+        process = self.processes.find(process_id)
+        if process is not None and (not self._is_durable or self._runs_here(process)):
+            return process
         record = await self.record(process_id)
         if record.kind != PROCESS_KIND:
             raise RunNotFoundError(
@@ -381,7 +381,7 @@ class Runner:
 
     @asynccontextmanager
     async def _continuing(self, process: AgentProcess) -> AsyncIterator[None]:
-        """Hold the lease of a process; then remember what it has found out, if it completed."""
+        """Hold the lease of a process; then remember its findings, if it completed."""
         keeper = process.keeper
         try:
             if keeper is None:
@@ -404,9 +404,9 @@ class Runner:
             if (status := (await self.record(process_id)).status).is_terminal:
                 raise _has_ended(process_id, status)
             raise RunConflictError(f"The process {process_id} is {status}: another worker is continuing it.")
-        return await self._claimed(*claimed)
+        return await self._load_claimed(*claimed)
 
-    async def _claimed(self, record: RunRecord, lease: Lease, seconds: float = DEFAULT_LEASE) -> AgentProcess:
+    async def _load_claimed(self, record: RunRecord, lease: Lease, seconds: float = DEFAULT_LEASE) -> AgentProcess:
         """Return a process whose lease is ours: itself, if it is idle here. Release the lease if that fails."""
         process = self.processes.find(record.run_id)
         try:
@@ -424,7 +424,7 @@ class Runner:
     async def _restore(
         self, record: RunRecord, lease: Lease | None = None, seconds: float = DEFAULT_LEASE
     ) -> AgentProcess:
-        """Return a process as it is kept; it can be continued by one at a time."""
+        """Return a process as it is kept; only a single holder at a time may continue it."""
         agent, state = self.find_agent(record), await self._runs.load_state(record)
         context = restore_context(record, state, self._context(), {})
         owner = self._owner if lease is None else lease.owner

@@ -14,7 +14,7 @@ _CLOSED = ConfigDict(extra="forbid")
 
 
 class Start:
-    """A type of objects to start from. What is no object in JSON travels as `{"value": ...}`.
+    """A type of objects to start from. What is not an object in JSON travels as `{"value": ...}`.
 
     Raises:
         PydanticUserError: when the type has no JSON form.
@@ -23,7 +23,7 @@ class Start:
     def __init__(self, kind: type) -> None:
         self.kind = kind
         adapter: TypeAdapter[object] = TypeAdapter(kind)
-        schema = _rooted(adapter.json_schema())
+        schema = _inline_root(adapter.json_schema())
         self._is_wrapped = schema.get("type") != "object"
         if self._is_wrapped:
             adapter = TypeAdapter(create_model("arguments", __config__=_CLOSED, value=(kind, ...)))
@@ -48,7 +48,7 @@ class Start:
 
 
 def types_leading_to(goal: GoalSpec, agent: PlannedAgentSpec) -> Iterator[type]:
-    """Yield the types that no action gives, and of which one object may be enough to reach the goal.
+    """Yield the types that no action gives, and of which a single object may be enough to reach the goal.
 
     Conditions that no action brings about are taken to be fulfilled.
     """
@@ -61,24 +61,24 @@ def types_leading_to(goal: GoalSpec, agent: PlannedAgentSpec) -> Iterator[type]:
         )
     }
     for label, kind in types.items():
-        there = {one for one, needed in types.items() if ": " not in one and issubclass(kind, needed)}
+        there = {name for name, needed in types.items() if ": " not in name and issubclass(kind, needed)}
         if label not in facts and label in there and _may_reach(goal, agent, there, facts | types.keys()):
             yield kind
 
 
 def _may_reach(goal: GoalSpec, agent: PlannedAgentSpec, there: set[str], known: set[str]) -> bool:
     left, facts = list(agent.plannable), set(there)
-    while ready := [action for action in left if _needed(action.pre, known) <= facts]:
+    while ready := [action for action in left if _list_open_facts(action.pre, known) <= facts]:
         facts.update(name for action in ready for name, value in action.effects.items() if value)
         left = [action for action in left if action not in ready]
-    return _needed(goal.plan.conditions, known) <= facts
+    return _list_open_facts(goal.plan.conditions, known) <= facts
 
 
-def _needed(conditions: Mapping[str, bool], known: set[str]) -> set[str]:
+def _list_open_facts(conditions: Mapping[str, bool], known: set[str]) -> set[str]:
     return {name for name, value in conditions.items() if value and name in known}
 
 
-def _rooted(schema: dict[str, object]) -> dict[str, object]:
+def _inline_root(schema: dict[str, object]) -> dict[str, object]:
     """Return the schema with its root inlined: the root of a type that contains itself is a reference."""
     reference, definitions = schema.get("$ref"), schema.get("$defs")
     if not isinstance(reference, str) or not isinstance(definitions, dict):

@@ -56,8 +56,8 @@ class RunComparison:
     """Two runs side by side, such as a run and its fork.
 
     Attributes:
-        first: one of them.
-        second: the other one.
+        first: the first of them.
+        second: the other.
         common: the steps that both begin with, as the first run has them.
         first_steps: the further steps of the first run.
         second_steps: the further steps of the second run.

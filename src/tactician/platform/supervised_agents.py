@@ -1,4 +1,4 @@
-"""Agents in which a model supervises actions: built for one process, and rebuilt where the process is continued."""
+"""Agents in which a model supervises actions: built for a process, and rebuilt where the process is continued."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class Recipe:
 
     Attributes:
         within: names of the components and agents whose actions are supervised.
-        wanted: name of the type of the object.
+        output_type: name of the type of the object.
         model: the supervising model; the default model of the platform, when `None`.
         max_rounds: maximum number of rounds in which the model calls tools.
     """
 
     within: tuple[str, ...]
-    wanted: str
+    output_type: str
     model: str | LlmOptions | None
     max_rounds: int
 
@@ -39,13 +39,13 @@ class Recipe:
 def build_supervised_agent(
     scope: Sequence[object], kind: type, model: str | LlmOptions | LanguageModel | None, max_rounds: int
 ) -> PlannedAgentSpec:
-    """Combine the actions of components and planned agents in one agent, in which a model works towards an object.
+    """Combine the actions of components and planned agents in an agent, in which a model works towards an object.
 
     Raises:
-        AgentNotFoundError: when no action gives one.
+        AgentNotFoundError: when no action gives such an object.
         DeclarationError: when they are not declared correctly, or do not go together.
     """
-    spec = _aimed(scope, kind)
+    spec = _build_spec(scope, kind)
     if model is None or isinstance(model, str | LlmOptions):
         recipe = Recipe(tuple(map(_registered_name, scope)), type_name(kind), model, max_rounds)
         spec = replace(spec, recipe=cast("dict[str, JsonValue]", _adapter().dump_python(recipe, mode="json")))
@@ -59,7 +59,7 @@ def is_supervised_agent(name: str) -> bool:
 
 def list_supervised_agents(agents: Iterable[PlannedAgentSpec]) -> Iterator[str]:
     """Return the names of all supervised agents that can be built of these agents."""
-    return iter(dict.fromkeys(map(_name, _given(agents).values())))
+    return iter(dict.fromkeys(map(_name, _list_outputs(agents).values())))
 
 
 def rebuild_supervised_agent(record: RunRecord, agents: Mapping[str, Runnable]) -> PlannedAgentSpec:
@@ -72,18 +72,18 @@ def rebuild_supervised_agent(record: RunRecord, agents: Mapping[str, Runnable]) 
     recipe = _recipe_of(record)
     known = {name: agents[name] for name in recipe.within if name in agents}
     parts = {name: spec for name, agent in known.items() if (spec := planned_spec(agent)) is not None}
-    kind = _given(parts.values()).get(recipe.wanted)
+    kind = _list_outputs(parts.values()).get(recipe.output_type)
     if missing := [name for name in recipe.within if name not in parts]:
         raise AgentNotFoundError(
             f"The process {record.run_id} is made of what is not registered here: {', '.join(missing)}. "
             f"Registered: {', '.join(agents) or 'none'}."
         )
     if kind is None:
-        raise AgentNotFoundError(f"No action of {' and '.join(parts)} produces {recipe.wanted}.")
+        raise AgentNotFoundError(f"No action of {' and '.join(parts)} produces {recipe.output_type}.")
     return build_supervised_agent([part.instance for part in parts.values()], kind, recipe.model, recipe.max_rounds)
 
 
-def _aimed(scope: Sequence[object], output_type: type) -> PlannedAgentSpec:
+def _build_spec(scope: Sequence[object], output_type: type) -> PlannedAgentSpec:
     description = f"leads to {output_type.__name__}"
     spec = combine_specs(scope, name=_name(output_type), description=description, planner=Planner.GOAP)
     if (aimed := spec.towards(output_type) or _with_goals(spec, output_type)) is None:
@@ -116,7 +116,7 @@ def _registered_name(instance: object) -> str:
     return type(instance).__name__ if is_component(instance) else PlannedAgent(instance).name
 
 
-def _given(agents: Iterable[PlannedAgentSpec]) -> dict[str, type]:
+def _list_outputs(agents: Iterable[PlannedAgentSpec]) -> dict[str, type]:
     """Return the types of all objects that the actions may give, by name, with the bases of these types."""
     outputs = (kind for agent in agents for action in agent.actions for kind in action.output_types)
     return {type_name(base): base for kind in outputs for base in kind.__mro__}

@@ -1,4 +1,4 @@
-"""`SupervisorInvocation`: a model leads the actions of components towards an object that is wanted."""
+"""`SupervisorInvocation`: a model leads the actions of components towards an object of a requested type."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class SupervisorInvocation(Generic[T]):
         model: the supervising model; the default model of the platform, when `None`.
         max_rounds: maximum number of rounds in which the model calls tools.
         options: options of the process.
-        wanted: see `returning`.
+        output_type: see `returning`.
         scope: see `within`.
     """
 
@@ -38,12 +38,12 @@ class SupervisorInvocation(Generic[T]):
     model: str | LlmOptions | LanguageModel | None = None
     max_rounds: int = DEFAULT_SUPERVISOR_ROUNDS
     options: ProcessOptions | None = None
-    wanted: type[T] | None = None
+    output_type: type[T] | None = None
     scope: tuple[object, ...] = ()
 
     def returning(self, kind: type[W]) -> SupervisorInvocation[W]:
         """Set the type of the object that is the goal."""
-        return cast("SupervisorInvocation[W]", replace(self, wanted=kind))  # type: ignore[arg-type]
+        return cast("SupervisorInvocation[W]", replace(self, output_type=kind))  # type: ignore[arg-type]
 
     def within(self, *instances: object) -> SupervisorInvocation[T]:
         """Add components and planned agents, whose actions may be used."""
@@ -60,10 +60,10 @@ class SupervisorInvocation(Generic[T]):
         """
         process = await self.start(*objects, named=named)
         raise_unless_completed(process)
-        if self.wanted is not None and isinstance(result := process.result, self.wanted):
+        if self.output_type is not None and isinstance(result := process.result, self.output_type):
             return result
         actual, within = type(process.result).__name__, " and ".join(type(part).__name__ for part in self.scope)
-        raise ProcessFailedError(f"{within} gave a {actual} and not what was wanted", process)
+        raise ProcessFailedError(f"{within} gave a {actual} and not the type of `returning`", process)
 
     def run_sync(self, *objects: object, named: Named | None = None) -> T:
         """Call `run` from a program without an event loop.
@@ -84,12 +84,14 @@ class SupervisorInvocation(Generic[T]):
             AgentNotFoundError: when no action gives an object of the type.
             DeclarationError: when a component is not declared correctly.
         """
-        if self.wanted is None or not self.scope:
-            raise ConfigurationError("Say what is wanted, and of what it is made: .returning(Meal).within(Stages())")
+        if self.output_type is None or not self.scope:
+            raise ConfigurationError(
+                "Set the type of the result, and the components: .returning(Meal).within(Stages())"
+            )
         if self.platform.is_durable and not isinstance(self.model, str | LlmOptions | None):
             raise ConfigurationError(
                 "Another worker may continue a process that is kept in a store, and cannot have this model object: "
                 'pass the name of the model, as in SupervisorInvocation(platform, model="gpt-5.4").'
             )
-        agent = PlannedAgent.of(build_supervised_agent(self.scope, self.wanted, self.model, self.max_rounds))
+        agent = PlannedAgent.of(build_supervised_agent(self.scope, self.output_type, self.model, self.max_rounds))
         return await self.platform.start(agent, *objects, named=named, options=self.options)

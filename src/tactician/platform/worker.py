@@ -19,7 +19,7 @@ _logger = logging.getLogger(__name__)
 _POLLS: Final = 10
 """Number of polls for which a worker leaves a run to others that it could not continue."""
 _PRUNE_INTERVAL: Final = 600.0
-"""Seconds from one deletion of old runs to the next."""
+"""Seconds between deletions of old runs."""
 
 
 class Worker:
@@ -35,10 +35,10 @@ class Worker:
 
     Args:
         platform: platform with the agents and the store.
-        name: name of the worker as the owner of leases; a random one by default.
+        name: name of the worker as the owner of leases; a random name by default.
         lease: duration of a lease in seconds; it is renewed while the process runs.
         poll: seconds between two claims when there is nothing to do.
-        max_parallel: number of runs that go on at once.
+        max_parallel: number of runs at a time.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Worker:
         self._prunes_at = monotonic()
 
     async def run_once(self) -> bool:
-        """Claim one run and continue it as far as it can go. Return whether there was one."""
+        """Claim a run and continue it as far as it can go. Return whether there was any."""
         claimed = await self._claim()
         if claimed is None:
             return False

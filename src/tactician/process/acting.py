@@ -30,7 +30,7 @@ from tactician.runs import BudgetError, BudgetMeter, OutputError, RunContext, Ru
 
 @dataclass(slots=True)
 class Execution:
-    """Everything that the steps of one process work with.
+    """Everything that the steps of a process work with.
 
     Attributes:
         process: the process, for its actions.
@@ -52,7 +52,7 @@ class Execution:
 
 
 class Actor:
-    """Runner of the actions of one process.
+    """Runner of the actions of a process.
 
     Attributes:
         error: exception of an action that ended the process.
@@ -79,9 +79,9 @@ class Actor:
                 self._execution.context.emit(RunSuspended, pending=state.pending)
 
     async def act_inside(self, action: ActionSpec, context: RunContext) -> tuple[ActionRun, object]:
-        """Run an action as a part of the one that runs; return how it ended, and its output.
+        """Run an action inside the current action; return how it ended, and its output.
 
-        The action is recorded like any other, but its failure is left to the one that runs it.
+        The action is recorded like any other, but its failure is left to the action that runs it.
 
         Args:
             action: the action.
@@ -182,7 +182,7 @@ class Actor:
         self._state.end(ProcessStatus.FAILED, f"{action.name} raised {describe_failure(error)}")
 
     def _find_limit(self, error: Exception) -> str | None:
-        """Return the limit that an action has met; also one of this process that has ended a process inside."""
+        """Return the limit that an action has met, directly or in a process inside."""
         if isinstance(error, BudgetError):
             return str(error)
         is_early_end = all(map(_is_early_end, iterate_errors(error)))
@@ -238,7 +238,7 @@ def _record_output(
 
 
 def _record_nothing(blackboard: Blackboard, action: ActionSpec) -> None:
-    """Note on the blackboard that an action gave nothing, and that it has run, if it should have given something."""
+    """Note on the blackboard that an action gave nothing, and that it has run, if it declares an output."""
     if action.output_types:
         blackboard.set_condition(action.condition_ran, True)
     blackboard.set_condition(GAVE_NOTHING, True)

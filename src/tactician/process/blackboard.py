@@ -37,7 +37,9 @@ class UserInput:
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """Rejection by a person of what an action asked. An action that takes one is another way to continue.
+    """Rejection by a person of what an action asked.
+
+    An action with a parameter of this type is another way to continue.
 
     Attributes:
         action: the action that asked.
@@ -51,7 +53,7 @@ class Rejection:
 
 
 class SomeOf:
-    """Base class of what an action returns when it gives one or more of several objects.
+    """Base class of results with optional fields, of which an action sets some.
 
     Each field that is not `None` is put onto the blackboard by itself, after the whole. A dataclass, a pydantic model
     or a plain class with annotations will do.
@@ -84,7 +86,7 @@ class StateDeclaration:
 
 
 def get_state_declaration(kind: type) -> StateDeclaration | None:
-    """Return the settings of `@state` on the class or one of its bases; `None` for a class that is not a state."""
+    """Return the settings of `@state` on the class or a base class; `None` for a class that is not a state."""
     declared = getattr(kind, STATE, None)
     return declared if isinstance(declared, StateDeclaration) else None
 
@@ -107,7 +109,7 @@ def with_named(objects: Iterable[object], named: Named | None) -> tuple[object, 
     """Return what a process begins with: the objects, and then those that have names.
 
     Raises:
-        ConfigurationError: when one of the names is not the name of a parameter.
+        ConfigurationError: when a name is not that of a parameter.
     """
     known = named or {}
     for name in known:
@@ -132,8 +134,8 @@ class BoardChange:
     Attributes:
         kind: `"add"` an object, `"move"` the last entries, `"hide"` or `"show"` an object, `"clear"` all, or set a
             `"condition"`.
-        numbers: numbers of the entries; for a move, the place of the first one, and its new place.
-        value: the object that was added, or the value of the condition; `None` for one that is no longer set.
+        numbers: numbers of the entries; for a move, the place of the first, and its new place.
+        value: the object that was added, or the value of the condition; `None` if the condition is no longer set.
         name: name that the object is bound to, or that of the condition.
         saved: the object as JSON, on the blackboard of a process that is saved.
     """
@@ -208,7 +210,9 @@ class Blackboard:
         self._encode = encode
 
     def add(self, value: object, binding: str = DEFAULT_BINDING) -> None:
-        """Add an object, under a name if it is not simply the newest of its type. Show one again that was hidden.
+        """Add an object, under a name if it is not simply the newest of its type.
+
+        A hidden object becomes visible again.
 
         Raises:
             ConfigurationError: when the object is `None`.
@@ -217,7 +221,7 @@ class Blackboard:
         self.put(self.prepare(value, binding))
 
     def prepare(self, value: object, binding: str = DEFAULT_BINDING) -> Entry:
-        """Return the entry of an object that is to be put: nothing has changed yet when one of several is refused.
+        """Return the entry of an object that is to be put: nothing has changed yet when any of several is refused.
 
         Raises:
             ConfigurationError: when the object is `None`.
@@ -280,7 +284,7 @@ class Blackboard:
 
     @property
     def newest(self) -> object | None:
-        """The object added last; `None` when it is hidden, or an action has given nothing since."""
+        """The object added last; `None` when it is hidden, or an action has returned `None` since."""
         if not self._entries or self.condition(GAVE_NOTHING):
             return None
         value = self._entries[-1].value
@@ -308,7 +312,7 @@ class Blackboard:
 
     @classmethod
     def of(cls, entries: Iterable[Entry], conditions: Mapping[str, bool]) -> Blackboard:
-        """Create a blackboard with the entries and conditions of another one."""
+        """Create a blackboard with the entries and conditions of another."""
         board = cls()
         for entry in entries:
             board.put(entry)
@@ -325,7 +329,7 @@ class Blackboard:
         return taken
 
     def to_changes(self) -> list[BoardChange]:
-        """Return the changes that make an empty blackboard equal to this one."""
+        """Return the changes that make an empty blackboard equal to this blackboard."""
         added = [BoardChange("add", (e.number,), e.value, e.binding, e.saved) for e in self._entries]
         hidden = tuple(e.number for e in self._entries if id(e.value) in self._hidden)
         conditions = [BoardChange("condition", (), value, name) for name, value in self._conditions.items()]
@@ -368,7 +372,7 @@ class Blackboard:
     def hide(self, value: object) -> None:
         """Hide this very object from all look-ups, until it is shown or added again.
 
-        An object that is not there, though an equal one may be, is not hidden.
+        Objects are compared by identity: an equal object is not hidden.
         """
         if numbers := self._numbers_of(value):
             self._hidden = {**self._hidden, id(value): value}

@@ -71,13 +71,13 @@ class Occupancy:
 def select_startable(
     actions: Sequence[Action], world: WorldState | None, agent: PlannedAgentSpec, occupancy: Occupancy
 ) -> tuple[ActionSpec, ...]:
-    """Select those of the next actions of a plan that can start now, with the same result as one after the other.
+    """Select those of the next actions of a plan that can start now, with the same result as in sequence.
 
     They are in the order of the plan. When no action has begun, the first of the plan is always among them.
 
     An action may overtake those before it in the plan, and start beside those that have begun, only when neither of the
     two touches what the other needs or changes, and when it is sure what they give: else the plan may change in
-    between. It may where costs do, too: then it is one action after the other.
+    between. It may where costs do, too: then the actions run in sequence.
 
     Args:
         actions: the plan, with the actions that have begun.

@@ -24,7 +24,7 @@ _logger = logging.getLogger(__name__)
 
 
 class Decision(NamedTuple):
-    """The plan to follow, if there is one, the world that it was made for, and the action that it does without."""
+    """The plan to follow, if any, the world that it was made for, and the action that it does without."""
 
     plan: Plan | None
     world: WorldState
@@ -54,7 +54,7 @@ async def decide(task: PlanningTask, state: ProcessState, context: OperationCont
 
 
 async def _best_without(declined: Action | None, task: PlanningTask, context: OperationContext) -> Decision:
-    """Find the best plan that does without one action.
+    """Find the best plan that does without an action.
 
     Conditions that can simply be seen are looked at. Others, which may ask a model, are found out only where the plan
     depends on them, each once.
@@ -71,7 +71,7 @@ async def _best_without(declined: Action | None, task: PlanningTask, context: Op
 async def _best(
     task: PlanningTask, world: WorldState, actions: tuple[Action, ...], context: OperationContext
 ) -> tuple[Plan | None, WorldState]:
-    """Find the best plan of these actions, and the world with what was found out for it."""
+    """Find the best plan of these actions, and the world with the conditions that were evaluated for it."""
     agent, turns = task.agent, PlanningTurns.current()
     known: dict[str, bool | None] = {}
     goals = tuple(goal.plan for goal in agent.goals)
@@ -155,7 +155,7 @@ def iterate_scopes(
     """Yield the actions to plan with: those of the next scope, where no plan is found with these.
 
     In a state, what it declares comes first, and what takes a state. Where that does not lead to a goal, the agent's
-    own actions go on with what the state has given; those that take nothing belong to the time before it.
+    own actions continue with the objects of the state; those that take nothing belong to the time before it.
     """
     if not agent.states or not any(isinstance(value, agent.states) for value in board.objects):
         yield actions
@@ -191,7 +191,7 @@ def lookup_price(name: str, otherwise: float) -> Callable[[WorldState], float]:
 
 
 async def _add_prices(world: WorldState, agent: PlannedAgentSpec, context: OperationContext) -> WorldState:
-    """Return the world with the prices of now, each found out once; the same world when the agent has no prices.
+    """Return the world with the prices of now, each computed once; the same world when the agent has no prices.
 
     Raises:
         ValueError: when a price is not a number from 0 up.
@@ -205,6 +205,6 @@ async def _add_prices(world: WorldState, agent: PlannedAgentSpec, context: Opera
             result = find(own)
             price: object = await result if isinstance(result, Awaitable) else result
         if not isinstance(price, int | float) or not isfinite(price) or price < 0:
-            raise ValueError(f"the cost {name!r} gave {price!r}; it has to be a number from 0 up")
+            raise ValueError(f"the cost {name!r} gave {price!r}; it must be a number from 0 up")
         prices[name] = float(price)
     return PricedWorld(world, prices)

@@ -15,7 +15,7 @@ from tactician.planning import Consultation, PlanningBudget
 
 T = TypeVar("T")
 _SLICE: Final = 0.003
-"""Seconds of planning in one iteration of an event loop."""
+"""Seconds of planning in an iteration of an event loop."""
 
 
 class PlanningSettings:
@@ -33,9 +33,9 @@ class PlanningSettings:
 
 
 class PlanningTurns:
-    """Turns of the planning in one event loop, so that all of it together never holds the loop for long.
+    """Turns of the planning in an event loop, so that all of it together never holds the loop for long.
 
-    In each iteration of the loop there is time for many small decisions, or for one slice of a large one.
+    In each iteration of the loop there is time for many small decisions, or for a slice of a large decision.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -54,7 +54,7 @@ class PlanningTurns:
         return turns
 
     async def advance(self, consultation: Consultation) -> str | None:
-        """Let a consultation go on to its next question or its end, and return the question."""
+        """Let a consultation continue to its next question or its end, and return the question."""
         while True:
             question = await self.run(lambda: consultation.advance(_SLICE))
             if question is not None or consultation.is_done:

@@ -80,8 +80,8 @@ def _find_planned(state: ProcessState) -> list[str]:
 
 def _find_children(state: ProcessState) -> dict[str, tuple[str, ChildRun]]:
     """Return the processes inside actions, with the names of the actions, by their nodes."""
-    found = ((run.action, child) for run in state.history for child in run.children)
-    return {f"child_{number}": one for number, one in enumerate(found, start=1)}
+    children = ((run.action, child) for run in state.history for child in run.children)
+    return {f"child_{number}": child for number, child in enumerate(children, start=1)}
 
 
 def _write_notes(state: ProcessState, steps: Iterable[str]) -> dict[str, str]:

@@ -36,7 +36,7 @@ def _format_lines(value: object) -> Iterator[str]:
 
 
 def _format_entry(mark: str, inner: object) -> Iterator[str]:
-    """Yield a value behind its mark: on the same line, where it is one line, else indented below."""
+    """Yield a value behind its mark: on the same line, where it is a single line, else indented below."""
     lines = list(_format_lines(inner))
     if len(lines) <= 1 and not (isinstance(inner, dict | list) and inner):
         yield f"{mark} {lines[0] if lines else _WORDS[None]}"

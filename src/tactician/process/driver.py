@@ -28,7 +28,7 @@ _PLANNING: Final = "planning failed:"
 
 
 class Driver:
-    """Driver of one process, step by step."""
+    """Driver of a process, step by step."""
 
     __slots__ = ("_activity", "_actor", "_execution", "_improver", "_selector", "_state", "saver")
 
@@ -51,7 +51,7 @@ class Driver:
         self._execution.is_to_pause = True
 
     async def run(self) -> None:
-        """Make one step after the other, as long as the process is running.
+        """Make steps as long as the process is running.
 
         Actions of the plan also start beside those that run, unless there is to be some time between actions.
         """
@@ -63,15 +63,15 @@ class Driver:
                 await execution.context.clock.sleep(delay)
 
     async def run_step(self) -> None:
-        """Make one step, and pause the process unless it ends or waits."""
+        """Make a step, and pause the process unless it ends or waits."""
         self.pause()
         await self.step()
 
     async def step(self, *, keeps_starting: bool = False) -> None:
-        """Make one step: run the actions that can start now, and save the process as each ends.
+        """Make a step: run the actions that can start now, and save the process as each ends.
 
         Args:
-            keeps_starting: True to start further actions of the plan whenever one ends and others still run.
+            keeps_starting: True to start further actions of the plan whenever an action ends and others still run.
         """
         try:
             if actions := await self._choose():
@@ -90,7 +90,7 @@ class Driver:
                 await self.saver.save()
 
     async def act(self, name: str, context: RunContext) -> tuple[ActionRun, object]:
-        """Run an action as a part of the one that runs: see `AgentProcess.act`."""
+        """Run an action inside the current action: see `AgentProcess.act`."""
         execution = self._execution
         if (limit := await self._selector.find_limit()) is not None:
             outer = execution.context
@@ -141,7 +141,7 @@ class Driver:
         return None if may_have_completed else self._execution.context.find_missed_deadline()
 
     async def _act(self, actions: Sequence[ActionSpec], *, keeps_starting: bool) -> None:
-        """Run actions: a single one in this task."""
+        """Run actions; a single action runs in this task."""
         self._state.declined = None
         with RunningActions(self._execution.meter) as running:
             running.add(*actions)
@@ -153,7 +153,9 @@ class Driver:
                 await self._act_at_once(running, keeps_starting=keeps_starting)
 
     async def _act_at_once(self, running: RunningActions, *, keeps_starting: bool) -> None:
-        """Run actions in tasks of their own. With `keeps_starting`, select others when one ends and others still run.
+        """Run actions in tasks of their own.
+
+        With `keeps_starting`, select further actions whenever an action ends and others still run.
 
         Selecting is a step of the flow, so that an action that ends meanwhile is recorded at once. Then what was
         selected is out of date.
@@ -172,7 +174,7 @@ class Driver:
                             scheduler.add(*map(self._to_step, self._accept(selection, running), numbers))
                 if not running:
                     break
-                if keeps_starting and not is_selecting and not is_current and self._selector.can_go_on(running):
+                if keeps_starting and not is_selecting and not is_current and self._selector.can_continue(running):
                     is_selecting = is_current = True
                     scheduler.add(self._to_selecting(running, next(numbers)))
 
@@ -191,7 +193,7 @@ class Driver:
         return self._selector.follow_selection(selection)
 
     async def _end_action(self, outcome: Outcome, running: RunningActions) -> None:
-        """Record how an action ended, and save the process. No action ends elsewhere, but for one inside another."""
+        """Record how an action ended, and save the process. Only actions inside other actions end elsewhere."""
         self._actor.record(outcome)
         running.remove(outcome.action)
         if running:
@@ -205,7 +207,7 @@ class Driver:
     def _rest(self) -> None:
         """Let the process wait or pause if it has to. No action runs."""
         execution, state, selector = self._execution, self._state, self._selector
-        if state.waiting and not selector.can_go_on():
+        if state.waiting and not selector.can_continue():
             self._actor.suspend()
         if execution.is_to_pause:
             execution.is_to_pause = False

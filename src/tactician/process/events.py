@@ -76,7 +76,7 @@ class PlanningEnded(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanMade(Event):
-    """The planner chose a plan that is not simply the rest of the last one."""
+    """The planner chose a plan that is not simply the rest of the last plan."""
 
     usual_level: ClassVar[int] = logging.INFO
 
@@ -136,7 +136,7 @@ class ActionSuspended(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActionResumed(Event):
-    """An action that waited goes on, from its beginning, with what it has done and was answered."""
+    """An action that waited continues, from its beginning, with what it has done and was answered."""
 
     usual_level: ClassVar[int] = logging.INFO
     opens: ClassVar[str | None] = SpanKind.ACTION
@@ -149,8 +149,8 @@ class ActionResumed(Event):
         return self.action
 
     def describe(self) -> str:
-        """Return which action goes on."""
-        return f"{self.action} goes on"
+        """Return which action continues."""
+        return f"{self.action} continues"
 
     def describe_span(self) -> SpanFacts:
         """Return the name of the action."""
@@ -191,14 +191,14 @@ class ActionCompleted(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageSent(Event):
-    """An action tells the people outside something, and goes on."""
+    """An action tells the people outside something, and continues."""
 
     usual_level: ClassVar[int] = logging.INFO
 
     message: AssistantMessage
 
     def describe(self) -> str:
-        """Return that people are told something."""
+        """Return the text of the message to people."""
         return "tells people something"
 
 

@@ -85,12 +85,12 @@ class ProcessHandle(ABC):
 
     @property
     def parent_id(self) -> str | None:
-        """The id of the process that this one runs inside, if any."""
+        """The id of the process that it runs inside, if any."""
         return self._context.parent_id
 
     @property
     def children(self) -> tuple[ChildRun, ...]:
-        """The processes that have run inside this one, as they are now, oldest first."""
+        """The processes that have run inside, as they are now, oldest first."""
         ended = {child.id: child for run in self._state.history for child in run.children}
         running = {child.id: child.summarize() for child in list(self._inside.values())}
         return tuple({**ended, **running}.values())
@@ -128,8 +128,8 @@ class ProcessHandle(ABC):
         kinds, binding = self.goal.output_types, self.goal.output_binding
         if binding == DEFAULT_BINDING:
             return next((value for value in reversed(self.blackboard.objects) if isinstance(value, kinds)), None)
-        found = self.blackboard.find_named(binding, object)
-        return found if isinstance(found, kinds) else None
+        value = self.blackboard.find_named(binding, object)
+        return value if isinstance(value, kinds) else None
 
     def last(self, kind: type[T]) -> T | None:
         """Return the newest object of a type on the blackboard, or `None`."""
@@ -144,7 +144,7 @@ class ProcessHandle(ABC):
         """Return whether the action has run to its end in this process, since its state was entered."""
 
     def add_child(self, child: ProcessHandle) -> None:
-        """Note a process that begins inside this one."""
+        """Note a process that begins inside."""
         self._inside[child.id] = child
 
     def summarize(self) -> ChildRun:
@@ -164,7 +164,7 @@ class ProcessHandle(ABC):
 
     @abstractmethod
     async def act(self, name: str, context: RunContext) -> tuple[ActionRun, object]:
-        """Run an action as a part of the one that runs, in a context inside it; return how it ended, and its result.
+        """Run an action inside the current action, in a context of its own; return how it ended, and its result.
 
         Raises:
             BudgetError: when the process has used up its budget.
@@ -177,7 +177,7 @@ class ProcessHandle(ABC):
 
     @abstractmethod
     async def kill(self, reason: str = "killed") -> None:
-        """End the process for good, and interrupt what it does. One that has ended stays as it is.
+        """End the process for good, and interrupt what it does. A process that has ended stays as it is.
 
         Raises:
             RunConflictError: when it is kept in a store, and has continued elsewhere: `Platform.kill` ends it there.

@@ -17,7 +17,7 @@ from tactician.runs import Checkpoint, PendingRequest, RunContext, SavedCheckpoi
 class IdleProcess:
     """Process that waits or is paused in memory only: what is needed to continue it, and no more.
 
-    It shares the state with its `AgentProcess`, so that both are equal as long as the program holds that one.
+    It shares the state with its `AgentProcess`, so that both are equal as long as the program holds the `AgentProcess`.
 
     Attributes:
         id: id of the process.

@@ -21,10 +21,10 @@ _PATIENCE: Final = 4
 
 
 class PlanImprover:
-    """Improver of the plan of one process.
+    """Improver of the plan of a process.
 
     The plan that a decision had no time to improve is begun with all the same. While its first action runs, a better
-    way is sought from the world that the action is expected to lead to. The next decision begins with what was found.
+    way is sought from the world that the action is expected to lead to. The next decision begins with the result.
     """
 
     def __init__(self, selector: ActionSelector) -> None:
@@ -79,7 +79,7 @@ async def _work(consultation: Consultation) -> None:
 
 
 def _finish(consultation: Consultation) -> Plan | None:
-    """Return the best plan that was found by now."""
+    """Return the best plan of the search so far."""
     try:
         consultation.finish()
     except SearchLimitExceeded:

@@ -42,9 +42,9 @@ class OperationContext:
     process: ProcessHandle
     _run: RunContext
     idempotency_key: str = ""
-    """Key for services that take one: the same for every attempt of this run of the action, also on another machine.
+    """Idempotency key for external services: the same for every attempt of this run of the action, on any machine.
 
-    That of a condition is the same when it is evaluated again for the same step, and another one for a later step.
+    That of a condition is the same when it is evaluated again for the same step, and changes with a later step.
     """
     tool_groups: tuple[str, ...] = ()
     """Names of the tool groups that its models may use."""
@@ -77,7 +77,7 @@ class OperationContext:
         return run.get(OperationContext)
 
     def at(self, key: str) -> OperationContext:
-        """Return the context of a part, such as one of several conditions: it has keys of its own."""
+        """Return the context of a part, such as a condition among several: it has keys of its own."""
         return OperationContext(self.process, self._run.at(key), f"{self.idempotency_key}/{key}", self.tool_groups)
 
     @property
@@ -116,15 +116,15 @@ class OperationContext:
                 outside of actions.
             RunError: when it fails, is stuck, or gives something else.
         """
-        given = inputs if inputs or named else self.blackboard.objects
-        return await _run_agent(agent, kind, with_named(given, named), self.run)
+        objects = inputs if inputs or named else self.blackboard.objects
+        return await _run_agent(agent, kind, with_named(objects, named), self.run)
 
     async def parallel_map(
         self, items: Iterable[T], function: Callable[[T], Awaitable[V]], *, max_concurrency: int = 4
     ) -> list[V]:
         """Call a function for each item, several at once, and return the results in the order of the items.
 
-        When the function raises for one item, the others are cancelled. When it has to wait for somebody, the others
+        When the function raises for an item, the others are cancelled. When it has to wait for somebody, the others
         are finished first.
 
         Args:
@@ -155,7 +155,7 @@ async def _map_items(
     run: RunContext, items: Iterable[T], function: Callable[[T], Awaitable[V]], max_concurrency: int
 ) -> list[V]:
     if max_concurrency < 1:
-        raise ConfigurationError(f"max_concurrency is {max_concurrency}; it has to be at least 1")
+        raise ConfigurationError(f"max_concurrency is {max_concurrency}; it must be at least 1")
     step = run.step("map")
 
     async def work(number: int, item: T) -> V:
@@ -166,8 +166,8 @@ async def _map_items(
     return await gather_or_suspend(*runs, max_concurrency=max_concurrency)
 
 
-async def _run_agent(agent: object, wanted: type[T], inputs: Sequence[object], context: RunContext) -> T:
-    runnable = _aim(agent, wanted)
+async def _run_agent(agent: object, expected: type[T], inputs: Sequence[object], context: RunContext) -> T:
+    runnable = _aim(agent, expected)
     if not hasattr(agent, TOWARDS) and any(isinstance(value, Bound) for value in inputs):
         raise ConfigurationError(f"{runnable.name} is not a planned agent: named objects need one.")
     result = await runnable.run(inputs[0] if len(inputs) == 1 else tuple(inputs), context=context)
@@ -176,14 +176,14 @@ async def _run_agent(agent: object, wanted: type[T], inputs: Sequence[object], c
             f"{runnable.name} waits for somebody, which can be waited for in an action of a process only: not in a "
             "condition, a cost or a test."
         )
-    kind: object = wanted  # a union or a generic type, too
+    kind: object = expected  # a union or a generic type, too
     if isinstance(kind, type) and isinstance(result.output, kind):
         return cast("T", result.output)
     try:
-        return output_type(wanted).accept(result.output)
+        return output_type(expected).accept(result.output)
     except InvalidOutput as error:
         failed = RunResult(None, RunStatus.FAILED, tally=result.tally, run_id=result.run_id)
-        message = f"{runnable.name}: its answer is not a valid {_name_of(wanted)}: {error}"
+        message = f"{runnable.name}: its answer is not a valid {_name_of(expected)}: {error}"
         raise OutputError(message, failed, as_text(result.output)) from error
 
 

@@ -95,7 +95,7 @@ class Verbosity:
     Attributes:
         prompts: the requests to models.
         responses: the responses of models.
-        plans: each plan that is not simply the rest of the last one.
+        plans: each plan that is not simply the rest of the last plan.
         debug: every other event too: calls of tools, refused answers, decisions of a router ...
     """
 
@@ -117,7 +117,7 @@ class ProcessOptions:
         max_parallel: number of actions that may run at once, where their order does not matter.
         retry: policy for actions that have none of their own.
         delay: least number of seconds between two actions.
-        tool_delay: least number of seconds from one call of a tool to the next, in all that runs inside the process.
+        tool_delay: least number of seconds between two calls of tools, in all that runs inside the process.
         terminate_when: function that is called before each action, plain or `async`; the text that it returns is why
             the process is terminated.
         verbosity: content of the log, by the logger `tactician.process` at the level INFO; no log, when `None`.
@@ -171,7 +171,7 @@ def _need(name: str, value: object, kind: type | UnionType, example: str) -> Non
 
 def _need_name(name: str, value: object) -> None:
     if value is not None and not (isinstance(value, str) and value.strip()):
-        raise ConfigurationError(f"ProcessOptions.{name} is {value!r}; it has to be a name, or None")
+        raise ConfigurationError(f"ProcessOptions.{name} is {value!r}; it must be a name, or None")
 
 
 def _need_function(name: str, value: object, example: str) -> None:

@@ -55,7 +55,7 @@ def build_form(kind: type) -> JsonSchema:
 
     The hints are `widget`, `label`, `help` and `order`, and `optional` where the field may be left out. The widgets are
     `text`, `textarea`, `number`, `checkbox`, `select`, `list`, `group`, and those of formats such as `date`. A type
-    that is not an object has a form with one field, `value`.
+    that is not an object has a form with a single field, `value`.
     """
     schema = _schema_of(cast(Hashable, kind))
     definitions = cast("Mapping[str, object]", schema.get("$defs", {}))
@@ -98,10 +98,10 @@ def parse_answer(kind: type[T], response: object) -> T:
 
 
 def build_label(name: str, field: Mapping[str, object]) -> str:
-    """Return the label of a field: its title, if it was given one."""
+    """Return the label of a field: its explicit title, if any."""
     plain = name.replace("_", " ").capitalize()
     title = str(field.get("title") or plain)
-    return plain if title.lower() == plain.lower() else title  # without one, pydantic makes it of the name
+    return plain if title.lower() == plain.lower() else title  # pydantic derives a missing title from the name
 
 
 def _accept(expected: OutputType[T], response: object) -> T:
@@ -187,7 +187,7 @@ class _Asking:
     open: list[PendingRequest] = field(default_factory=list)
 
     def checkpoint(self, kind: PendingKind, prompt: str) -> Checkpoint:
-        """Return the checkpoint of a question: the next one, or, of several tasks, that of the same question."""
+        """Return the checkpoint of a question: the next, or, of several tasks, that of the same question."""
         assert self.run.checkpoint is not None
         is_next = asyncio.current_task() is self.task
         return self.run.checkpoint.child("asked" if is_next else f"asked-{crc32(f'{kind} {prompt}'.encode()):08x}")
@@ -204,7 +204,7 @@ def allow_questions(run: RunContext) -> Iterator[list[PendingRequest]]:
 async def ask_human(
     kind: type[T], prompt: str, *, deadline: timedelta | None = None, default: T | object = _NO_DEFAULT
 ) -> T:
-    """Ask a person, and return the answer as an object of the wanted type. Call it in an action.
+    """Ask a person, and return the answer as an object of the expected type. Call it in an action.
 
     The process waits, with a form that is made of the type, until somebody responds. Then the action is run again from
     its beginning, and gets the answer here.
@@ -217,7 +217,7 @@ async def ask_human(
 
     Raises:
         Rejected: when somebody rejects it: `platform.respond(id, request_id, reject("why"))`.
-        ConfigurationError: outside of actions, or for a deadline without a default, or one that is no time from 0 up.
+        ConfigurationError: outside of actions, or for a deadline without a default, or with a negative deadline.
     """
     return await _ask("form", kind, prompt, _share_form(cast(Hashable, kind)), deadline, default)
 

@@ -1,4 +1,4 @@
-"""One run of an action: attempts, retries, and its outcome."""
+"""Run of an action: attempts, retries, and its outcome."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FOR_PEOPLE: Final = ("asked", "sent")
 
 @dataclass(slots=True)
 class Outcome:
-    """Outcome of one run of an action.
+    """Outcome of a run of an action.
 
     Attributes:
         operation: context of the action.
@@ -65,7 +65,7 @@ def create_operation(
     context: RunContext,
     responses: Mapping[str, object] = MappingProxyType({}),
 ) -> OperationContext:
-    """Create the context of one run of an action. It finds what it has done before it was suspended or interrupted.
+    """Create the context of a run of an action. It finds what it has done before it was suspended or interrupted.
 
     Args:
         process: the process that the action is part of.
@@ -93,14 +93,14 @@ async def perform(operation: OperationContext, action: ActionSpec, policy: Actio
             outcome.output = await run_with_retries(partial(_attempt, outcome), policy, run.clock)
     except Replan as replan:
         outcome.replan = replan
-    except (LeaseLostError, RunKilledError):  # this is no failure of the action
+    except (LeaseLostError, RunKilledError):  # not a failure of the action
         raise
     except BaseException as error:
         if (paused := find_suspension(error)) is None:
             outcome.error = to_failure(error)
         else:
             assert run.checkpoint is not None
-            pending = {request.id: request for request in (*asked, *paused.pending)}  # of `gather`, one is raised
+            pending = {request.id: request for request in (*asked, *paused.pending)}  # `gather` raises a single request
             run.checkpoint.detach()
             outcome.waiting = WaitingAction(tuple(pending.values()))
     outcome.seconds = perf_counter() - started
@@ -140,10 +140,10 @@ _OF_ONE_MEANING: Final = (Replan, Rejected, OutputError, BudgetError)
 
 
 def simplify_error(error: BaseException) -> BaseException:
-    """Return the one error that a group amounts to: its only one, or the first where all mean the same; else the group.
+    """Return the error of a group that has a single error, or whose errors all mean the same; else the group.
 
     Where something failed, what else had to wait does not count. A rejection because of which a process inside is stuck
-    is one of the action around it.
+    counts as a rejection of the action around it.
     """
     failed = error.split(Suspended)[1] or error if isinstance(error, BaseExceptionGroup) else error
     first, *others = map(_get_meaning, iterate_errors(failed))

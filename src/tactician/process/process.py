@@ -1,4 +1,4 @@
-"""One run of a planned agent, and how it is steered."""
+"""Run of a planned agent, and how it is steered."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ T_co = TypeVar("T_co", covariant=True, default=object)
 
 
 class AgentProcess(ProcessHandle, Generic[T_co]):
-    """One run of an agent towards its goals.
+    """Run of an agent towards its goals.
 
     Attributes:
         options: settings of the process.
-        keeper: keeper of the process in a store; `None` for one that is in memory only, or inside another run.
+        keeper: keeper of the process in a store; `None` if the process is in memory only, or inside another run.
         spawned: the task that runs the process, when it was spawned.
         on_rest: called with the process whenever it has run as far as it can.
     """
@@ -110,7 +110,7 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
             objects: objects to begin with: see `add_inputs`.
             context: context with the id of the process.
             options: settings; by default, those of the process around it, if any.
-            run: keeper of the process, for one that is kept in a store and inside no other.
+            run: keeper of the process, if the process is kept in a store and runs inside no other.
             blackboard: what is there first; by default, the objects in the options.
         """
         board = create_blackboard(options) if blackboard is None else blackboard
@@ -133,7 +133,7 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
             agent: description of the agent.
             context: context with the id and the checkpoint of the process.
             options: settings; by default, those that it was saved with.
-            run: keeper of the process, for one that is kept in a store and inside no other.
+            run: keeper of the process, if the process is kept in a store and runs inside no other.
 
         Raises:
             StoredStateError: when it cannot be read, or holds what the agent does not know.
@@ -192,7 +192,7 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
 
     @property
     def plannable(self) -> tuple[Action, ...]:
-        """The actions to plan with now: all, except one that has just given nothing."""
+        """The actions to plan with now: all, except an action that has just returned `None`."""
         return self.agent.plannable_without(self._state.declined)
 
     @property
@@ -265,9 +265,9 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
         return self
 
     async def tick(self) -> None:
-        """Make one step: observe the world, plan, run the first action of the plan, record it. `run` makes all steps.
+        """Make a step: observe the world, plan, run the first action of the plan, record it. `run` makes all steps.
 
-        Begins a process that has not started, and continues one that is idle; one that has ended, or has to wait, stays
+        Begins a process that has not started, and continues an idle process; a process that has ended, or waits, stays
         as it is. Where the options allow it, further actions of the plan run at the same time.
 
         Raises:
@@ -278,9 +278,9 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
         await self._continue(self._driver.step)
 
     async def run_step(self) -> None:
-        """Make one step, and pause: `run` for what decides itself when the next step is due.
+        """Make a step, and pause: `run` for what decides itself when the next step is due.
 
-        One that has ended, or has to wait, stays as it is.
+        A process that has ended, or waits, stays as it is.
 
         Raises:
             ConfigurationError: as `run`.
@@ -293,7 +293,7 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
         """Wait until the process has run as far as it can: has ended, is stuck, waits or is paused. It runs elsewhere.
 
         Raises:
-            TacticianError: what keeps one that was spawned from being saved in its store.
+            TacticianError: the reason why a spawned process could not be saved.
         """
         if self.spawned is not None:
             await asyncio.shield(self.spawned)
@@ -301,7 +301,7 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
         return self
 
     async def respond(self, request_id: str, response: Response, respondent: Respondent = NOBODY) -> Self:
-        """Answer one of the pending requests, and run.
+        """Answer a pending request, and run.
 
         Raises:
             ResponseError: when there is no such request, the answer does not fit, or the respondent lacks the role that
@@ -318,7 +318,7 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
         return self
 
     def answer(self, request_id: str, response: Response, respondent: Respondent = NOBODY) -> None:
-        """Answer one of the pending requests; `run` continues then.
+        """Answer a pending request; `run` continues then.
 
         Raises:
             ResponseError: when there is no such request, the process has ended, or the respondent lacks the role that
@@ -327,7 +327,9 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
         """
         if self.status.is_terminal:
             raise ResponseError(f"The process {self.id} has ended, and is {self.status}: it waits for nothing.")
-        shown = () if self.keeper is None else self.keeper.record.header.pending  # of one inside, whose worker has died
+        shown = (
+            () if self.keeper is None else self.keeper.record.header.pending
+        )  # of a process inside, whose worker has died
         known = {request.id: request for request in (*shown, *self.pending)}
         if (request := known.get(request_id)) is None:
             raise ResponseError(f"{self.name} does not wait for {request_id!r}; it waits for {list(known)}")
@@ -368,7 +370,7 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
         self._state.status, self._state.failure = status, failure
 
     def _is_run_by(self, task: asyncio.Task[object] | None) -> bool:
-        """Return whether the task runs the process, or one inside it, for which it waits."""
+        """Return whether the task runs the process, or a process inside it, for which it waits."""
         inside = (process for process in self._inside.values() if isinstance(process, AgentProcess))
         return task is self._task or any(process._is_run_by(task) for process in inside if process._task is not None)
 
@@ -409,7 +411,7 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
             if self._driver.saver.killed is not None:
                 self._state.end(ProcessStatus.KILLED, self._driver.saver.killed)
             was_killed = self.status is ProcessStatus.KILLED
-            if not self._driver.saver.is_active:  # one that is saved is only interrupted
+            if not self._driver.saver.is_active:  # a saved process is only interrupted
                 self._state.end(ProcessStatus.KILLED, "the run was cancelled")
             if not was_killed or self._task is None:
                 raise
@@ -433,7 +435,7 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
         self._context.emit(ProcessStarted, agent=self.name, goals=goals, trace_parent=self._context.trace_parent)
         try:
             await self._driver.saver.begin()
-        except StoredStateError as error:  # of what it was given: the store has it as it was before, if at all
+        except StoredStateError as error:  # an input cannot be stored: the store has it as it was before, if at all
             self._state.end(ProcessStatus.FAILED, str(error))
             raise
 

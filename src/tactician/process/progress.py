@@ -166,7 +166,7 @@ class RestoredProcess:
 def restore_process(
     data: Mapping[str, object], agent: PlannedAgentSpec, options: ProcessOptions | None = None
 ) -> RestoredProcess:
-    """Restore a process from the data of its checkpoint. One that was running has to be started again.
+    """Restore a process from the data of its checkpoint. A process that was running must be started again.
 
     Args:
         data: the data.
@@ -271,7 +271,7 @@ def _revive_all(items: Iterable[object], adapter: TypeAdapter[list[T]]) -> list[
     """Return the objects that those of some items mean that are JSON, read all at once.
 
     Raises:
-        StoredStateError: when one is not valid.
+        StoredStateError: when an object is not valid.
     """
     return revive([item for item in items if not isinstance(item, Live)], adapter.validate_python)
 

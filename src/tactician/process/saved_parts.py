@@ -17,7 +17,7 @@ from tactician.runs import restore_budget, save_budget
 
 
 class SavedRun(TypedDict):
-    """One entry of a history."""
+    """Entry of a history."""
 
     action: str
     started_at: float

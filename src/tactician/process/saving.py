@@ -10,7 +10,7 @@ from tactician.runs import DurableRun, PendingRequest, format_output, list_promp
 
 
 class ProcessSaver:
-    """Saver of one process: does nothing for a process that belongs to no durable store.
+    """Saver of a process: does nothing for a process that belongs to no durable store.
 
     Args:
         execution: everything that the steps of the process work with.
@@ -37,7 +37,7 @@ class ProcessSaver:
         return None if self._run is None else self._run.killed
 
     def hold_lease(self) -> AbstractAsyncContextManager[None]:
-        """Hold the lease of the process, if it has one of its own."""
+        """Hold the lease of the process, if it has a lease of its own."""
         return nullcontext() if self._run is None else self._run.hold()
 
     async def begin(self) -> None:
@@ -55,7 +55,7 @@ class ProcessSaver:
         await self.show_pending()
 
     async def save_status(self) -> None:
-        """Save the status of the process, if the store has another one."""
+        """Save the status of the process, if it differs from the stored status."""
         state = self._state
         if self._run is not None and self.is_active and self._run.record.status is not state.status:
             await self._run.save_status(
@@ -63,7 +63,7 @@ class ProcessSaver:
             )
 
     async def show_pending(self) -> None:
-        """Show in the record of the run what somebody is asked while the process goes on, until that is answered."""
+        """Show in the record of the run what somebody is asked while the process continues, until that is answered."""
         if self._state.status is not ProcessStatus.RUNNING or not self.is_active:
             return
         asked = self._pending
@@ -75,7 +75,7 @@ class ProcessSaver:
     async def save_step(self) -> None:
         """Save what has just happened as a step: actions that ended, questions to somebody, or the end.
 
-        While actions still run, the status that the process will have is not saved: no step can follow the last one.
+        While actions still run, the status that the process will have is not saved: no step can follow the last.
         """
         if not self.is_active:
             return
@@ -97,7 +97,7 @@ class ProcessSaver:
 
     @property
     def _pending(self) -> tuple[PendingRequest, ...]:
-        """The requests that the record shows: of a process that goes on, those without an answer."""
+        """The requests that the record shows: of a process that continues, those without an answer."""
         match self._state.status:
             case ProcessStatus.WAITING:
                 return self._state.pending

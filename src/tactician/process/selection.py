@@ -1,4 +1,4 @@
-"""The actions that start next: those of a new plan, and those that go on beside others that run or wait."""
+"""The actions that start next: those of a new plan, and those that continue beside others that run or wait."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Selection(NamedTuple):
 
 
 class ActionSelector:
-    """Selector of the actions of one process that start next.
+    """Selector of the actions of a process that start next.
 
     Attributes:
         decision: the last decision.
-        improved: plan for what is to come, found while an action ran.
+        improved: plan for what is to come, from planning while an action ran.
     """
 
     __slots__ = ("_execution", "_state", "decision", "improved")
@@ -86,11 +86,11 @@ class ActionSelector:
         policy = execution.options.terminate_when
         if (reason := execution.context.find_limit(acting=True)) is not None or policy is None:
             return reason
-        said = policy(execution.process)
-        return (await said if isinstance(said, Awaitable) else said) or None
+        selected = policy(execution.process)
+        return (await selected if isinstance(selected, Awaitable) else selected) or None
 
     def follow(self, plan: Plan) -> None:
-        """Follow the plan, and emit it when it is more than the rest of the last one."""
+        """Follow the plan, and emit it when it is more than the rest of the last plan."""
         state, context = self._state, self._execution.context
         is_new = state.plan is None or state.order.order != _names(plan)
         state.plan = plan
@@ -106,7 +106,7 @@ class ActionSelector:
         """Select the actions that start beside those that run or wait, and change nothing.
 
         These are actions that waited and have an answer, and actions of the plan. Where the best plan from here is not
-        the rest of the one that is followed, or cannot be found, there are none of the latter. So nothing is planned
+        the rest of the followed plan, or there is no plan, there are none of the latter. So nothing is planned
         around a person who has not answered yet, and the next step plans once all others have ended.
         """
         agent, answered = self._execution.agent, self._find_answered(running)
@@ -122,12 +122,12 @@ class ActionSelector:
         return Selection((*answered, *select_startable(plan.actions, world, agent, self._occupancy(begun))), plan)
 
     def follow_selection(self, selection: Selection) -> tuple[ActionSpec, ...]:
-        """Follow the plan of a selection, if it has one, and return its actions."""
+        """Follow the plan of a selection, if any, and return its actions."""
         if selection.plan is not None:
             self.follow(selection.plan)
         return selection.actions
 
-    def can_go_on(self, running: Iterable[ActionSpec] = ()) -> bool:
+    def can_continue(self, running: Iterable[ActionSpec] = ()) -> bool:
         """Return whether some action could start, in some world, beside those that run or wait."""
         begun = tuple(running)
         return self.can_start_more and bool(self._find_answered(begun) or self._find_candidates(begun))

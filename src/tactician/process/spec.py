@@ -45,11 +45,11 @@ StuckHandler: TypeAlias = Callable[[ProcessHandle], Awaitable[bool]]
 
 @dataclass(frozen=True, slots=True)
 class Negation:
-    """Condition that holds where another one does not.
+    """Condition that holds where another condition does not.
 
     Attributes:
-        condition: name of the other one.
-        observe: evaluates the other one.
+        condition: name of the other condition.
+        observe: evaluates the other condition.
     """
 
     condition: str
@@ -185,7 +185,7 @@ class PlannedAgentSpec:
         """Return the same agent with the subclasses of its types that were loaded since it was read, and their actions.
 
         Raises:
-            DeclarationError: when one of these is not declared correctly.
+            DeclarationError: when any of them is not declared correctly.
         """
         return self if self.refresher is None else self.refresher(self)
 
@@ -199,7 +199,7 @@ class PlannedAgentSpec:
         return replace(self, goals=goals, refresher=partial(_refresh_towards, self, kind)) if goals else None
 
     def plannable_without(self, declined: Action | None) -> tuple[Action, ...]:
-        """Return the actions to plan with: all, except one that has just given nothing."""
+        """Return the actions to plan with: all, except an action that has just returned `None`."""
         if declined is None:
             return self.plannable
         return tuple(action for action in self.plannable if action.name != declined.name)
@@ -214,13 +214,13 @@ def _refresh_towards(whole: PlannedAgentSpec, kind: type, spec: PlannedAgentSpec
 def add_inputs(board: Blackboard, objects: Sequence[object], agent: PlannedAgentSpec) -> None:
     """Add what a process of an agent begins with to its blackboard.
 
-    Text becomes a `UserInput`, and so do messages, unless the agent takes messages: then text becomes one, if it takes
-    no `UserInput`. Named objects are added as they are.
+    Text becomes a `UserInput`, and so do messages, unless the agent takes messages: then text becomes a message, if it
+    takes no `UserInput`. Named objects are added as they are.
 
     Raises:
         StoredStateError: when the process is saved, and an object could not be read again; then none is added.
     """
-    entries = [board.prepare(*one) for value in objects for one in _as_bound(value, agent)]
+    entries = [board.prepare(*bound) for value in objects for bound in _as_bound(value, agent)]
     for entry in entries:
         board.put(entry)
 

@@ -21,7 +21,7 @@ ProcessStatus = RunStatus
 
 @dataclass(frozen=True, slots=True)
 class ActionRun:
-    """Entry of the history of a process: one action that was run.
+    """Entry of the history of a process: an action that was run.
 
     Attributes:
         started_at: seconds since the epoch.
@@ -89,11 +89,11 @@ class Order:
         return Order(self.order, dict(self.places))
 
     def arrange(self, plan: Plan, world: WorldState) -> Plan:
-        """Return a new plan, in the order of the last one when it consists of the actions that are left of that."""
+        """Return a new plan, in the order of the last plan when it consists of the actions that are left of that."""
         names = tuple(action.name for action in plan.actions)
         if names == self.order or sorted(names) != sorted(self.order):
             return plan
-        return _reordered(plan, self.order, world)
+        return _reorder(plan, self.order, world)
 
     def follow(self, plan: Plan) -> None:
         """Take the order of a plan over."""
@@ -113,7 +113,7 @@ class Order:
         self.order = tuple(name for name in self.order if name != action)
 
 
-def _reordered(plan: Plan, order: Sequence[str], world: WorldState) -> Plan:
+def _reorder(plan: Plan, order: Sequence[str], world: WorldState) -> Plan:
     """Return the plan in the order, if it can be followed in that order."""
     steps = {step[0].name: step for step in zip(plan.actions, plan.costs, strict=True)}
     for name in order:
@@ -137,7 +137,7 @@ _plans: Final[WeakValueDictionary[tuple[object, ...], Plan]] = WeakValueDictiona
 
 
 def _share(plan: Plan) -> Plan:
-    """Return the plan that all processes have that wait with the same one."""
+    """Return the plan that all processes have that wait with the same plan."""
     # A plan that is there keeps its goal and actions alive, so that no others can come by their ids.
     return _plans.setdefault((id(plan.goal), *map(id, plan.actions), plan.costs, plan.value), plan)
 
@@ -151,7 +151,7 @@ class ProcessState:
         goal: the goal that was reached.
         failure: why the process failed, is stuck, or was terminated.
         history: the actions that were run.
-        declined: an action that has just given nothing: the next plan does without it.
+        declined: an action that has just returned `None`: the next plan does without it.
         waiting: the actions that wait, by their names.
         responses: the answers to them, by the ids of the requests.
         unused: ids of the requests that had an answer already when their action waited for them again in this run.
@@ -208,7 +208,7 @@ class ProcessState:
 
     @property
     def answered(self) -> list[str]:
-        """The waiting actions that can go on: an answer has come, or they wait for a paused process inside."""
+        """The waiting actions that can continue: an answer has come, or they wait for a paused process inside."""
         answers = self.responses.keys() - set(self.unused)
         return [
             name
@@ -236,7 +236,7 @@ class ProcessState:
     def count(self, replan: Replan | None) -> None:
         """Count an action that has ended, and may have asked to plan again.
 
-        One that ran beside another that asked is no reason to try that one more often.
+        An action that ran beside another that asked does not add to the attempts of the other.
         """
         if replan is not None:
             self.replans += 1

@@ -24,7 +24,7 @@ def encode_object(value: object, agent: PlannedAgentSpec) -> SavedObject:
     """Return an object as JSON that `decode_object` reads back, for the agent, as an equal object.
 
     Raises:
-        StoredStateError: when the object has no JSON form or would be read back as another one, or when the agent does
+        StoredStateError: when the object has no JSON form or would be read back differently, or when the agent does
             not know its type.
     """
     kind = type(value)
@@ -76,7 +76,7 @@ def _find_kind(name: str, agent: PlannedAgentSpec) -> type | None:
 
 
 def _find_agent(kind: type, agent: PlannedAgentSpec) -> PlannedAgentSpec:
-    """Return the agent that finds a type by its name: it may have to be read again, for classes loaded meanwhile.
+    """Return the agent that finds a type by its name: it may be read again, for classes loaded meanwhile.
 
     Raises:
         StoredStateError: when the agent does not know the type.

@@ -91,10 +91,10 @@ def upgrades(kind: type, *, from_version: int) -> Callable[[F], F]:
 
     Args:
         kind: the type as it is now.
-        from_version: version of what the function is given: the JSON object of the fields.
+        from_version: version of the JSON object of the fields that the function takes.
 
     Raises:
-        DeclarationError: when there can be no such upgrade, or the function is not fit for one.
+        DeclarationError: when there can be no such upgrade, or the function is not suitable.
     """
     if not isinstance(kind, type):
         raise DeclarationError(f"@upgrades({kind!r})", [f"{kind!r} is not a class; write the class itself"])
@@ -117,7 +117,7 @@ def _check_number(version: object, known: Mapping[int, Upgrade]) -> Iterator[str
     elif version in known:
         yield f"another function has this number; write from_version={following}"
     elif version > following:
-        yield f"nothing upgrades version {following}; declare that one above, or write from_version={following}"
+        yield f"nothing upgrades version {following}; declare that upgrade above, or write from_version={following}"
 
 
 def _check_upgrade(function: Callable[..., object]) -> Iterator[str]:
@@ -133,7 +133,7 @@ def formerly(*names: str) -> Callable[[C], C]:
     """Declare the names, `module.Class`, under which objects of a class were saved before it was renamed or moved.
 
     Raises:
-        DeclarationError: when there is no name, or one that is not the name of a class, or that another class has now.
+        DeclarationError: when the name is missing, is not a valid name of a class, or belongs to another class now.
     """
 
     def mark(owner: C) -> C:
@@ -156,7 +156,7 @@ def _check_name(name: object, owner: type) -> Iterator[str]:
 
 
 def stored_names(kind: type) -> tuple[str, ...]:
-    """Return the names under which there may be objects of a type in a store; the last one is the present name."""
+    """Return the names under which there may be objects of a type in a store; the last is the present name."""
     former: tuple[str, ...] = vars(kind).get(_NAMES, ())
     return (*former, type_name(kind))
 
@@ -189,7 +189,7 @@ def apply_upgrades(value: Saved, version: int, newest: int, steps: Mapping[int, 
     if version > newest:
         raise StoredStateError(
             f"{what} has version {version}, and this program knows versions up to {newest}: a newer program has saved "
-            "it. Continue it with that program, or update this one."
+            "it. Continue it with that program, or update this program."
         )
     for number in range(version, newest):
         if (step := steps.get(number)) is None:

@@ -42,7 +42,7 @@ class _Situation:
     world: WorldState
 
     def explain_goal(self, goal: GoalSpec) -> str:
-        """Explain what keeps the goal from being reached, in one sentence.
+        """Explain what keeps the goal from being reached, in a sentence.
 
         Actions that do not run any more are the real cause. Without such an action, the planner knows what is missing.
         """
@@ -60,7 +60,7 @@ class _Situation:
         return self._describe_shortage(explanation)
 
     def explain_idle(self) -> str:
-        """Explain why no action runs, in one sentence."""
+        """Explain why no action runs, in a sentence."""
         explanation = self._explain(NIRVANA)
         if any(map(_is_negative, explanation.blocked_by)):
             return f"No action can run now: {'; '.join(map(self._explain_action, self._candidates))}."
@@ -73,8 +73,8 @@ class _Situation:
         """
         agent, there = self.agent, {entry.binding for entry in self.state.blackboard.entries if not entry.hidden}
         missing = sorted(agent.bindings - there)
-        given = {DEFAULT_BINDING, *(action.output_binding for action in agent.actions)}
-        for name in sorted(there - agent.bindings - given) if missing else ():
+        outputs = {DEFAULT_BINDING, *(action.output_binding for action in agent.actions)}
+        for name in sorted(there - agent.bindings - outputs) if missing else ():
             hint = did_you_mean(name, missing) or f" What is missing is taken by {' and '.join(map(repr, missing))}."
             yield f"Nothing takes an object by the name {name!r}.{hint}"
 
@@ -142,12 +142,12 @@ class _Situation:
 
     def _find_on_the_way(self, goal: GoalSpec, candidates: Sequence[ActionSpec]) -> list[ActionSpec]:
         """Return the actions that could lead to the goal, those next to it first."""
-        wanted, producers = list(goal.plan.conditions), dict[str, ActionSpec]()
-        for condition in wanted:  # grows as it goes
+        required, producers = list(goal.plan.conditions), dict[str, ActionSpec]()
+        for condition in required:  # grows as it goes
             for action in candidates:
                 if action.plan.effects.get(condition) and action.name not in producers:
                     producers[action.name] = action
-                    wanted.extend(self._lacking(action))
+                    required.extend(self._lacking(action))
         return list(producers.values())
 
     def _explain_action(self, action: ActionSpec) -> str:

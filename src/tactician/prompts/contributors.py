@@ -57,7 +57,7 @@ class Persona(PromptContributor):
     objective: str = ""
 
     def contribution(self) -> str:
-        """Return the persona in sentences, one on a line."""
+        """Return the persona in sentences, each on a line."""
         lines = (
             f"You are {self.name}",
             f"Your persona: {self.persona}",
@@ -76,7 +76,7 @@ class RoleGoalBackstory(PromptContributor):
     backstory: str
 
     def contribution(self) -> str:
-        """Return the three parts, one on a line."""
+        """Return the three parts, each on a line."""
         return f"Role: {self.role}\nGoal: {self.goal}\nBackstory: {self.backstory}"
 
 
@@ -99,7 +99,7 @@ class CurrentDate(PromptContributor):
 
 @dataclass(frozen=True)
 class KnowledgeCutoff(PromptContributor):
-    """Day up to which a model knows the world. Models with a `knowledge_cutoff` among their features are told theirs.
+    """Last day of the training data of a model. Models with a `knowledge_cutoff` among their features get theirs.
 
     Args:
         day: the day.

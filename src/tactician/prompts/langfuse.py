@@ -41,16 +41,16 @@ class _Prompt(BaseModel):
         """The instructions: the system messages, or all messages when there are none."""
         if isinstance(self.prompt, str):
             return self.prompt
-        messages = [one for one in self.prompt if one.content]
-        instructions = [one for one in messages if one.role in ("system", "developer")]
+        messages = [message for message in self.prompt if message.content]
+        instructions = [message for message in messages if message.role in ("system", "developer")]
         return "\n\n".join(message.content for message in instructions or messages)
 
 
 class LangfusePrompts:
     """Prompts of a project in Langfuse, cached, and for longer while Langfuse does not answer.
 
-    The filters `label` and `version` select a version of a prompt; the default is the one in production. Other filters
-    are the values of its `{{variables}}`.
+    The filters `label` and `version` select a version of a prompt; the default is the version in production. Other
+    filters are the values of its `{{variables}}`.
 
     Args:
         public_key: the project's public key.
@@ -61,7 +61,7 @@ class LangfusePrompts:
         clock: the time.
 
     Raises:
-        ConfigurationError: when a key is empty, or the host is no address.
+        ConfigurationError: when a key is empty, or the host is not an address.
     """
 
     def __init__(
@@ -75,7 +75,9 @@ class LangfusePrompts:
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         if not public_key or not secret_key:
-            raise ConfigurationError("Langfuse needs the public and the secret key of a project; one of them is empty.")
+            raise ConfigurationError(
+                "Langfuse needs the public and the secret key of a project; at least one is empty."
+            )
         self.host = _check_host(host)
         self._authorization = f"Basic {b64encode(f'{public_key}:{secret_key}'.encode(errors='replace')).decode()}"
         self._seconds = seconds
@@ -90,7 +92,7 @@ class LangfusePrompts:
         `LANGFUSE_HOST`, or `LANGFUSE_BASE_URL`, is its address, unless it is in Langfuse's cloud.
 
         Raises:
-            ConfigurationError: when a key is not set, or the host is no address.
+            ConfigurationError: when a key is not set, or the host is not an address.
         """
         environment = read_environment(environment)
         keys = [environment.get(name, "").strip() for name in _KEYS]
@@ -121,7 +123,7 @@ class LangfusePrompts:
         if known is not None:
             if now - known[0] < self._seconds:
                 return known[1]
-            self._known[key] = now, known[1]  # while one run asks, others have the old prompt: it is better than none
+            self._known[key] = now, known[1]  # while a run fetches it, others use the old prompt
         try:
             text = await self._fetch(name, filters)
         except ConnectionError as error:
@@ -137,7 +139,7 @@ class LangfusePrompts:
     async def _fetch(self, name: str, filters: Mapping[str, str]) -> str:
         from aiohttp import ClientError, ClientTimeout
 
-        # Langfuse keeps prompts in folders, and takes a name with slashes as one part of the path.
+        # Langfuse keeps prompts in folders, and takes a name with slashes as a single part of the path.
         url = f"{self.host}/api/public/v2/prompts/{quote(name, safe='', errors='replace')}"
         headers, timeout = {"Authorization": self._authorization}, ClientTimeout(total=self._timeout)
         try:
@@ -166,7 +168,7 @@ class LangfusePrompts:
             return f"{self.host} refuses the keys ({status}): check the public and the secret key of the project."
         which = " ".join(f"{key} {value!r}" for key, value in (filters or {"label": "production"}).items())
         if status == 404:
-            return f"{self.host} has no prompt {name!r} with the {which}. Create it there, or ask for another one."
+            return f"{self.host} has no prompt {name!r} with the {which}. Create it there, or ask for another."
         moved = "; redirects are not followed" if status < 400 else ""
         return f"{self.host} answers {status} when it is asked for the prompt {name!r} with the {which}{moved}."
 
@@ -187,6 +189,6 @@ def _check_host(host: str) -> str:
         parts = urlsplit("")
     if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc or parts.query:
         raise ConfigurationError(
-            f"The host of Langfuse has to be an address such as {DEFAULT_HOST}, without a name or a password in it."
+            f"The host of Langfuse must be an address such as {DEFAULT_HOST}, without a name or a password in it."
         )
     return host.rstrip("/")

@@ -33,13 +33,13 @@ def keep_line_ends(source: str) -> str:
 
 def _find_ends(text: str) -> list[int]:
     """Return the places of the ends of tags and comments after which the line ends, and has to."""
-    found: list[int] = []
+    ends: list[int] = []
     place, end, is_bare, opens = 0, -1, True, False
     for _, kind, value in _create_lexer().tokeniter(text, None):
         place = text.index(value, place)
         if kind == "data":
             if end >= 0 and not is_bare and value.startswith("\n"):
-                found.append(end)
+                ends.append(end)
             _, newline, after = value.rpartition("\n")
             is_bare = not after.strip() and (bool(newline) or is_bare)
             end = -1
@@ -49,7 +49,7 @@ def _find_ends(text: str) -> list[int]:
             end = -1 if value.strip()[:1] in "+-" else place + len(value) - 2
         opens = kind == "block_begin" or (opens and kind == "whitespace")
         place += len(value)
-    return found
+    return ends
 
 
 @cache

@@ -67,7 +67,7 @@ class PromptProviders:
         return tuple(sorted({*self._known, *self._load_settings()}))
 
     def unregister(self, name: str) -> None:
-        """Remove a registered provider. One in `tactician.toml` is created again when it is needed."""
+        """Remove a registered provider. A provider in `tactician.toml` is created again when it is needed."""
         self._known.pop(name, None)
 
     def clear(self) -> None:

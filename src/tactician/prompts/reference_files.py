@@ -60,12 +60,12 @@ def _load(path: Path) -> tuple[DataDocument, list[Data]]:
         raise DocumentError(str(path), error.problems) from None
     if isinstance(entries := document.data, list):
         return document, entries
-    raise ConfigurationError(f"{path}: it has to be a list of references, each with a name and a description")
+    raise ConfigurationError(f"{path}: it must be a list of references, each with a name and a description")
 
 
 def _create_reference(entry: Data, known: Mapping[str, ReferenceKind]) -> LlmReference:
     if not isinstance(entry, dict):
-        raise TypeError("it has to be a mapping, such as `name: ...` with `description: ...` below it")
+        raise TypeError("it must be a mapping, such as `name: ...` with `description: ...` below it")
     fields = {name: value for name, value in entry.items() if name != "kind"}
     kind = entry.get("kind", "text")
     if not isinstance(kind, str) or (make := known.get(kind)) is None:

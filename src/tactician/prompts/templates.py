@@ -32,7 +32,7 @@ class Templates:
     Jinja's sandbox: they read the values and change nothing. Values are inserted without escaping.
 
     Args:
-        folders: the folders; the first one that has a template counts. Nothing outside of them is read.
+        folders: the folders; the first with a template counts. Nothing outside of them is read.
     """
 
     def __init__(self, *folders: str | Path) -> None:
@@ -104,7 +104,7 @@ async def render_template(template: str | Path, values: object) -> str:
     if not isinstance(values, Mapping):
         raise ConfigurationError(
             f"The template {str(template)!r} needs values by name, such as {{'topic': ...}}, where a prompt would be; "
-            f"it was given a {type(values).__name__}."
+            f"it got a {type(values).__name__}."
         )
     if isinstance(template, Path):
         return await _load_folder(template.parent).render(template.name, values)
@@ -137,7 +137,7 @@ def _read_modification_time(file: Path) -> int | None:
 
 
 def _find_missing_variables(template: Template, values: Mapping[str, object]) -> tuple[str, ...]:
-    """Return the variables that a rendering needs and that have no value; each is empty once it is found."""
+    """Return the variables that a rendering needs and that have no value; each is empty after its turn."""
     from jinja2 import ChainableUndefined
 
     missing: dict[str, object] = {}

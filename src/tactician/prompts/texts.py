@@ -12,7 +12,7 @@ _LONGEST = 1_000_000
 
 
 def find_file(folder: Path, name: str, endings: Sequence[str]) -> Path | None:
-    """Return the file with a name and one of the endings inside a folder; never one outside of it."""
+    """Return the file with a name and any of the endings inside a folder; never a file outside of it."""
     try:
         root = folder.resolve()
         files = ((root / f"{name}{ending}").resolve() for ending in endings)

@@ -18,7 +18,7 @@ def find_variables(template: str) -> tuple[str, ...]:
 def render_variables(
     template: str, variables: Mapping[str, object], *, agent_id: str, argument: str = "variables"
 ) -> str:
-    """Return the template with values for its variables, in one pass: text in values is not expanded.
+    """Return the template with values for its variables, in a single pass: text in values is not expanded.
 
     Args:
         template: the text.

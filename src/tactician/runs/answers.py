@@ -1,4 +1,4 @@
-"""Answers as they are stored: an object reads back equal as the type that was asked for, or is refused when given."""
+"""Answers as they are stored: an object reads back equal as the type that was asked for, or is refused at once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ASKED_BY_TYPE: Final = frozenset({"form", "confirmation"})
 
 @dataclass(frozen=True, slots=True)
 class StoredAnswer:
-    """Object that was given as an answer, as it was stored: only who has asked for it knows its type.
+    """Answer as it was stored: only the code that asked for it knows its type.
 
     Attributes:
         text: the object as text, as the answer to a tool call.
@@ -39,7 +39,7 @@ class StoredAnswer:
             expected: type that was asked for.
 
         Raises:
-            StoredStateError: when the object would not be the one that was given.
+            StoredStateError: when the object would be read back differently.
         """
         read = decode_value(self.value, expected)
         if (described := _describe(_find_type(read))) != self.kind:
@@ -151,7 +151,7 @@ def _join(values: Iterable[object]) -> object:
 
 
 def _describe(kind: object) -> str:
-    """Return the name of a type, without modules: a program that runs and one that imports it name its types alike."""
+    """Return the name of a type, without modules, which differ between a script that runs and its import."""
     name = getattr(kind, "__qualname__", None) or getattr(kind, "__name__", "Union")
     parts = get_args(kind)
     return f"{name}[{', '.join(map(_describe, parts))}]" if parts else str(name)

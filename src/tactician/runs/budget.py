@@ -81,7 +81,7 @@ NOTHING_SPENT: Final = Spent(usage=[], turns=0, seconds=0.0, actions=0)
 
 
 class BudgetMeter:
-    """Usage of a run with a budget. The runs inside it share the budget, and each may have a tighter one of its own.
+    """Usage of a run with a budget. The runs inside it share the budget, and each may have a tighter budget of its own.
 
     Args:
         tally: tokens that the run uses; its runs inside add to them.
@@ -149,13 +149,13 @@ class BudgetMeter:
         return reason if reason is not None or self._outer is None else self._outer.find_limit(acting=acting)
 
     def count_turn(self) -> None:
-        """Count one call of a model."""
+        """Count a call of a model."""
         self.turns += 1
         if self._outer is not None:
             self._outer.count_turn()
 
     def count_action(self) -> None:
-        """Count one action of a process that has ended."""
+        """Count an action of a process that has ended."""
         self.actions += 1
         if self._outer is not None:
             self._outer.count_action()

@@ -1,7 +1,7 @@
 """Progress of a run, as a tree of data under stable keys.
 
 A run that waits, or whose worker has died, is not a task that sleeps: it is resumed by running the same Runnable again
-from the beginning. Each run inside it finds its checkpoint: one that had finished gives its result at once, others
+from the beginning. Each run inside it finds its checkpoint: a finished run returns its result at once, others
 continue where they were. So what is composed of runs needs no code for suspensions, as long as it runs the same things
 in the same order.
 """
@@ -52,7 +52,7 @@ class Live(Generic[T]):
 
 
 def revive(value: object, decode: Callable[[object], T]) -> T:
-    """Return the object that a value of a checkpoint stands for: the live one, or the one that its JSON form means.
+    """Return the object of a value in a checkpoint: the live object, or what its JSON form means.
 
     Raises:
         StoredStateError: when the JSON form is not valid.
@@ -85,7 +85,7 @@ class Progress(Protocol):
 
 
 class Operation(NamedTuple):
-    """Change of one checkpoint of a tree. To drop a checkpoint, `data` is empty."""
+    """Change of a checkpoint in a tree. To drop a checkpoint, `data` is empty."""
 
     keys: Keys
     kind: Literal["set", "extend", "drop"]
@@ -111,7 +111,7 @@ class Journal(Protocol):
         ...
 
     async def show_pending(self, asked: Iterable[PendingRequest], answered: Collection[str]) -> None:
-        """Show requests in the record of the run while it goes on, and no longer those with some ids."""
+        """Show requests in the record of the run while it continues, and no longer those with some ids."""
         ...
 
     async def check_lease(self) -> None:
@@ -120,7 +120,7 @@ class Journal(Protocol):
 
 
 class Checkpoint:
-    """Progress of one run, and the checkpoints of the runs inside it.
+    """Progress of a run, and the checkpoints of the runs inside it.
 
     Attributes:
         keys: place in the tree.
@@ -177,7 +177,7 @@ class Checkpoint:
         return checkpoint
 
     def find_upwards(self, key: str) -> Iterator[Checkpoint]:
-        """Yield the checkpoints with this key in this one and in all around it, innermost first."""
+        """Yield the checkpoints with this key in this checkpoint and in all around it, innermost first."""
         place: Checkpoint | None = self
         while place is not None:
             if (child := (place._children or {}).get(key)) is not None:
@@ -205,7 +205,7 @@ class Checkpoint:
             yield Operation(self.keys, "extend", dict(changes.extend))
 
     def to_operation(self) -> Operation:
-        """Return the change that makes an empty checkpoint equal to this one. Its live state has no changes then."""
+        """Return the change that makes an empty checkpoint equal, and forget the changes of its live state."""
         if self.progress is None:
             return Operation(self.keys, "set", dict(self.data))
         self.progress.take_changes()
@@ -220,7 +220,7 @@ class Checkpoint:
                 self.journal.record_operation(Operation(child.keys, "drop", {}))
 
     def reset(self, lasting: tuple[str, ...] = ()) -> None:
-        """Forget all inside it, but for checkpoints whose key begins with one of these: another attempt begins."""
+        """Forget all inside it, but for checkpoints whose key has such a prefix: another attempt begins."""
         self._begun = None
         for key in list(self._children or ()):
             if not key.startswith(lasting):
@@ -294,7 +294,7 @@ class Checkpoint:
 
     @property
     def _is_attached(self) -> bool:
-        """False for a checkpoint that was dropped, with one around it perhaps: a task that lingers changes nothing."""
+        """False after the checkpoint, or a checkpoint around it, was dropped: a task that lingers changes nothing."""
         place: Checkpoint | None = self
         while place is not None:
             if place._is_dropped:

@@ -40,12 +40,12 @@ _NO_OBJECTS: Final[Mapping[type, object]] = MappingProxyType({})
 
 @dataclass(frozen=True)
 class RunContext:
-    """The surroundings of one run. A run inside a run gets a `child`.
+    """Surroundings of a run. A run inside a run gets a `child`.
 
     Attributes:
         services: what the run shares with others.
         run_id: the id of this run; events carry it. Empty in the context that surrounds runs inside no other.
-        parent_id: the id of the run that this one is part of.
+        parent_id: the id of the run that it is part of.
         path: the names of the runs that led here, outermost first.
         process_id: the id of the process that the run is part of, if any.
         streaming: whether answers are streamed to the listeners as they come.
@@ -102,7 +102,7 @@ class RunContext:
 
     @staticmethod
     def around() -> RunContext:
-        """Return the context for a run that the running code starts: its own, or outside of runs an empty one.
+        """Return the context for a run that the running code starts: its own, or outside of runs an empty context.
 
         Other than `current`, it has outside of runs no id and counts no usage, so that all runs can share it.
         """
@@ -126,7 +126,7 @@ class RunContext:
         store: DocumentStore | None = None,
         clock: Clock = SYSTEM_CLOCK,
     ) -> RunContext:
-        """Return a context with a source of models, or one model for everything.
+        """Return a context with a source of models, or a single model for everything.
 
         Args:
             models: the source, or the model.
@@ -197,7 +197,7 @@ class RunContext:
         """
         if (service := self.find(kind)) is None:
             place = "/".join(self.path) or "outside of runs"
-            raise ConfigurationError(f"{place}: no {kind.__name__} is here; an action of a planned agent has one")
+            raise ConfigurationError(f"{place}: no {kind.__name__} is here; only actions of planned agents have it")
         return service
 
     def inside(self, surroundings: Mapping[type, object]) -> RunContext:
@@ -205,7 +205,7 @@ class RunContext:
         return self._copy(surroundings={**self.surroundings, **surroundings})
 
     def child(self, name: str, budget: Budget | None = None, *, key: str | None = None) -> RunContext:
-        """Return the context of a run inside this one.
+        """Return the context of a run inside this run.
 
         Args:
             name: name of the run.
@@ -256,7 +256,7 @@ class RunContext:
             await self.checkpoint.journal.save(self.checkpoint, kind, name, detail)
 
     async def show_pending(self, asked: Iterable[PendingRequest], answered: Collection[str] = ()) -> None:
-        """Show in the record of the run what a part of it waits for while others go on, with a durable store.
+        """Show in the record of the run what a part of it waits for while others continue, with a durable store.
 
         Args:
             asked: requests without an answer.
@@ -280,28 +280,28 @@ class RunContext:
 
     @property
     def idempotency_key(self) -> str:
-        """Key for services that take one: the same when this part of the run is run again, on another machine too."""
+        """Idempotency key for external services: the same when this part of the run runs again, on any machine."""
         keys = () if self.checkpoint is None else self.checkpoint.keys
         return "/".join((self.root_id, *keys))
 
     def step(self, name: str) -> RunContext:
-        """Return the context of a part of the run that is no run itself: it is found again after a pause."""
+        """Return the context of a part of the run that is not a run: it keeps its checkpoint over a pause."""
         return self if self.checkpoint is None else self._copy(checkpoint=self.checkpoint.child(name))
 
     def at(self, key: str) -> RunContext:
-        """Return the context of what is run under this key, such as a tool call: it is found again after a pause."""
+        """Return the context of what runs under this key, such as a tool call: it keeps its checkpoint over a pause."""
         return self if self.checkpoint is None else self._copy(checkpoint=self.checkpoint.at(key))
 
     def with_deadline(self, deadline: float) -> RunContext:
         """Return the same context for a run that has to end before a moment, in seconds since the epoch.
 
-        The earlier deadline counts, where there is one already. Like a budget it is checked before each call of a model
+        The earlier of several deadlines counts. Like a budget it is checked before each call of a model
         and each action: what has begun is finished. A run that waits then ends, too.
         """
         return self._copy(deadline=deadline if self.deadline is None else min(deadline, self.deadline))
 
     def find_limit(self, *, acting: bool = False) -> str | None:
-        """Return the limit that the run has reached, in words; `None` when it may go on.
+        """Return the limit that the run has reached, in words; `None` when it may continue.
 
         Args:
             acting: whether an action is about to run; then the actions that have begun count too.
@@ -323,9 +323,9 @@ class RunContext:
         """Return the model that the run uses, and the options of its calls.
 
         Args:
-            requested: the model; that of the agent around the run by default, or else the default model. One that is
-                wanted by its name is called at the same instances as that of the agent.
-            source: source of a model that is wanted by its name; that of the run by default.
+            requested: the model; that of the agent around the run by default, or else the default model. A model that
+                is requested by its name is called at the same instances as that of the agent.
+            source: source of a model that is requested by its name; that of the run by default.
 
         Raises:
             ConfigurationError: when there is no such model, or when its key is not set.
@@ -418,7 +418,7 @@ _current: ContextVar[RunContext | None] = ContextVar("the run whose code runs", 
 
 
 class EnteredRun:
-    """Context manager in which a run is the current one: see `RunContext.enter`."""
+    """Context manager in which a run is the current run: see `RunContext.enter`."""
 
     __slots__ = ("_run", "_token")
 

@@ -33,7 +33,7 @@ def create_durable_run(
 
 
 def create_record(name: str, context: RunContext, kind: str) -> RunRecord:
-    """Return the record of a new run, without its state. A context that is no run, as a platform's, is no parent."""
+    """Return the record of a new run, without its state. A context without a run, such as a platform's, has no id."""
     header = RunHeader(started_at=context.clock.time(), deadline=context.deadline, trace_parent=context.trace_parent)
     return RunRecord(
         run_id=context.run_id,

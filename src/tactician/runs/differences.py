@@ -1,4 +1,4 @@
-"""Differences between a value and the one that was read back from its JSON form."""
+"""Differences between a value and its copy that was read back from its JSON form."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Place: TypeAlias = Literal["value", "key", "private attribute"]
 
 @dataclass(frozen=True, slots=True)
 class ValueDifference:
-    """Place where a value and the one that was read back differ.
+    """Place where a value and its copy that was read back differ.
 
     Attributes:
         path: where, seen from the outermost value, as in `.dogs[0].owner`.
@@ -34,10 +34,10 @@ class ValueDifference:
 
 
 def find_difference(value: object, read: object) -> ValueDifference | None:
-    """Return the first difference between a value and the one that was read back; `None` when they are equal.
+    """Return the first difference between a value and its copy that was read back; `None` when they are equal.
 
-    Types have to be the same everywhere, except that an `int` may be read back as the equal `float`: for type checkers,
-    an `int` is one. Dataclasses, models, sequences, dictionaries and sets are compared part by part, whatever their
+    Types must be the same everywhere, except that an `int` may be read back as the equal `float`: for type checkers,
+    so is an `int`. Dataclasses, models, sequences, dictionaries and sets are compared part by part, whatever their
     `==` does, and all else by `==`. NaN equals itself.
     """
     kind = type(value)
@@ -95,7 +95,7 @@ def _compare_keys(names: Sequence[object], others: Sequence[object]) -> ValueDif
 
 
 def _are_equal(value: object, read: object) -> bool:
-    """Return whether two values of one type are equal. Where there is no `==`, their JSON forms decide."""
+    """Return whether two values of the same type are equal. Where there is no `==`, their JSON forms decide."""
     try:
         if value == read or (value != value and read != read):
             return True

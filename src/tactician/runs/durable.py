@@ -1,4 +1,4 @@
-"""Run that is kept in a store: saved after each step, under a lease that is renewed as long as the run goes on."""
+"""Run that is kept in a store: saved after each step, under a lease that is renewed as long as the run continues."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _FOLD_AT_LEAST: Final = 256 * 1024
 
 
 class DurableRun:
-    """Keeper of one run in a store, for as long as its lease is held here.
+    """Keeper of a run in a store, for as long as its lease is held here.
 
     It is the journal of the run's checkpoints: each step is appended to the log of the run with the changes that it
     made. When the log has grown as large as the last snapshot, the record gets a new snapshot, so that a step costs the
@@ -48,7 +48,7 @@ class DurableRun:
     Attributes:
         record: record as last loaded or saved.
         killed: why the run was killed in the store; `None` when it was not.
-        meter: meter of the budget of the run, if it has one.
+        meter: meter of the budget of the run, if any.
     """
 
     def __init__(
@@ -90,11 +90,11 @@ class DurableRun:
 
     @property
     def is_held(self) -> bool:
-        """True while the run goes on here."""
+        """True while the run continues here."""
         return self._holder is not None
 
     def is_current(self, record: RunRecord) -> bool:
-        """Return whether the record is the one that was last loaded or saved here, so that what is here can go on."""
+        """Return whether the record is as it was last loaded or saved here, so that the live objects are up to date."""
         is_same = (record.version, record.steps) == (self.record.version, self._steps)
         return is_same and not self._was_interrupted and self._failure is None
 
@@ -110,7 +110,7 @@ class DurableRun:
     async def save(self, checkpoint: Checkpoint, kind: str, name: str = "", detail: str = "") -> None:
         """Append a step with all changes noted so far, and those of a checkpoint.
 
-        What still runs of a run that has ended here, as one that killed itself, is no longer saved.
+        What still runs of a run that has ended here, such as a run that killed itself, is no longer saved.
 
         Raises:
             LeaseLostError: when another worker has claimed the run.
@@ -148,9 +148,9 @@ class DurableRun:
         output: str = "",
         is_due: bool = False,
     ) -> None:
-        """Save the status of the run, and what it waits for; `is_due` lets any worker continue one that waits.
+        """Save the status of the run, and what it waits for; `is_due` lets any worker continue a run that waits.
 
-        Without a durable store, a run that waits is saved as a whole, and one that has ended is forgotten.
+        Without a durable store, a run that waits is saved as a whole, and an ended run is forgotten.
 
         Raises:
             LeaseLostError: when another worker has claimed the run.
@@ -159,14 +159,14 @@ class DurableRun:
         """
         failure = None if failure is None else escape_invalid(failure)  # it may quote what cannot be stored
         header = replace(
-            self.record.header, pending=pending, failure=failure, output=shorten(output), spent=self._spent()
+            self.record.header, pending=pending, failure=failure, output=shorten(output), spent=self._sum_spending()
         )
         wakes_at = header.find_wake_time(self._context.clock.time()) if status is RunStatus.WAITING else None
         wakes_at = AT_ONCE if is_due else wakes_at
         await self._write(lambda: self._write_status(status, header, wakes_at))
 
     async def show_pending(self, asked: Iterable[PendingRequest], answered: Collection[str] = ()) -> None:
-        """Show requests in the record while other parts of the run go on, and no longer those with some ids.
+        """Show requests in the record while other parts of the run continue, and no longer those with some ids.
 
         Raises:
             LeaseLostError: when another worker has claimed the run.
@@ -233,7 +233,7 @@ class DurableRun:
             detail=shorten(detail),
             path=path,
             at=self._context.clock.time(),
-            spent=self._spent(),
+            spent=self._sum_spending(),
             pending=pending,
             operations=operations,
             start=self._start if not self._steps else None,
@@ -287,7 +287,7 @@ class DurableRun:
         await self._write_record(replace(record, body=self._take_snapshot()) if is_whole else record)
 
     def _with_trace(self, header: RunHeader) -> RunHeader:
-        """Return the header with the trace context of the run, unless it has one already."""
+        """Return the header with the trace context of the run, unless it is already there."""
         known = header.trace_parent or find_trace_parent(self.record.run_id)
         return header if known == header.trace_parent else replace(header, trace_parent=known)
 
@@ -297,7 +297,9 @@ class DurableRun:
         open_requests = {request.id: request for request in (*header.pending, *asked) if request.id not in answered}
         pending = tuple(open_requests.values())
         if self.record.status is RunStatus.RUNNING and pending != header.pending:
-            await self._write_record(replace(self.record, header=replace(header, pending=pending, spent=self._spent())))
+            await self._write_record(
+                replace(self.record, header=replace(header, pending=pending, spent=self._sum_spending()))
+            )
 
     async def _fold(self) -> None:
         """Save a snapshot of all steps so far."""
@@ -313,7 +315,7 @@ class DurableRun:
         self.record = await self._runs.save(record, None if self._lease is None else self._lease.lease)
 
     def _check(self) -> None:
-        """Raise again what kept an earlier step from being saved: whoever has caught it cannot go on."""
+        """Raise again what kept an earlier step from being saved: whoever has caught it cannot continue."""
         if self._failure is not None:
             raise self._failure
 
@@ -322,10 +324,10 @@ class DurableRun:
         if not self._is_durable:
             self._tree.detach()
         return self._runs.encode(
-            Snapshot(step=self._steps, start=self._start, spent=self._spent(), tree=self._tree.to_saved())
+            Snapshot(step=self._steps, start=self._start, spent=self._sum_spending(), tree=self._tree.to_saved())
         )
 
-    def _spent(self) -> Spent:
+    def _sum_spending(self) -> Spent:
         if self.meter is not None:
             return self.meter.spent
         return Spent({**NOTHING_SPENT, "usage": list(self._context.tally.by_model.values())})

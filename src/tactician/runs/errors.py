@@ -44,7 +44,7 @@ class HandoffError(RunError):
 
 
 class RoutingError(RunError):
-    """A router found no route for its input, and has no fallback."""
+    """A router has neither a route for its input nor a fallback."""
 
 
 class NoConsensusError(RunError):

@@ -18,11 +18,11 @@ PROCESS_KIND: Final = "process"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStarted(Event):
-    """Event of a run that begins, or goes on after a pause.
+    """Event of a run that begins, or continues after a pause.
 
     Attributes:
         kind: kind of Runnable, as in the record of the run.
-        is_resumed: true when it goes on.
+        is_resumed: true when it continues.
         trace_parent: W3C trace context of whoever started the run, where it is known.
     """
 
@@ -39,7 +39,7 @@ class RunStarted(Event):
 
     def describe(self) -> str:
         """Return that the run begins."""
-        return "goes on" if self.is_resumed else "starts"
+        return "continues" if self.is_resumed else "starts"
 
     def describe_span(self) -> SpanFacts:
         """Return the name of the run."""
@@ -103,7 +103,7 @@ class RunCompleted(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCalled(Event):
-    """Event before a call of a model that is no turn, such as one for embeddings.
+    """Event before a call of a model outside of turns, such as a call for embeddings.
 
     Attributes:
         operation: what the model does: `"embeddings"`, `"images"` or `"summary"`.
@@ -188,7 +188,7 @@ class RetrievalStarted(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrievalEnded(Event):
-    """Event of the end of a search, with the number of `documents` that were found; `error` is what it raised."""
+    """Event of the end of a search, with the number of `documents` in the result; `error` is what it raised."""
 
     closes: ClassVar[str | None] = SpanKind.SEARCH
 
@@ -212,7 +212,7 @@ class RetrievalEnded(Event):
         return logging.DEBUG if self.error is None else logging.WARNING
 
     def describe(self) -> str:
-        """Return what was found, or why the search failed."""
+        """Return the number of documents, or why the search failed."""
         if self.error is not None:
             return f"{self.source} could not be searched: {self.error}"
         return f"{self.source} gave {self.documents} documents, {self.seconds:.2f} s"

@@ -56,7 +56,7 @@ def start_run(
         input: its input.
         context: context around it; that of the code that runs, when `None`.
         budget: budget of its own.
-        work: the work, given the input and the context of the run.
+        work: the work, which takes the input and the context of the run.
         kind: kind of Runnable.
         prepare: called with the context of the run before it has a record, to put into its checkpoint what the input
             alone does not say.
@@ -86,9 +86,9 @@ async def resume_run(
     *,
     input_types: InputTypes = NO_TYPES,
 ) -> RunResult[T]:
-    """Resume a run that waits, with answers to some or all of its requests; or one that is paused.
+    """Resume a run that waits, with answers to some or all of its requests; or a paused run.
 
-    If the work fails, the run waits again, with the answers that it was given.
+    If the work fails, the run waits again, with the answers so far.
 
     Raises:
         RunNotFoundError: when no run of this name waits with the id.
@@ -183,15 +183,15 @@ async def _continue(
     responses: Mapping[str, Response] = MappingProxyType({}),
     pending: tuple[PendingRequest, ...] = (),
 ) -> RunResult[T]:
-    """Continue a run as far as it can go. One that waits and has no answer stays as it is.
+    """Continue a run as far as it can go. A run that waits and has no answer stays as it is.
 
-    One whose deadline has passed ends, whatever it waited for.
+    A run whose deadline has passed ends, whatever it waited for.
 
     Args:
         restored: the run.
         work: its work.
         input_types: types that the Runnable declares for its input.
-        responses: the answers that it is given now.
+        responses: answers that arrive now.
         pending: what the run waits for again if the work fails; it fails for good, if there is nothing.
     """
     run, context = restored.run, restored.context
@@ -200,14 +200,14 @@ async def _continue(
             raise await terminate_run(run, context, missed)
         if restored.has_to_wait:
             return create_resting_result(context, RunStatus.WAITING, run.record.header.pending)
-        going_on = _go_on(restored, work, input_types, responses, pending)
+        continuation = _continue_work(restored, work, input_types, responses, pending)
         if not context.is_observed:
-            return await going_on
+            return await continuation
         is_resumed = run.record.status is not RunStatus.NOT_STARTED
-        return await report_run(going_on, context, run.record.kind, is_resumed=is_resumed)
+        return await report_run(continuation, context, run.record.kind, is_resumed=is_resumed)
 
 
-async def _go_on(
+async def _continue_work(
     restored: RestoredRun,
     work: Work[T],
     input_types: InputTypes,

@@ -33,7 +33,7 @@ class ForkOptions:
         at: number of the step after which the fork begins; 0 is the start. By default the last step; with another
             input, the start; with answers, the last step after which the run waited for them.
         model: name of the model that takes the place of all others.
-        input: another input, for a fork from the start; the same one, when `None`.
+        input: another input, for a fork from the start; the same input, when `None`.
         responses: answers to requests for which the run waited after that step, by the ids of the requests.
     """
 
@@ -82,7 +82,7 @@ class Fork:
         self._has_own_start = True
 
     async def save(self, context: RunContext, owner: str) -> tuple[RunRecord, Lease]:
-        """Save the fork as a new run with the steps of the other one; return its record and its lease.
+        """Save the fork as a new run with the steps of the other run; return its record and its lease.
 
         Raises:
             StoredStateError: when a change has no JSON form.
@@ -172,11 +172,11 @@ async def prepare_fork(run_id: str, options: ForkOptions, context: RunContext) -
         ConfigurationError: when the context has no store that saves steps; when there is no such step or model; when
             another input comes too late.
         RunNotFoundError: when the store has no such run.
-        ResponseError: when the run did not wait for one of the answers after that step.
+        ResponseError: when the run did not wait for such an answer after that step.
         StoredStateError: when what is stored cannot be read.
     """
     if not context.is_durable:
-        raise ConfigurationError("Only a store has the steps of runs: pass one, as in Platform(store=...).")
+        raise ConfigurationError("Only a store has the steps of runs: pass a store, as in Platform(store=...).")
     if options.model is not None:
         replace(context, model=options.model).find_model()
     runs = RunStore(context.store)

@@ -12,8 +12,8 @@ from tactician.errors import StoredStateError
 STORED_FORMAT: Final = 1
 """Version of all that is stored of a run: steps, snapshots, and headers of records, with all checkpoints in them.
 
-Add one when an older program would misread what this one writes. New fields with defaults need no new version: readers
-leave out what they do not know.
+Increase it when an older program would misread what this program writes. New fields with defaults need no new version:
+readers leave out what they do not know.
 """
 
 Format: TypeAlias = Annotated[int, Field(strict=True, ge=1)]
@@ -33,7 +33,7 @@ def read_stored(text: str, adapter: TypeAdapter[S], subject: str) -> S:
 
     Args:
         text: untrusted JSON.
-        adapter: adapter of the type that it has to be of.
+        adapter: adapter of the type that it must be of.
         subject: name of it in errors, such as `"The state of the run"`.
 
     Raises:
@@ -61,5 +61,5 @@ def _check_format(version: object, subject: str) -> None:
     if type(version) is int and version > STORED_FORMAT:
         raise StoredStateError(
             f"{subject} cannot be read: a newer Tactician has saved it, in version {version} of the stored format, "
-            f"and this one knows version {STORED_FORMAT}. Continue the run with that Tactician, or upgrade this one."
+            f"and this program knows version {STORED_FORMAT}. Continue the run with that Tactician, or upgrade."
         )

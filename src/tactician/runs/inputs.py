@@ -88,7 +88,7 @@ def _encode_messages(input: Input) -> Mapping[str, object]:
 
 
 def _encode_objects(input: Input, declared: InputTypes) -> Mapping[str, object]:
-    """Return the form of JSON, of an object of one of the declared types, or of a tuple of such.
+    """Return the form of JSON, of an object of a declared type, or of a tuple of such.
 
     Raises:
         StoredStateError: when none of them reads it back equal.

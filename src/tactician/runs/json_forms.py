@@ -1,4 +1,4 @@
-"""JSON forms of values, as their types define them: unchecked, so a value may be read back as another one."""
+"""JSON forms of values, as their types define them: unchecked, so a value may be read back differently."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def read_json_form(text: bytes, kind: object) -> object:
     """Return the value of a JSON form that was written as text.
 
     Raises:
-        Exception: when it is not one of the type; any, as types may bring code of their own.
+        Exception: when it is not a value of the type; any exception, as types may bring code of their own.
     """
     return _create_adapter(kind).validate_json(text, by_alias=False, by_name=True)
 

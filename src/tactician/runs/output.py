@@ -11,11 +11,11 @@ from tactician.runs.checkpoint import Checkpoint, Live, revive
 from tactician.runs.stored_values import encode_value
 
 _KEY: Final = "@output"
-"""Key of the checkpoint inside the outermost one."""
+"""Key of the checkpoint inside the outermost checkpoint."""
 
 
 def format_output(output: object) -> str:
-    """Return an output as text: JSON, where it is no text."""
+    """Return an output as text: JSON, where it is not text."""
     if isinstance(output, str):
         return output
     try:

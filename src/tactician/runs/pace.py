@@ -6,10 +6,10 @@ from tactician.clock import Clock
 
 
 class Pace:
-    """Sequence of turns, shared by all callers, that begin at least some seconds after one another.
+    """Sequence of turns, shared by all callers, that begin at least some seconds apart.
 
     Args:
-        seconds: least time from the beginning of one turn to that of the next.
+        seconds: least time between the beginnings of two turns.
         clock: clock to measure and wait by.
     """
 

@@ -46,7 +46,7 @@ def refuse_unreadable(value: object, error: Exception) -> StoredStateError:
 
 
 def refuse_difference(value: object, difference: ValueDifference) -> StoredStateError:
-    """Return the refusal of a value that would be read back as another one."""
+    """Return the refusal of a value that would be read back differently."""
     return _refuse(value, difference.path, _describe(difference), _advise(difference))
 
 

@@ -35,13 +35,13 @@ SequenceT = TypeVar("SequenceT", bound=Sequence[object])
 async def report_run(
     running: Awaitable[RunResult[T]], context: RunContext, kind: str, *, is_resumed: bool = False
 ) -> RunResult[T]:
-    """Await a run, with an event before and one after it. Without listeners, callers await the run itself.
+    """Await a run, with an event before and after it. Without listeners, callers await the run itself.
 
     Args:
         running: the run.
         context: its context.
         kind: kind of Runnable.
-        is_resumed: true when it goes on after a pause.
+        is_resumed: true when it continues after a pause.
     """
     context.emit(RunStarted, kind=kind, is_resumed=is_resumed, trace_parent=context.trace_parent)
     began = perf_counter()
@@ -67,7 +67,7 @@ def _add_trace(result: RunResult[object], context: RunContext) -> None:
 async def report_model_call(
     calling: Awaitable[AnsweredT], context: RunContext, operation: str, model: str
 ) -> AnsweredT:
-    """Await a call of a model that is no turn, with an event before and one after it.
+    """Await a call of a model outside of turns, with an event before and after it.
 
     Args:
         calling: the call.
@@ -98,7 +98,7 @@ async def report_retrieval(
     limit: int | None = None,
     context: RunContext | None = None,
 ) -> SequenceT:
-    """Await a search for documents, with an event before and one after it, so that traces show it.
+    """Await a search for documents, with an event before and after it, so that traces show it.
 
     Args:
         searching: the search.

@@ -10,7 +10,7 @@ from tactician.runs.checkpoint import Checkpoint
 from tactician.runs.suspension import PendingRequest, Response
 
 _KEY: Final = "@responses"
-"""Key of the checkpoint inside the outermost one; the answers are there by the ids of their requests."""
+"""Key of the checkpoint inside the outermost checkpoint; the answers are there by the ids of their requests."""
 
 
 def record_responses(tree: Checkpoint, responses: Mapping[str, Response], pending: Iterable[PendingRequest]) -> None:

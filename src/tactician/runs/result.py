@@ -22,12 +22,12 @@ class RunResult(Generic[T_co]):
     """The result of a run.
 
     Attributes:
-        output: the answer: text, or an object of the output type that was asked for; `None` while the run waits.
-        status: how the run ended. A run that failed raises; its error carries a result with this status. One that is
-            `WAITING` goes on with `resume(run_id, responses)`.
+        output: the answer: text, or an object of the output type of the run; `None` while the run waits.
+        status: how the run ended. A run that failed raises; its error carries a result with this status. A run that is
+            `WAITING` is resumed by `resume(run_id, responses)`.
         messages: the conversation, from the input to the last reply, without the instructions.
         tally: what was used, model by model.
-        process_id: the process, when the run was one.
+        process_id: the process, if the run was a process.
         run_id: the run's id.
         delegation_path: who handed the work on, outermost first, and last who answered; empty when nobody did.
         related: the results of the others, where several worked on the same input.

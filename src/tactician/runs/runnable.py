@@ -1,4 +1,4 @@
-"""The one idea: everything that can be asked to do work is a `Runnable`."""
+"""`Runnable`, the contract of everything that does work."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class Services:
         clock: the time.
         bus: where events go.
         others: further services.
-        is_durable: true when every run is saved in the store after each step; by default, when a store was given.
+        is_durable: true when every run is saved in the store after each step; by default, when there is a store.
     """
 
     __slots__ = ("_others", "bus", "clock", "is_durable", "models", "store")
@@ -59,7 +59,7 @@ class Services:
         return _services_over(load_default_models())
 
     def find(self, kind: type[T]) -> T:
-        """Return the service of a class. One that nobody has provided is made without arguments."""
+        """Return the service of a class. A service that nobody has provided is created without arguments."""
         service = self._others.get(kind)
         if service is None:
             service = self._others[kind] = kind()
@@ -75,7 +75,7 @@ class Services:
         return changed
 
     def with_service(self, service: object) -> Services:
-        """Return the same services with another one of its class."""
+        """Return a copy with the service in place of another of its class."""
         changed = self.with_bus(self.bus)
         changed._others = {**self._others, type(service): service}
         return changed

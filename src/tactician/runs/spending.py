@@ -33,9 +33,9 @@ class SpentProgress:
 
 
 def keep_spent(meter: BudgetMeter, checkpoint: Checkpoint) -> None:
-    """Let the checkpoint of a run keep what its meter counts, which goes on from what the checkpoint has.
+    """Let the checkpoint of a run keep what its meter counts, which continues from what the checkpoint has.
 
-    A further meter of the same run goes on from what the first one has counted.
+    A further meter of the same run continues from the count of the first.
 
     Raises:
         StoredStateError: when what the checkpoint has cannot be read.
@@ -53,7 +53,7 @@ def keep_spent(meter: BudgetMeter, checkpoint: Checkpoint) -> None:
 
 
 def restore_spent(checkpoint: Checkpoint, spent: Spent) -> None:
-    """Let the meter of the run of a checkpoint go on from what was used before."""
+    """Let the meter of the run of a checkpoint continue from what was used before."""
     checkpoint.at(_KEY).set(spent=spent)
 
 

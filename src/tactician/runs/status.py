@@ -29,7 +29,7 @@ class RunStatus(StrEnum):
         return self in TERMINAL
 
     def may_become(self, other: RunStatus) -> bool:
-        """Return whether a run with this status may get the other one."""
+        """Return whether a run with this status may get the other status."""
         return other in _TRANSITIONS.get(self, frozenset())
 
 

@@ -1,4 +1,4 @@
-"""Steps of a run: what each one did, as it is appended to the log of the run, and snapshots of the log up to a step."""
+"""Steps of a run: what each did, as it is appended to the log of the run, and snapshots of the log up to a step."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class RunStep:
         at: seconds since the epoch.
         spent: usage of the run, this step included.
         pending: requests for which the run waits after the step.
-        start: beginning of the run; only the first step has it, and that of a fork with another one.
+        start: beginning of the run; only the first step has it, also that of a fork with another input.
         operations: changes of the checkpoints.
         format: version of the form that the step was read from.
     """
@@ -123,7 +123,7 @@ NO_LOG: Final = LogSize(0, 0)
 
 @dataclass(frozen=True, slots=True)
 class RunState:
-    """State of a run after one of its steps.
+    """State of a run after a step.
 
     Attributes:
         tree: the checkpoints.
@@ -170,7 +170,7 @@ def _to_json(value: RunStep | Snapshot, subject: str) -> str:
     """Return a step or a snapshot as JSON.
 
     Raises:
-        StoredStateError: when a value has no JSON form: its own refusal, which says what to do, if it has one.
+        StoredStateError: when a value has no JSON form: the refusal of the value itself, which says what to do, if any.
     """
     refusals: list[StoredStateError] = []
 

@@ -38,7 +38,7 @@ class RunHeader:
     """Part of a record that is read without the state of the run, and written whenever the status changes.
 
     Attributes:
-        pending: requests that the run waits for, or a part of a running one while others go on.
+        pending: requests that the run waits for, or part of a running run while other parts continue.
         failure: why the run failed, is stuck or was ended.
         output: beginning of the result, as text.
         started_at: seconds since the epoch.
@@ -46,7 +46,7 @@ class RunHeader:
         deadline: seconds since the epoch by which the run has to end, waiting included.
         trace_parent: W3C trace context of the program that started the run.
         model: name of the model that takes the place of all others.
-        forked_from: id and step of the run that this one was forked from.
+        forked_from: id and step of the run of its origin, if it is a fork.
         format: version of the form that the header was read from.
     """
 
@@ -62,7 +62,7 @@ class RunHeader:
     format: Format = field(default=1, repr=False)
 
     def find_wake_time(self, now: float) -> float | None:
-        """Return when a run that waits goes on without an answer: at the first deadline, of a request or of the run.
+        """Return when a run that waits continues without an answer: at the first deadline, of a request or of the run.
 
         The deadline of a request that has passed is of no use when not even the default was valid.
         """
@@ -85,11 +85,11 @@ class RunRecord:
     Attributes:
         run_id: id of the run.
         name: name of the Runnable.
-        status: status of the run; of a run whose worker died, and of one that was interrupted, still `RUNNING`.
+        status: status of the run; still `RUNNING` when its worker died, or when it was interrupted.
         kind: kind of Runnable, such as `"agent"` or `"process"`.
         version: number of saves; 0 for a new record.
         steps: number of steps in the log of the run.
-        parent_id: id of the run that started this one.
+        parent_id: id of the run that started it.
         priority: rank among the runs that workers may claim; the highest comes first.
         idempotency_key: key that no other run has.
         wakes_at: seconds since the epoch, by the store's clock, from which a run that waits may be claimed.
@@ -123,7 +123,7 @@ class RunRecord:
 
     @property
     def can_resume(self) -> bool:
-        """True for a run that waits or is paused, or of which a part waits for somebody while others go on."""
+        """True for a run that waits or is paused, or of which a part waits for somebody while others continue."""
         asks = self.status is RunStatus.RUNNING and bool(self.header.pending)
         return asks or self.status in (RunStatus.WAITING, RunStatus.PAUSED)
 
@@ -163,11 +163,11 @@ class RunStore:
         return None if document is None else _record_or_problem(document)
 
     async def load_state(self, record: RunRecord, at: int | None = None) -> RunState:
-        """Return the state of a run after one of its steps.
+        """Return the state of a run after a step.
 
         Args:
             record: record of the run, with its body.
-            at: number of the step; the last one by default.
+            at: number of the step; the last by default.
 
         Raises:
             StoredStateError: when the state cannot be read.
@@ -187,26 +187,26 @@ class RunStore:
 
         Args:
             run_id: id of the run.
-            after: number of the step before the first one; from the beginning by default.
-            until: number of the last one; to the end by default.
+            after: number of the step before the first; from the beginning by default.
+            until: number of the last; to the end by default.
 
         Raises:
-            StoredStateError: when one cannot be read.
+            StoredStateError: when a step cannot be read.
         """
         stored = await self._documents.load_steps(_COLLECTION, run_id, after=after, until=until)
         return [read_step(step) for step in stored]
 
     async def copy_steps(self, run_id: str, lease: Lease, *, until: int) -> None:
-        """Append the first steps of a run to the empty log of another one, unread."""
+        """Append the first steps of a run to the empty log of another, unread."""
         for step in await self._documents.load_steps(_COLLECTION, run_id, until=until) if until else ():
             await self._documents.append(lease, step)
 
     async def save(self, record: RunRecord, lease: Lease | None = None) -> RunRecord:
-        """Save a record whose version is still the stored one, and return it with its new version.
+        """Save a record whose version is still the stored version, and return it with its new version.
 
         Raises:
-            RunConflictError: when the stored version is another one.
-            LeaseLostError: when the lease is not the newest one of the run.
+            RunConflictError: when the stored version differs.
+            LeaseLostError: when the lease is not the newest of the run.
         """
         try:
             saved = await self._documents.save(_document(record), lease)
@@ -215,10 +215,10 @@ class RunStore:
         return replace(record, version=saved.version, body=None)
 
     async def add_and_claim(self, record: RunRecord, owner: str, seconds: float) -> tuple[RunRecord, Lease]:
-        """Save a new record and claim its run in one step.
+        """Save a new record and claim its run in a single step.
 
         Raises:
-            RunConflictError: when there is a record of the run, or of another one with its idempotency key.
+            RunConflictError: when there is a record of the run, or of another run with its idempotency key.
         """
         try:
             saved, lease = await self._documents.add_and_claim(_document(record), owner, seconds)
@@ -231,7 +231,7 @@ class RunStore:
 
         Raises:
             RunConflictError: when the run was ended meanwhile.
-            LeaseLostError: when the lease is not the newest one of the run.
+            LeaseLostError: when the lease is not the newest of the run.
             StoredStateError: when a value has no JSON form.
         """
         body = step if self._documents.keeps_objects else step.to_json()
@@ -250,7 +250,7 @@ class RunStore:
         return snapshot if self._documents.keeps_objects else snapshot.to_json()
 
     async def delete(self, run_id: str) -> None:
-        """Delete a run, if there is one."""
+        """Delete a run, if it exists."""
         await self._documents.delete(_COLLECTION, run_id)
 
     async def prune(self, seconds: float) -> int:
@@ -270,9 +270,9 @@ class RunStore:
         idempotency_key: str | None = None,
         limit: int = 1000,
     ) -> list[RunRecord]:
-        """Return the records that match every given filter, oldest first, without their bodies.
+        """Return the records that match every filter, oldest first, without their bodies.
 
-        One that cannot be read is in the list; its `problem` says why.
+        An unreadable record is in the list; its `problem` says why.
         """
         documents = await self._documents.find(
             _COLLECTION,
@@ -296,7 +296,7 @@ class RunStore:
         return None if documents is None else [_record_or_problem(document) for document in documents]
 
     async def find_waiting(self, *, limit: int = 1000) -> list[RunRecord]:
-        """Return the runs that wait for somebody, or of which a part does while others go on, oldest first."""
+        """Return the runs that wait for somebody, or of which a part does while others continue, oldest first."""
         waiting = await self.find(statuses=(RunStatus.WAITING.value,), limit=limit)
         running = await self.find(statuses=(RunStatus.RUNNING.value,), limit=limit)
         records = [*waiting, *(record for record in running if record.header.pending)]
@@ -311,7 +311,7 @@ class RunStore:
         names: Collection[str] = (),
         excluded_ids: Collection[str] = (),
     ) -> tuple[RunRecord, Lease] | None:
-        """Claim the run with the id, or else the most urgent one that has been ready or overdue for longest.
+        """Claim the run with the id, or else the most urgent run that has been ready or overdue for longest.
 
         Args:
             owner: name of the claimer.
@@ -367,12 +367,12 @@ def _record(document: StoredDocument) -> RunRecord:
 
 
 def _record_or_problem(document: StoredDocument) -> RunRecord:
-    """Return the record; of one that cannot be read, what the store itself knows."""
+    """Return the record; if it is unreadable, what the store itself knows."""
     try:
         return _record(document)
     except StoredStateError as error:
         known = [status for status in RunStatus if status == document.status]
-        status = known[0] if known else RunStatus.STUCK  # not one that has ended: it can be killed
+        status = known[0] if known else RunStatus.STUCK  # not an ended status: it can be killed
         return replace(_record_of(document, status, RunHeader()), problem=str(error))
 
 

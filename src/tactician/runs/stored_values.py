@@ -25,7 +25,7 @@ def encode_value(value: object, kind: object = None) -> JsonValue:
         kind: declared type to write the value as; its own type, when `None`.
 
     Raises:
-        StoredStateError: when the value has no JSON form, or would be read back as another one. The message names the
+        StoredStateError: when the value has no JSON form, or would be read back differently. The message names the
             place in the value, and what to do.
     """
     declared = type(value) if kind is None else kind

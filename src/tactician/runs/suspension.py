@@ -1,4 +1,4 @@
-"""A run that waits: what it waits for, and what it is told."""
+"""Suspension of a run: what the run waits for, and the responses to it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class PendingRequest:
         kind: `"approval"` (may this tool be called?), `"tool"` (call this tool, and say what it gave), `"form"` (fill
             this in), or `"confirmation"` (yes or no).
         prompt: what is asked, for a person.
-        call: the tool call that waits, if it is one.
+        call: the tool call that waits, if any.
         path: the names of the runs that led here, outermost first.
         schema: the JSON schema of the tool's arguments, or of the answer.
         deadline: when the default answer is taken, in seconds since the epoch; never, when `None`.
@@ -54,17 +54,17 @@ class PendingRequest:
 
 
 def list_prompts(pending: Iterable[PendingRequest]) -> str:
-    """Return what requests ask, in one line."""
+    """Return what requests ask, in a single line."""
     return "; ".join(request.prompt for request in pending)
 
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """The decision about a tool call, or about what a person is asked. Make one with `approve` or `reject`.
+    """The decision about a tool call, or about what a person is asked. Created by `approve` or `reject`.
 
     Attributes:
         granted: whether the tool is to be called.
-        reason: why not; the model, or the action that asked, is told.
+        reason: why not; passed on to the model, or to the action that asked.
         arguments: other arguments than the model's.
     """
 
@@ -105,7 +105,7 @@ class Suspended(BaseException):
 
 
 def find_suspension(error: BaseException) -> Suspended | None:
-    """Return an error as a suspension if it is one, or a group of nothing but suspensions, which are then merged."""
+    """Return an error as a suspension, or merge a group of nothing but suspensions."""
     if isinstance(error, Suspended):
         return error
     if not isinstance(error, BaseExceptionGroup):

@@ -34,7 +34,7 @@ async def in_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwar
 
 
 def run_blocking(coroutine: Coroutine[object, object, T]) -> T:
-    """Run a coroutine to its end: in the event loop that waits for this thread, if one does, else in a new one.
+    """Run a coroutine to its end: in the event loop that waits for this thread, if any, else in a new loop.
 
     Raises:
         RuntimeError: when called inside a running event loop; `await` there instead.

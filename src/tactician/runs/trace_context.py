@@ -1,4 +1,4 @@
-"""W3C trace context of runs, as those who trace them know it, so that they go on in their traces elsewhere."""
+"""W3C trace context of runs, as those who trace them know it, so that they continue in their traces elsewhere."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ def set_trace_source(source: TraceSource) -> None:
 
 
 def find_trace_parent(run_id: str) -> str | None:
-    """Return the trace context with which a run can go on elsewhere; `None` when nobody traces."""
+    """Return the trace context with which a run can continue elsewhere; `None` when nobody traces."""
     return _sources[0](run_id) if _sources else None

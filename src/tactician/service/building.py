@@ -31,7 +31,7 @@ def build(document: DataDocument, names: AgentFileNames) -> Agent[object]:
 
 
 class _Builder:
-    """Builder of one agent, which collects the problems of its file."""
+    """Builder of an agent, which collects the problems of its file."""
 
     def __init__(self, names: AgentFileNames, problems: Problems) -> None:
         self._names = names
@@ -39,14 +39,14 @@ class _Builder:
 
     def agent(self, entry: AgentEntry) -> Agent[object]:
         tools = [self._tool(function, ("functions", place)) for place, function in enumerate(entry.functions)]
-        output = self._named(("resultClass",), self._names.kind, entry.result_class)
+        output = self._find_named(("resultClass",), self._names.kind, entry.result_class)
         return Agent(entry.name, output_type=output, **_settings(entry, tools))
 
     def _tool(self, entry: FunctionEntry, path: DataPath) -> DeclaredTool:
         execute, own_schema = self._executor(entry, path)
         schema = entry.parameters or own_schema
         if entry.parameter_class is not None:
-            schema = self._named((*path, "parameterClass"), self._names.schema, entry.parameter_class)
+            schema = self._find_named((*path, "parameterClass"), self._names.schema, entry.parameter_class)
         if entry.name == TASK_OVER and not entry.ends_turn:
             self.problems.add(f"{TASK_OVER!r} ends the turn; name it otherwise, or set endsTurn", *path, "name")
         traits = ToolTraits(ends_turn=entry.ends_turn, group=entry.group, client_side=execute is None)
@@ -55,16 +55,16 @@ class _Builder:
     def _executor(self, entry: FunctionEntry, path: DataPath) -> tuple[ToolExecutor | None, JsonSchema | None]:
         """Return the executor of the function, unless the caller executes it, and the schema of its arguments."""
         if entry.executor_class is not None:
-            return self._named((*path, "executorClass"), self._names.executor, entry.executor_class), None
+            return self._find_named((*path, "executorClass"), self._names.executor, entry.executor_class), None
         if entry.method_class is None or entry.method_name is None:
             return None, None
         owner, name = entry.method_class, entry.method_name
-        method = self._named((*path, "methodClass"), lambda _: self._names.method(owner, name), owner)
+        method = self._find_named((*path, "methodClass"), lambda _: self._names.method(owner, name), owner)
         if method is None:
             return None, None
         return (lambda call: method(**call.parse_arguments())), as_tool(method).spec.parameters
 
-    def _named(self, path: DataPath, find: Callable[[str], T], name: str | None) -> T | None:
+    def _find_named(self, path: DataPath, find: Callable[[str], T], name: str | None) -> T | None:
         try:
             return None if name is None else find(name)
         except NameProblem as problem:
@@ -96,7 +96,7 @@ def _options(entry: AgentEntry) -> LlmOptions:
         max_tokens=entry.max_tokens,
         reasoning_effort=entry.reasoning_effort,
         timeout=None if timeout is None else timeout / 1000,
-        native_tools=tuple(name for name, is_wanted in native if is_wanted),
+        native_tools=tuple(name for name, is_enabled in native if is_enabled),
         network_retries=entry.retry_config.network_retries,
         truncation_retries=entry.retry_config.max_token_retries,
         content_filter_retries=entry.retry_config.content_filter_retries,

@@ -1,4 +1,4 @@
-"""Agents in a folder: one JSON file for each."""
+"""Agents in a folder of JSON files."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class AgentFolder:
         platform = self._platform
         own = {key for key, agent in self._loaded.items() if platform.agents_by_id.get(key) is agent}
         loaded = load_agents(
-            self._path, self._names, {key: one for key, one in platform.agents_by_id.items() if key not in own}
+            self._path, self._names, {key: agent for key, agent in platform.agents_by_id.items() if key not in own}
         )
         for key in own:
             platform.unregister(key)

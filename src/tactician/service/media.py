@@ -38,11 +38,11 @@ class MediaService(ABC):
         instances: Sequence[str] = (),
         session: str | None = None,
     ) -> tuple[Vector, ...]:
-        """Return one vector for each text, in order.
+        """Return a vector for each text, in order.
 
         Args:
             texts: the texts.
-            model: name of an embedding model; the default one by default.
+            model: name of an embedding model; the default model, when `None`.
             instances: the only instances that may be called; any by default.
             session: calls with the same key go to the same instance, where the router is `sticky`.
 
@@ -68,7 +68,7 @@ class MediaService(ABC):
 
         Args:
             prompt: what to show.
-            model: name of an image model; the default one by default.
+            model: name of an image model; the default model, when `None`.
             size: width x height in pixels.
             quality: `"standard"` or `"hd"`, or a word of the model's own.
             instances: as for `embed_all`.
@@ -92,7 +92,7 @@ class MediaService(ABC):
         instances: Sequence[str] = (),
         session: str | None = None,
     ) -> Image:
-        """Return an image, changed as the prompt says; only where the mask is transparent, when there is one.
+        """Return an image, changed as the prompt says; only where the mask is transparent, if any.
 
         Args:
             image: the image.
@@ -104,7 +104,7 @@ class MediaService(ABC):
 
         Raises:
             ConfigurationError: when there is no such model, or none of these instances has it.
-            ValueError: when an image is not one.
+            ValueError: when an image is not valid.
             ModelError: when the model cannot be called.
         """
         image_model = self._services.image_model(model, _route(instances, session))

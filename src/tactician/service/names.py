@@ -56,14 +56,14 @@ class AgentFileNames(Names):
         Raises:
             NameProblem: when there is none.
         """
-        found = self.find(name)
-        if not isinstance(found, type):
+        kind = self.find(name)
+        if not isinstance(kind, type):
             raise NameProblem(f"{name!r} is not a class")
         try:
-            TypeAdapter(found)
+            TypeAdapter(kind)
         except (PydanticSchemaGenerationError, PydanticUserError) as error:
             raise NameProblem(f"{name!r} has no JSON form: {str(error).splitlines()[0]}") from error
-        return found
+        return kind
 
     def schema(self, name: str) -> JsonSchema:
         """Return the JSON schema of the type of that name.
@@ -71,11 +71,11 @@ class AgentFileNames(Names):
         Raises:
             NameProblem: when there is no such type, or its schema is not that of an object.
         """
-        wanted = self.kind(name)
-        plain, spec = TypeAdapter(wanted).json_schema(), output_type(wanted).spec
+        kind = self.kind(name)
+        plain, spec = TypeAdapter(kind).json_schema(), output_type(kind).spec
         contains_itself = "$ref" in plain
         if spec is None or not (contains_itself or plain.get("type") == "object"):
-            raise NameProblem(f"{name!r} is not an object; pass the arguments as one")
+            raise NameProblem(f"{name!r} is not an object; pass the arguments as an object")
         return spec.schema
 
     def executor(self, name: str) -> ToolExecutor:

@@ -49,6 +49,6 @@ def model_options(model: str, options: ModelOptions) -> LlmOptions:
         max_tokens=options.get("max_tokens"),
         reasoning_effort=options.get("reasoning_effort"),
         timeout=options.get("timeout"),
-        native_tools=tuple(name for name, is_wanted in native if is_wanted),
+        native_tools=tuple(name for name, is_enabled in native if is_enabled),
         instances=tuple(options.get("instances") or ()),
     )

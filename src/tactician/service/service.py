@@ -32,9 +32,9 @@ class AgentService(MediaService):
     """A platform by ids: agents by id and conversations by id, for a program that serves many users.
 
     Args:
-        platform: the platform; or a router, another source of models, or one model for everything, for a platform with
-            nothing else. By default a platform with the models of the environment.
-        folder: where JSON files describe agents, one in each; `reload` reads them again.
+        platform: the platform; or a router, another source of models, or a single model for everything, for a platform
+            with nothing else. By default a platform with the models of the environment.
+        folder: of JSON files, each of which describes an agent; `reload` reads them again.
         names: what these files may name: classes and functions by name.
         packages: modules whose public classes and functions these files may name too, such as `acme.tools`.
 
@@ -80,8 +80,8 @@ class AgentService(MediaService):
             The service.
 
         Raises:
-            DeclarationError: when one is no Runnable or its id is taken; with every mistake of all of them. Then none
-                is registered.
+            DeclarationError: when an agent is not a Runnable or its id is taken; with every mistake of all of them.
+                Then none is registered.
         """
         self.platform.register(*agents, replace=replace)
         return self
@@ -131,7 +131,7 @@ class AgentService(MediaService):
 
         Args:
             agent_id: its id; or the name of a model, with `-websearch` or `-codeinterpreter` behind it if need be.
-            message: what is said to it.
+            message: the message to the agent.
             options: see `AgentOptions`.
 
         Returns:
@@ -158,7 +158,7 @@ class AgentService(MediaService):
         return run_blocking(self.request_agent(agent_id, message, **options))
 
     def stream_agent(self, agent_id: str, message: Input, **options: Unpack[AgentOptions]) -> AsyncGenerator[Event]:
-        """Return the events of a request to an agent, the answer in pieces; the last one is `RunCompleted`."""
+        """Return the events of a request to an agent, the answer in pieces; the last is `RunCompleted`."""
         return stream_events(lambda heard: self._request(agent_id, message, options, heard), self.context())
 
     async def request_model(
@@ -168,8 +168,8 @@ class AgentService(MediaService):
 
         Args:
             model: its name.
-            message: what is said to it.
-            output_type: what the answer has to be; text by default.
+            message: the message to the model.
+            output_type: what the answer must be; text by default.
             options: see `ModelOptions`.
 
         Raises:
@@ -204,18 +204,18 @@ class AgentService(MediaService):
     async def resume(
         self, run_id: str, responses: Mapping[str, Response], *, execute: ToolExecutor | None = None
     ) -> RunResult[object]:
-        """Resume a request whose run waits, in its conversation if it has one.
+        """Resume a request whose run waits, in its conversation, if any.
 
         A request to a model with tools or an output type can only be resumed by the service that it was made to.
 
         Args:
             run_id: `run_id` of the result that the waiting run gave.
-            responses: what it is told, by the ids of its pending requests: `approve()`, `reject("why")`, or what a tool
+            responses: responses by the ids of its pending requests: `approve()`, `reject("why")`, or what a tool
                 gave.
             execute: runs the functions of agents, as in the request.
 
         Raises:
-            RunNotFoundError: when no request waits with the id, or not for one of these responses.
+            RunNotFoundError: when no request waits with the id, or not for any of these responses.
             RunConflictError: when somebody else has resumed it.
             ConversationNotFoundError: when its conversation was deleted.
             Exception: all else that `request_agent` raises. It still waits then, with what it has done since.
@@ -223,7 +223,7 @@ class AgentService(MediaService):
         return await self.platform.requests.resume(run_id, responses, context=self.context(), execute=execute)
 
     def create_conversation(self) -> str:
-        """Return an id that no conversation has. The first message begins the conversation; so does one of your own."""
+        """Return an id that no conversation has. The first message begins the conversation; your own ids work too."""
         return self.platform.conversations.create()
 
     async def conversation(self, conversation_id: str) -> Conversation:
@@ -236,9 +236,9 @@ class AgentService(MediaService):
             return conversation.copy()
 
     async def delete_conversation(self, conversation_id: str) -> None:
-        """Delete a conversation, if there is one.
+        """Delete a conversation, if it exists.
 
-        An active run in the conversation is not disturbed; one that waits is killed.
+        An active run in the conversation is not disturbed; a waiting run is killed.
         """
         part = None
         with suppress(ConversationNotFoundError, StoredStateError):

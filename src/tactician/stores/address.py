@@ -11,7 +11,7 @@ from tactician.errors import ConfigurationError
 from tactician.stores.document_store import DocumentStore
 from tactician.stores.extras import require_extra
 
-_SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9.+-]+):(.*)", re.DOTALL)  # one letter is a drive of Windows
+_SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9.+-]+):(.*)", re.DOTALL)  # a single letter is a drive of Windows
 _SQLITE: Final = ("sqlite", "sqlite+aiosqlite")
 _POSTGRES: Final = ("postgresql", "postgres")
 _EXAMPLES: Final = "runs.db, sqlite:///runs.db, postgresql://user:password@host/database"
@@ -49,7 +49,7 @@ def store_path(address: str | Path) -> str | None:
         return None
     if scheme not in _SQLITE:
         hint = did_you_mean(scheme, ("sqlite", "postgresql"))
-        raise ConfigurationError(f"{scheme!r} is not a kind of store.{hint} Name the store as one of: {_EXAMPLES}")
+        raise ConfigurationError(f"{scheme!r} is not a kind of store.{hint} Possible addresses: {_EXAMPLES}")
     path = rest.removeprefix("///")
     if path == rest or ("?" in path and not path.startswith("file:")):
         raise ConfigurationError(

@@ -17,7 +17,7 @@ def document_conflict(document: StoredDocument) -> DocumentConflictError:
 
 
 def key_conflict(document: StoredDocument, other_id: str) -> DocumentConflictError:
-    """Return the error of a document whose key another one has."""
+    """Return the error of a document whose key another has."""
     return DocumentConflictError(
         f"{document.collection}/{document.id} was not saved: {document.collection}/{other_id} has the same key."
     )
@@ -25,14 +25,14 @@ def key_conflict(document: StoredDocument, other_id: str) -> DocumentConflictErr
 
 def step_conflict(lease: Lease, step: StoredStep, is_closed: bool) -> DocumentConflictError:
     """Return the error of a step that does not fit."""
-    reason = "the document is closed" if is_closed else "it is not the next one"
+    reason = "the document is closed" if is_closed else "it is not the next"
     return DocumentConflictError(
         f"Step {step.number} was not appended to {lease.collection}/{lease.id}: {reason}. Load the document again."
     )
 
 
 def lease_lost(collection: str, id: str) -> LeaseLostError:
-    """Return the error of a worker whose lease is no longer the newest one."""
+    """Return the error of a worker whose lease is no longer the newest."""
     return LeaseLostError(f"{collection}/{id} has been taken by another worker.")
 
 
@@ -40,7 +40,7 @@ def check_document(document: StoredDocument) -> None:
     """Check that every store can keep a document.
 
     Raises:
-        StoredStateError: when it is new and has no body, or when `check_texts` refuses one of its texts.
+        StoredStateError: when it is new and has no body, or when `check_texts` refuses any of its texts.
     """
     if document.body is None and not document.version:
         raise StoredStateError(f"{document.collection}/{document.id} cannot be stored: a new document needs a body.")
@@ -68,7 +68,7 @@ def check_texts(**texts: str | None) -> None:
     """Check that every store can keep some texts.
 
     Raises:
-        StoredStateError: when one has a NUL character or half of a surrogate pair.
+        StoredStateError: when a text has a NUL character or half of a surrogate pair.
     """
     for name, text in texts.items():
         if text is not None and (place := _find_invalid(text)) >= 0:

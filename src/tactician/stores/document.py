@@ -29,14 +29,14 @@ class StoredDocument:
         collection: namespace of the id, such as `"runs"`.
         id: unique within the collection.
         body: content. A database stores its text; a store in memory keeps the object while the document is worked on,
-            so that it must not change any more. A save of `None` keeps the stored body; a document that was found
+            so that it must not change any more. A save of `None` keeps the stored body; a document that was read
             without its body has `None`.
-        header: small text that every save writes, even one that keeps the body.
+        header: small text that every save writes, even if it keeps the body.
         version: number of saves; 0 for a document that is not stored.
         kind: kind of document within the collection.
         name: name to find and claim documents by.
         status: status to find documents by.
-        parent_id: id of the document that this one belongs to.
+        parent_id: id of the document that it belongs to.
         key: idempotency key, unique within the collection unless it is `None`.
         priority: rank among the documents that are due: the highest is claimed first.
         due_at: seconds since the epoch, by the store's clock, from which any worker may claim the document: `AT_ONCE`,
@@ -83,7 +83,7 @@ class StoredStep:
     """Step in the log of a document.
 
     Attributes:
-        number: place in the log: 1 for the first step, and then one more than the step before.
+        number: place in the log: 1 for the first step, and then the next number.
         body: content, as that of a document.
         created_at: time of the append, set by the store.
     """

@@ -13,7 +13,7 @@ class DocumentStore(Protocol):
     """Store of versioned documents, each with a log of steps.
 
     The clock of the store decides about leases and due times. Every method raises a `StoreError` when the store does
-    not answer, and a `StoredStateError` for a text that cannot be stored: one with a NUL character or half of a
+    not answer, and a `StoredStateError` for a text that cannot be stored: with a NUL character or half of a
     surrogate pair.
     """
 
@@ -21,15 +21,15 @@ class DocumentStore(Protocol):
     """True for a store that takes bodies as objects, and keeps them while a document is worked on; others keep text."""
 
     async def load(self, collection: str, id: str, *, with_body: bool = True) -> StoredDocument | None:
-        """Return a document, or `None`. Without its body, a long one is read as fast as a short one."""
+        """Return a document, or `None`. Without its body, a long document is read as fast as a short document."""
         ...
 
     async def save(self, document: StoredDocument, lease: Lease | None = None) -> StoredDocument:
-        """Store a document whose version is still the stored one, and return it with its new version and times.
+        """Store a document whose version is still the stored version, and return it with its new version and times.
 
         Raises:
-            DocumentConflictError: when the stored version is another one, or another document has the key.
-            LeaseLostError: when the lease is not the newest one of the document.
+            DocumentConflictError: when the stored version differs, or another document has the key.
+            LeaseLostError: when the lease is not the newest of the document.
         """
         ...
 
@@ -40,7 +40,7 @@ class DocumentStore(Protocol):
         with `append`, never in both.
 
         Raises:
-            DocumentConflictError: when the stored version is another one.
+            DocumentConflictError: when the stored version differs.
         """
         ...
 
@@ -48,12 +48,12 @@ class DocumentStore(Protocol):
         """Store a document as `save` does, with a body that has all of its log, and delete its steps.
 
         Raises:
-            DocumentConflictError: when the stored version is another one.
+            DocumentConflictError: when the stored version differs.
         """
         ...
 
     async def add_and_claim(self, document: StoredDocument, owner: str, seconds: float) -> tuple[StoredDocument, Lease]:
-        """Store a new document and claim it in one step.
+        """Store a new document and claim it in a single step.
 
         Raises:
             DocumentConflictError: when the document exists, or another document has the key.
@@ -83,7 +83,7 @@ class DocumentStore(Protocol):
 
         Raises:
             LeaseLostError: when the lease was released, or another worker has claimed the document.
-            DocumentConflictError: when the document is closed, or the step is not the next one.
+            DocumentConflictError: when the document is closed, or the step is not the next.
         """
         ...
 
@@ -95,8 +95,8 @@ class DocumentStore(Protocol):
         Args:
             collection: collection of the document.
             id: id of the document.
-            after: number of the step before the first one; from the beginning by default.
-            until: number of the last one; to the end by default.
+            after: number of the step before the first; from the beginning by default.
+            until: number of the last; to the end by default.
         """
         ...
 
@@ -112,7 +112,7 @@ class DocumentStore(Protocol):
         with_bodies: bool = True,
         newest_first: bool = False,
     ) -> list[StoredDocument]:
-        """Return the documents that match every given filter: the oldest ones first, or the newest ones."""
+        """Return the documents that match every filter: the oldest first, or the newest."""
         ...
 
     async def list_ids(self, collection: str) -> list[str]:
@@ -129,9 +129,9 @@ class DocumentStore(Protocol):
         names: Collection[str] = (),
         excluded_ids: Collection[str] = (),
     ) -> tuple[StoredDocument, Lease] | None:
-        """Claim a document whose lease nobody holds: the one with the id, or else the first one that is due.
+        """Claim a document whose lease nobody holds: that with the id, or else the first that is due.
 
-        Of those that are due, the first is the one with the highest priority that has been due for longest.
+        Of those that are due, the first has the highest priority and has been due for longest.
 
         Args:
             collection: collection of the document.

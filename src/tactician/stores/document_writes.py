@@ -48,7 +48,7 @@ def write_document(
     has_body = values["new_body"] is not None
     if not has_body and log is LogChange.NONE:
         return connection.execute(write, values).all()
-    if connection.dialect.name == "postgresql":  # which has one statement for all tables
+    if connection.dialect.name == "postgresql":  # which has a single statement for all tables
         return connection.execute(_write_all(write, log, has_body=has_body), values).all()
     with _transaction(connection):
         rows = connection.execute(write, values).all()

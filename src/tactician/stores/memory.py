@@ -62,7 +62,7 @@ class MemoryStore(DocumentStore):
             return self._save(document)
 
     async def add_step(self, document: StoredDocument, body: Body) -> StoredDocument:
-        """Store a document with one more step; see `DocumentStore.add_step`."""
+        """Store a document with a further step; see `DocumentStore.add_step`."""
         check_step(StoredStep(0, body))
         with self._lock:
             saved = self._save(replace(document, body=None))
@@ -139,7 +139,7 @@ class MemoryStore(DocumentStore):
         with_bodies: bool = True,
         newest_first: bool = False,
     ) -> list[StoredDocument]:
-        """Return the documents that match every given filter; see `DocumentStore.find`."""
+        """Return the documents that match every filter; see `DocumentStore.find`."""
         check_texts(parent_id=parent_id, key=key)
         with self._lock:
             now = self._time()
@@ -254,12 +254,12 @@ class MemoryStore(DocumentStore):
         return entry
 
     def _claimable(self, collection: str, id: str | None) -> Iterator[MemoryEntry]:
-        """Yield the documents that nobody holds: the one with the id, or those that are due."""
+        """Yield the documents that nobody holds: that with the id, or those that are due."""
         entries, now = self._entries.get(collection, {}), self._time()
         selected = entries.values() if id is None else [entries[id]] if id in entries else ()
         for entry in selected:
-            is_wanted = id is not None or entry.is_due(now)
-            if is_wanted and not entry.document.is_closed and not entry.is_leased(now):
+            is_candidate = id is not None or entry.is_due(now)
+            if is_candidate and not entry.document.is_closed and not entry.is_leased(now):
                 yield entry
 
 
@@ -268,7 +268,7 @@ def _rank(entry: MemoryEntry) -> tuple[int, float]:
 
 
 def _due_at(document: StoredDocument, stored: StoredDocument | None, now: float) -> float | None:
-    """Return when the document is due. One that was due before keeps its place in the queue."""
+    """Return when the document is due. A document that was due before keeps its place in the queue."""
     if document.due_at != AT_ONCE:
         return document.due_at
     before = None if stored is None else stored.due_at

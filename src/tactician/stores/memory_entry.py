@@ -50,7 +50,7 @@ class MemoryEntry:
         )
 
     def write(self, document: StoredDocument) -> None:
-        """Take the version of a document; without a body, keep the one that is there."""
+        """Take the version of a document; without a body, keep the present body."""
         self.document = replace(document, header="", body=None)
         self.header = document.header
         self.body = self.body if document.body is None else document.body

@@ -39,7 +39,7 @@ class PackedText:
 
 
 class TextPacker:
-    """Compressor that knows a text of each kind before, as the runs of one agent have most of their text in common."""
+    """Compressor that knows a text of each kind before, as the runs of an agent have most of their text in common."""
 
     def __init__(self) -> None:
         self._samples: dict[str, bytes] = {}
@@ -50,7 +50,7 @@ class TextPacker:
         The first bodies of a kind are the sample for all others of that kind.
 
         Raises:
-            StoredStateError: when one has no JSON form.
+            StoredStateError: when a value has no JSON form.
         """
         bodies = [body if isinstance(body, PackedText) else get_text(body) for body in bodies]
         sample = self._find_sample(kind, bodies)

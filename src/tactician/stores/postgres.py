@@ -20,7 +20,7 @@ from tactician.stores.tables import create_tables
 T = TypeVar("T")
 _DRIVER: Final = "postgresql+asyncpg"
 _DRIVERS: Final = {"postgresql": _DRIVER, "postgres": _DRIVER}
-# The first who comes creates the tables, while the others wait. The number is one that no other program uses.
+# The first who comes creates the tables, while the others wait. No other program uses this number.
 _BEGIN: Final = "BEGIN", "SELECT pg_advisory_xact_lock(7208130311)"
 
 
@@ -31,7 +31,7 @@ class PostgresStore(SqlStore):
 
     Args:
         url: for example `postgresql://user:password@host/database`. A URL that names another asynchronous driver of
-            SQLAlchemy, such as `postgresql+psycopg://...`, uses that one.
+            SQLAlchemy, such as `postgresql+psycopg://...`, uses that driver.
 
     Raises:
         ConfigurationError: when the URL is not that of a PostgreSQL database.
@@ -65,7 +65,7 @@ class PostgresDatabase:
 
 
 class _Pool:
-    """Connections of one event loop."""
+    """Connections of an event loop."""
 
     def __init__(self, url: URL) -> None:
         self._url = url
@@ -102,7 +102,7 @@ async def _open_until_shutdown(url: URL) -> AsyncGenerator[AsyncEngine]:
 
 
 def _create_engine(url: URL) -> AsyncEngine:
-    # Every statement is a transaction of its own: there is nothing to roll back when a connection is given back.
+    # Every statement is a transaction of its own: there is nothing to roll back when a connection is returned.
     return create_async_engine(
         url, isolation_level="AUTOCOMMIT", pool_reset_on_return=None, pool_pre_ping=True, hide_parameters=True
     )
@@ -118,9 +118,9 @@ def _parse_url(text: str) -> URL:
             _create_engine(url)
     except (ArgumentError, NoSuchModuleError, InvalidRequestError, ModuleNotFoundError, ValueError):
         raise ConfigurationError(
-            "The URL of a PostgreSQL store is one such as postgresql://user:password@host:5432/database, where special "
+            "The URL of a PostgreSQL store looks like postgresql://user:password@host:5432/database, where special "
             "characters of the password are written as %40 and the like. If it names a driver, as postgresql+psycopg "
-            "does, that is an asynchronous one of SQLAlchemy which is installed."
+            "does, it must be an installed asynchronous driver of SQLAlchemy."
         ) from None
     if url.drivername == _DRIVER and "sslmode" in url.query:  # asyncpg has another name for what libpq calls so
         url = url.difference_update_query(["sslmode"]).update_query_dict({"ssl": url.query["sslmode"]})

@@ -83,7 +83,7 @@ class SqlStore(DocumentStore):
         return update_document(document, rows[0])
 
     async def add_step(self, document: StoredDocument, body: Body) -> StoredDocument:
-        """Store a document with one more step; see `DocumentStore.add_step`."""
+        """Store a document with a further step; see `DocumentStore.add_step`."""
         document, step = replace(document, body=None), StoredStep(document.steps + 1, body)
         check_step(step)
         values = document_values(document) | {"new_step": step.text}
@@ -142,7 +142,7 @@ class SqlStore(DocumentStore):
         with_bodies: bool = True,
         newest_first: bool = False,
     ) -> list[StoredDocument]:
-        """Return the documents that match every given filter; see `DocumentStore.find`."""
+        """Return the documents that match every filter; see `DocumentStore.find`."""
         check_texts(parent_id=parent_id, key=key)
         query = statements.find(
             collection, statuses, names, parent_id, key, limit, with_bodies=with_bodies, newest_first=newest_first
@@ -229,7 +229,7 @@ class SqlStore(DocumentStore):
         return await self._run(lambda connection: write_document(connection, statement, values, log))
 
     async def _execute(self, statement: Executable, values: Mapping[str, object]) -> Sequence[Row[Any]]:
-        """Execute a statement. It returns no rows when its document is not found, or exists already."""
+        """Execute a statement. It returns no rows when its document is missing, or exists already."""
         return await self._run(lambda connection: connection.execute(statement, values).all())
 
     async def _run(self, work: Callable[[Connection], Sequence[Row[Any]]]) -> Sequence[Row[Any]]:

@@ -26,7 +26,7 @@ _OWNER_ONLY: Final = 0o600
 
 
 class SqliteStore(SqlStore):
-    """Documents in an SQLite file, which several processes of one machine may share. It needs the extra `sql`.
+    """Documents in an SQLite file, which several processes of a machine may share. It needs the extra `sql`.
 
     The file is created on first use, readable by its owner only. It is in WAL mode with `synchronous = NORMAL`: what
     was saved survives the death of a worker. When the machine itself stops, the last steps may be lost, and are done
@@ -48,10 +48,10 @@ class SqliteStore(SqlStore):
 
 
 class SqliteDatabase:
-    """One connection to an SQLite file, in a thread of its own.
+    """Connection to an SQLite file, in a thread of its own.
 
-    SQLite has one writer at a time: the writers of this program wait here, in order. A statement is one way to the
-    thread and back, while an asynchronous driver goes there for each of its steps.
+    SQLite has a single writer at a time: the writers of this program wait here, in order. A statement is a single way
+    to the thread and back, while an asynchronous driver goes there for each of its steps.
     """
 
     def __init__(self, path: str) -> None:
@@ -119,7 +119,7 @@ def _open(path: str) -> Connection:
         if getattr(error.orig, "sqlite_errorcode", None) != sqlite3.SQLITE_NOTADB:
             raise
         raise ConfigurationError(
-            f"{path}: this file is not an SQLite database. Name another file for the store, or move this one away."
+            f"{path}: this file is not an SQLite database. Name another file for the store, or move this file away."
         ) from None
     return connection
 
@@ -151,7 +151,8 @@ def _connect(path: str, is_uri: bool) -> sqlite3.Connection:
 
 
 def _switch_to_wal(connection: Connection) -> None:
-    # The mode stays with the file. Of several who switch a new file at once, SQLite lets all but one fail, unwaited.
+    # The mode stays with the file. Of several who switch a new file at once, SQLite lets all but the first fail without
+    # waiting.
     deadline = time.monotonic() + _BUSY_SECONDS
     while True:
         try:

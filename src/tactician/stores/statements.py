@@ -39,7 +39,7 @@ from tactician.stores.tables import bodies, documents, steps
 
 
 class _Now(FunctionElement[float]):
-    """Time of the database in seconds since the epoch, the same one in the whole statement."""
+    """Time of the database in seconds since the epoch, the same in the whole statement."""
 
     name = "tactician_now"
     type = Double()
@@ -76,7 +76,7 @@ _LAST_STEP = (
 _CHANGED: Final = "kind", "name", "status", "parent_id", "key", "priority", "is_closed", "header"
 _STORED: Final = "collection", "id", "version", *_CHANGED, "due_at", "created_at", "updated_at"
 FIELDS: Final = *_STORED, "is_leased", "steps", "body"
-"""Fields of the rows that are found, in order; without the last one when bodies are not read."""
+"""Fields of the rows, in order; without the last when bodies are not read."""
 _FOUND: Final = (
     *(documents.c[name] for name in _STORED),
     (documents.c.expires_at > _NOW).label("is_leased"),
@@ -170,14 +170,14 @@ LOAD_STEPS_UNTIL: Final[Select[Any]] = LOAD_STEPS.where(steps.c.number <= bindpa
 
 @cache
 def claim(*, by_id: bool, by_name: bool, excludes: bool) -> Update:
-    """Return the statement that claims one document: the one with the id, or the first one that is due.
+    """Return the statement that claims a document: that with the id, or the first that is due.
 
     Args:
         by_id: only the document with a certain id.
         by_name: only documents with certain names.
         excludes: not the documents with certain ids.
     """
-    table = documents.alias("found")
+    table = documents.alias("candidates")
     filters: list[ColumnElement[bool]] = [
         table.c.collection == bindparam("of_collection", type_=String),
         table.c.expires_at <= _NOW,
@@ -188,7 +188,7 @@ def claim(*, by_id: bool, by_name: bool, excludes: bool) -> Update:
         filters.append(table.c.name.in_(bindparam("names", expanding=True)))
     if excludes:
         filters.append(table.c.id.not_in(bindparam("excluded_ids", expanding=True)))
-    # Of many who claim any document each locks another one; a claim by id waits for the lock of its document.
+    # Of many who claim any document each locks another; a claim by id waits for the lock of its document.
     row = (
         select(table.c.number)
         .where(*filters)
@@ -216,7 +216,7 @@ def find(
     with_bodies: bool,
     newest_first: bool,
 ) -> Select[Any]:
-    """Return the statement that finds the documents that match every given filter, in the order of their first save."""
+    """Return the statement that finds the documents that match every filter, in the order of their first save."""
     query = select(*_FOUND, bodies.c.body).select_from(_WITH_BODY) if with_bodies else select(*_FOUND)
     order = documents.c.number.desc() if newest_first else documents.c.number
     query = query.where(documents.c.collection == collection).order_by(order).limit(limit)

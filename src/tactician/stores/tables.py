@@ -54,7 +54,7 @@ documents = Table(
     Column("header", Text, nullable=False),
     UniqueConstraint("collection", "id"),
     UniqueConstraint("collection", "key"),
-    # A row that somebody deletes by hand, without the rows that belong to it, must not hand them on to a new one.
+    # A row that somebody deletes by hand, without the rows that belong to it, must not hand them on to a new row.
     sqlite_autoincrement=True,
 )
 bodies = Table(

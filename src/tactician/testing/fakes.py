@@ -15,7 +15,7 @@ class FakeContext(OperationContext):
     """`OperationContext` for calling an action directly: over a scripted model, with objects on the blackboard.
 
     Args:
-        model: the model; one without steps by default.
+        model: the model; a model without steps by default.
         *objects: the objects.
         tool_groups: the tool groups of the platform. The models of the action may use all of them.
     """

@@ -14,7 +14,7 @@ class RequestMatch:
 
     Attributes:
         prompt_contains: a text in the prompt.
-        wants: the type that the answer has to be of; `str` for text.
+        wants: the type that the answer must be of; `str` for text.
         tool: the name of a tool that the model may call.
     """
 
@@ -28,7 +28,7 @@ class RequestMatch:
             return False
         if self.wants is not None and request.output != output_type(self.wants).spec:
             return False
-        return self.tool is None or self.tool in [one.name for one in request.tools]
+        return self.tool is None or self.tool in [tool.name for tool in request.tools]
 
     def __str__(self) -> str:
         wants = None if self.wants is None else f"wants={getattr(self.wants, '__name__', self.wants)}"

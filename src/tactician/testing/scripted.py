@@ -120,11 +120,11 @@ class ScriptedModel:
         tool: str | None = None,
         times: int | None = None,
     ) -> When:
-        """Return a condition for replies to requests, in which all that is given holds.
+        """Return a condition for replies to requests that match every argument.
 
         Args:
             prompt_contains: a text in the prompt.
-            wants: the type that the answer has to be of; `str` for text.
+            wants: the type that the answer must be of; `str` for text.
             tool: the name of a tool that the model may call.
             times: number of replies, after which other replies and the steps count; no limit by default.
         """
@@ -133,7 +133,7 @@ class ScriptedModel:
     def find_calls(
         self, *, prompt_contains: str | None = None, wants: type | None = None, tool: str | None = None
     ) -> list[ModelRequest]:
-        """Return the requests so far for which all that is given holds; see `when`."""
+        """Return the requests so far that match every argument; see `when`."""
         return list(filter(RequestMatch(prompt_contains, wants, tool).fits, self.calls))
 
     def assert_called(
@@ -144,24 +144,24 @@ class ScriptedModel:
         tool: str | None = None,
         times: int | None = None,
     ) -> ModelRequest:
-        """Check that there were requests for which all that is given holds, and return the last one.
+        """Check that there were requests that match every argument, and return the last.
 
         Args:
             prompt_contains: a text in the prompt.
-            wants: the type that the answer has to be of; `str` for text.
+            wants: the type that the answer must be of; `str` for text.
             tool: the name of a tool that the model may call.
-            times: number of these requests; at least one, when `None`.
+            times: number of these requests; at least 1, when `None`.
 
         Raises:
             ScriptError: when there was none, or another number.
         """
         match = RequestMatch(prompt_contains, wants, tool)
-        found = list(filter(match.fits, self.calls))
-        if not found or times not in (None, len(found)):
-            wanted = "a request" if times is None else f"{times} requests"
-            raise ScriptError(f"there should be {wanted} with {match}; there are {len(found)}{self._list_calls()}")
+        matching = list(filter(match.fits, self.calls))
+        if not matching or times not in (None, len(matching)):
+            expected = "a request" if times is None else f"{times} requests"
+            raise ScriptError(f"there should be {expected} with {match}; there are {len(matching)}{self._list_calls()}")
         self._checked.append(match)
-        return found[-1]
+        return matching[-1]
 
     def assert_no_other_calls(self) -> None:
         """Check that `assert_called` was asked for each request so far.
@@ -169,7 +169,7 @@ class ScriptedModel:
         Raises:
             ScriptError: when there are others.
         """
-        others = [one for one in self.calls if not any(match.fits(one) for match in self._checked)]
+        others = [call for call in self.calls if not any(match.fits(call) for match in self._checked)]
         if others:
             raise ScriptError(f"{len(others)} requests were not expected; the first:\n{others[0].prompt}")
 
@@ -211,10 +211,10 @@ class ScriptedModel:
             ScriptError: when steps remain.
         """
         if left := self._steps[self._next :]:
-            raise ScriptError(f"{len(left)} steps of the script were not used; the next one is {left[0]!r}")
+            raise ScriptError(f"{len(left)} steps of the script were not used; the next is {left[0]!r}")
 
     def _list_calls(self) -> str:
-        return "".join(f"\n- {one.prompt[:200]}" for one in self.calls)
+        return "".join(f"\n- {call.prompt[:200]}" for call in self.calls)
 
     def _take(self, request: ModelRequest) -> Step:
         for reply in self._replies:

@@ -22,7 +22,7 @@ class DeclaredTool(Tool):
     """Tool made of a name, a description and the JSON schema of its arguments.
 
     Args:
-        execute: the executor. Without one, and unless the traits say `client_side`, a call is an error for the model.
+        execute: the executor. Without it, and unless the traits say `client_side`, a call is an error for the model.
     """
 
     def __init__(

@@ -33,7 +33,7 @@ class _Compiled:
         parameters = list(inspect.signature(function).parameters.values())
         if parameters and _is_receiver(parameters[0].name, hints):
             parameters = parameters[1:]
-        annotations = {one.name: find_run_parameter(hints.get(one.name)) for one in parameters}
+        annotations = {parameter.name: find_run_parameter(hints.get(parameter.name)) for parameter in parameters}
         self.run_parameters = {name: kind for name, kind in annotations.items() if kind is not None}
         fields = _build_fields(
             name, [p for p in parameters if p.name not in self.run_parameters], hints, docs.parameters
@@ -99,7 +99,7 @@ def _remove_titles(schema: dict[str, object]) -> dict[str, object]:
 class FunctionTool(Tool, Generic[P, R]):
     """Function as a tool. It can still be called as a function; in a class it is a method.
 
-    A plain function runs on the event loop: one that waits (files, databases, HTTP) should be `async`, or be
+    A plain function runs on the event loop: a function that waits (files, databases, HTTP) should be `async`, or be
     declared `blocking`, which runs it in a thread.
     """
 
@@ -218,11 +218,11 @@ def tool(
         ends_turn: end the run with a call, with the model's text or else the tool's result as the answer.
         return_direct: end the run with a call, with the tool's result as the answer.
         repeatable: allow repeated calls with the same arguments, as in polling.
-        group: the group that has to be enabled for a model to see it.
+        group: the group that must be enabled for a model to see it.
         timeout: seconds that a call may take.
 
     Raises:
-        DeclarationError: when a parameter has no type, or one that has no JSON form.
+        DeclarationError: when a parameter has no type, or a type without a JSON form.
     """
     namespace = find_caller_namespace(1)
     traits = ToolTraits(

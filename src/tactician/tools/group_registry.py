@@ -55,7 +55,7 @@ class ToolGroups(Mapping[str, ToolGroup]):
         fresh = dict(self._registered)
         for group in groups:
             if fresh.setdefault(group.name, group) is not group:
-                raise DeclarationError(repr(group), ["another tool group has this name; give one of them another"])
+                raise DeclarationError(repr(group), ["another tool group has this name; rename either"])
         return fresh
 
     def _load_all(self) -> Mapping[str, ToolGroup]:
@@ -65,7 +65,7 @@ class ToolGroups(Mapping[str, ToolGroup]):
         if twice := self._selected.keys() & self._registered.keys():
             raise ConfigurationError(
                 f"tactician.toml: tool_groups: a group of the name {', '.join(sorted(twice))} is registered by the "
-                "program; give one of the two another name"
+                "program; rename either"
             )
         return {**self._registered, **self._selected}
 
@@ -80,7 +80,7 @@ class ToolGroups(Mapping[str, ToolGroup]):
         )
 
     async def _select_tools(self, name: str, selections: Iterable[str]) -> tuple[Tool, ...]:
-        """Return the tools that match patterns such as `search`, `brave_*`, or `docker:fetch` of one group."""
+        """Return the tools that match patterns such as `search`, `brave_*`, or `docker:fetch` of a group."""
         chosen: list[Tool] = []
         missing: list[str] = []
         for selection in selections:
@@ -103,10 +103,10 @@ class ToolGroups(Mapping[str, ToolGroup]):
 async def load_group_tools(groups: Iterable[str | ToolGroup], context: RunContext) -> tuple[Tool, ...]:
     """Return the tools of groups, which may be names in the context.
 
-    Of two groups of one name, the last counts. A tool that several groups have is there once.
+    Of two groups of the same name, the last counts. A tool that several groups have is there once.
 
     Raises:
-        ConfigurationError: when a name is unknown, or two groups have different tools of one name.
+        ConfigurationError: when a name is unknown, or two groups have different tools of the same name.
     """
     groups_by_name = {group if isinstance(group, str) else group.name: group for group in groups}
     known = context.services.find(ToolGroups)

@@ -27,7 +27,7 @@ class ToolGroupPermission(StrEnum):
 
 
 class ToolGroup:
-    """Tools for one purpose: `ToolGroup("web", [search, fetch])`. Each tool carries the name of the group.
+    """Tools for a purpose: `ToolGroup("web", [search, fetch])`. Each tool carries the name of the group.
 
     Args:
         name: the purpose of the tools, by which agents ask for them.
@@ -68,7 +68,7 @@ class ToolGroup:
 
         Raises:
             Exception: when the function raises it, with the name of the group as a note.
-            DeclarationError: when one of the tools is not declared correctly.
+            DeclarationError: when any of the tools is not declared correctly.
         """
         if self._give is None:
             return self._list_tools
@@ -95,7 +95,7 @@ def merge_tools(tools: Iterable[Tool]) -> tuple[Tool, ...]:
         if (first := tools_by_name.setdefault(tool.name, tool)).spec != tool.spec:
             raise ConfigurationError(
                 f"The tool groups {first.traits.group!r} and {tool.traits.group!r} have different tools of the name "
-                f"{tool.name!r}. Use one of the groups only, or give one of the tools another name."
+                f"{tool.name!r}. Use only one of these groups, or rename either tool."
             )
     return tuple(tools_by_name.values())
 

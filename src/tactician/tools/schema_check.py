@@ -41,7 +41,7 @@ class SchemaCheck:
         except ValueError as error:
             raise InvalidArgumentsError(f"The arguments are not valid: they are not JSON: {error}") from error
         if not isinstance(values, dict):
-            raise InvalidArgumentsError("The arguments are not valid: they have to be a JSON object")
+            raise InvalidArgumentsError("The arguments are not valid: they must be a JSON object")
         if problems := self._find_problems(values):
             raise InvalidArgumentsError(f"The arguments are not valid: {'; '.join(problems)}")
 

@@ -36,7 +36,7 @@ def resolve_hints(function: Callable[..., object], namespace: Mapping[str, objec
         name = getattr(function, "__qualname__", repr(function))
         raise DeclarationError(name, [f"an annotation cannot be read: {error}"]) from error
     except TypeError as error:
-        raise DeclarationError(repr(function), ["it is not a function; wrap it in one"]) from error
+        raise DeclarationError(repr(function), ["it is not a function; wrap it in a function"]) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def _parse_sphinx_parameters(lines: list[str]) -> dict[str, str]:
 
 
 def _parse_descriptions(lines: list[str], pattern: re.Pattern[str]) -> dict[str, str]:
-    """Return the text of each parameter; indented lines continue the one before."""
+    """Return the text of each parameter; indented lines continue the previous text."""
     described: dict[str, str] = {}
     current: str | None = None
     for line in lines:

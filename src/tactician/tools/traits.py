@@ -19,7 +19,7 @@ class ToolTraits:
         ends_turn: end the run with a call, with the model's text or else the tool's result as the answer.
         return_direct: end the run with a call, with the tool's result as the answer.
         repeatable: allow repeated calls with the same arguments, as in polling.
-        group: the group that has to be enabled for a model to see it; `None` and `"default"` always are.
+        group: the group that must be enabled for a model to see it; `None` and `"default"` always are.
         timeout: seconds that a call may take; the agent's own limit, when `None`.
     """
 

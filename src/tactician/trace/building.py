@@ -14,6 +14,8 @@ from tactician.llm import Usage, UsageTally
 from tactician.trace.node import ModelUse, TraceNode, TraceNote, TracePause
 
 _LONGEST: Final = 2_000
+_MOMENT: Final = 0.001
+"""Seconds by which the time of an event and that in an output may differ."""
 _INTERRUPTED: Final = "interrupted"
 _RESTING: Final = frozenset({"waiting", "paused", "stuck", _INTERRUPTED})
 """States of nodes that go on where they were when they begin again."""
@@ -81,7 +83,7 @@ class TreeBuilder:
     def __init__(self, *, is_whole: bool = False) -> None:
         self._is_whole = is_whole
         self._open: OpenSpans[_Draft] = OpenSpans()
-        self._known: dict[tuple[str, str, str], _Draft] = {}
+        self._known: dict[tuple[str, str, str], list[_Draft]] = {}
         self._roots: list[_Draft] = []
         self._ids: set[str] = set()
 
@@ -101,11 +103,11 @@ class TreeBuilder:
         """Return the tree of a run, or all trees."""
         if run_id is None:
             return tuple(root.finish() for root in self._roots)
-        found = self._known.get((run_id, SpanKind.RUN, ""))
+        found = self._find_last(run_id, SpanKind.RUN)
         return () if found is None else (found.finish(),)
 
     def _start(self, event: Event, kind: str) -> None:
-        draft = self._known.get((event.run_id, kind, event.span_key))
+        draft = self._find_last(event.run_id, kind, event.span_key)
         if draft is None or (kind != SpanKind.RUN and draft.status not in _RESTING):
             draft = self._create(event, kind)
             self._open.add(draft)
@@ -126,7 +128,7 @@ class TreeBuilder:
     def _create(self, event: Event, kind: str) -> _Draft:
         around = self._open.find_around(event)
         if around is None and event.run_id:  # it is inside of a run that has ended, or that rests
-            around = self._known.get((event.run_id, SpanKind.RUN, ""))
+            around = self._find_last(event.run_id, SpanKind.RUN)
         task_id = event.span_key if kind == SpanKind.TASK else None if around is None else around.task_id
         draft = _Draft(
             id=event.id,
@@ -141,8 +143,22 @@ class TreeBuilder:
             task_id=task_id,
         )
         (self._roots if around is None else around.inside).append(draft)
-        self._known[event.run_id, kind, event.span_key] = draft
+        self._known.setdefault((event.run_id, kind, event.span_key), []).append(draft)
         return draft
+
+    def _find_last(self, run_id: str, kind: str, key: str = "") -> _Draft | None:
+        """Return the last node of a kind with a key in a run."""
+        known = self._known.get((run_id, kind, key))
+        return known[-1] if known else None
+
+    def _find_at(self, event: Event, kind: str, ended: float) -> _Draft | None:
+        """Return the node that ended at a time, or may have: a task that runs several times is several nodes."""
+        for draft in self._known.get((event.run_id, kind, event.span_key), ()):
+            is_over = draft.is_ended and draft.status not in _RESTING and draft.ended is not None
+            last = draft.ended if is_over and draft.ended is not None else ended
+            if draft.started - _MOMENT <= ended <= last + _MOMENT:
+                return draft
+        return None
 
     def _find_free_id(self, wanted: str) -> str:
         """Return an id that no other node has, also when a log has the same event twice."""
@@ -154,8 +170,11 @@ class TreeBuilder:
 
     def _restore(self, event: Event, kind: str) -> None:
         """Add a node whose beginning and end are in one event, or end the one that is known and has not ended."""
-        known = self._known.get((event.run_id, kind, event.span_key))
         facts = event.describe_span()
+        if facts.ended is None:
+            known = self._find_last(event.run_id, kind, event.span_key)
+        else:
+            known = self._find_at(event, kind, facts.ended)
         ended, status = event.time if facts.ended is None else facts.ended, facts.status or "completed"
         if known is None or (known.status not in _RESTING and known.is_ended and facts.ended is None):
             draft = self._create(event, kind)
@@ -175,7 +194,7 @@ class TreeBuilder:
         if draft is not None:
             self._close(draft, event.time, status)
         else:
-            draft = self._known.get((event.run_id, kind, event.span_key))
+            draft = self._find_last(event.run_id, kind, event.span_key)
             if draft is None or kind != SpanKind.RUN:
                 return
             draft.ended, draft.status = event.time, status

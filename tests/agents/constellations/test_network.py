@@ -136,7 +136,7 @@ class TestFailures:
     def test_two_peers_and_a_round_are_needed(self) -> None:
         with pytest.raises(DeclarationError) as caught:
             AgentNetwork("Debate", [says("A")], max_rounds=0)
-        assert caught.value.problems == ("it needs at least two peers", "max_rounds has to be at least 1")
+        assert caught.value.problems == ("it needs at least two peers", "max_rounds must be at least 1")
 
     def test_each_peer_has_a_name_of_its_own(self) -> None:
         with pytest.raises(DeclarationError) as caught:

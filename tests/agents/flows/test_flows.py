@@ -193,7 +193,7 @@ class TestSimpleAgent:
         assert (await simple_agent(str, min).run(["b", "a"], context=surroundings())).output == "a"
 
     def test_a_function_that_needs_more_is_refused(self) -> None:
-        with pytest.raises(DeclarationError, match="'more' gets nothing: the step is given 1 values"):
+        with pytest.raises(DeclarationError, match="'more' gets nothing: the step receives 1 values"):
             simple_agent(Joke, lambda topic, more: Joke(topic))
 
 
@@ -226,7 +226,7 @@ class TestPlaces:
         platform = Platform(models=ScriptedModel()).register(Comedian())
         expected = "cats Comedian ('Comedian', 'joke', 'Joke', 'tell')"
         assert await platform.invoke(Joke, "cats") == Joke(expected)
-        with pytest.raises(ConfigurationError, match="no OperationContext is here; an action"):
+        with pytest.raises(ConfigurationError, match="no OperationContext is here; only actions"):
             await joker.run("cats", context=surroundings())
 
     async def test_it_can_be_registered_and_run_by_its_name(self) -> None:
@@ -361,9 +361,9 @@ class TestScatterGather:
         ("count", "limit", "tolerate", "problem"),
         [
             (0, None, 0, "at least one generator"),
-            (2, 0, 0, "max_concurrency has to be at least 1"),
-            (2, None, 2, "tolerate has to be 0 or more"),
-            (2, None, -1, "tolerate has to be 0 or more"),
+            (2, 0, 0, "max_concurrency must be at least 1"),
+            (2, None, 2, "tolerate must be 0 or more"),
+            (2, None, -1, "tolerate must be 0 or more"),
         ],
     )
     def test_numbers_have_to_make_sense(self, count: int, limit: int | None, tolerate: int, problem: str) -> None:
@@ -428,7 +428,7 @@ class TestConsensus:
 
     @pytest.mark.parametrize("quorum", [0, 4])
     def test_the_quorum_has_to_make_sense(self, quorum: int) -> None:
-        with pytest.raises(DeclarationError, match="quorum has to be from 1 to the number of sources"):
+        with pytest.raises(DeclarationError, match="quorum must be from 1 to the number of sources"):
             consensus(Joke, jokes("a", "b", "c"), quorum=quorum)
         with pytest.raises(DeclarationError, match="at least one generator"):
             consensus(Joke, [])
@@ -472,7 +472,7 @@ class TestRepeatUntil:
         assert 'This was asked:\nbe long\n\nThe last attempt:\n{"text":"a"}\n\nMake a better one.' in second.prompt
 
     def test_it_has_to_be_run_at_least_once(self) -> None:
-        with pytest.raises(DeclarationError, match="max_iterations has to be at least 1"):
+        with pytest.raises(DeclarationError, match="max_iterations must be at least 1"):
             repeat_until(Joke, lambda: Joke("a"), lambda joke: True, max_iterations=0)
 
 
@@ -542,7 +542,7 @@ class TestRepeatUntilAcceptable:
 
     @pytest.mark.parametrize(
         ("threshold", "most", "problem"),
-        [(1.1, 5, "threshold has to be"), (-0.1, 5, "threshold has to be"), (0.5, 0, "max_iterations has to be")],
+        [(1.1, 5, "threshold must be"), (-0.1, 5, "threshold must be"), (0.5, 0, "max_iterations must be")],
     )
     def test_numbers_have_to_make_sense(self, threshold: float, most: int, problem: str) -> None:
         with pytest.raises(DeclarationError, match=problem):

@@ -8,16 +8,28 @@ from datetime import timedelta
 
 import pytest
 
-from tactician import Ensemble, InProcessMemory, MemoryReflections, Platform, Reflection, RunStatus, Scope, Task, days
+from tactician import (
+    Ensemble,
+    InProcessMemory,
+    MemoryReflections,
+    Platform,
+    Reflection,
+    RunStatus,
+    Scope,
+    Task,
+    Workflow,
+    days,
+)
 from tactician.ensemble import (
     EnsembleDefinitionError,
     ReflectionInput,
+    ReflectionStrategy,
     ScopedMemory,
     ScopeEntry,
     TaskFailedError,
     TaskInput,
 )
-from tactician.errors import StoreError
+from tactician.errors import ModelError, StoreError
 from tactician.guardrails import failed
 from tactician.llm import ModelRequest, ModelResponse
 from tactician.platform import Worker
@@ -140,6 +152,54 @@ class TestWriting:
         ensemble = Ensemble("E", [task], memory=memory)
         await asyncio.gather(*(ensemble.run({"n": str(n)}) for n in range(30)))
         assert sorted(await texts(memory), key=int) == [str(n) for n in range(30)]
+
+
+class TestHierarchy:
+    def build(self, memory: ScopedMemory, model: ScriptedModel, strategy: ReflectionStrategy) -> Ensemble:
+        """A manager who answers alone."""
+        tasks = [
+            Task("Research", memory=["project"], handler=lambda _: "found"),
+            Task("Report", id="report", memory=["week"], reflect=Reflection(strategy=strategy)),
+        ]
+        return Ensemble(
+            "E", tasks, model=model, workflow=Workflow.HIERARCHICAL, memory=memory, reflections=MemoryReflections()
+        )
+
+    async def test_the_manager_reads_what_the_tasks_would_and_its_answer_is_kept_for_the_last_one(self) -> None:
+        memory, model = InProcessMemory(SCOPES), ScriptedModel("first", "second")
+        await memory.add("project", "of the project")
+        seen: list[ReflectionInput] = []
+
+        def strategy(review: ReflectionInput) -> str:
+            seen.append(review)
+            return "Be short."
+
+        ensemble = self.build(memory, model, strategy)
+        await ensemble.run()
+        await ensemble.run()
+        assert prompt_of(model, 0).startswith("## Memory: project\n\n### Note")
+        headings = [line for line in prompt_of(model, 1).splitlines() if line.startswith("## ")]
+        notes = "## Task Improvement Notes (from prior executions)"
+        assert headings == ["## Memory: project", "## Memory: week", notes, "## Tasks"]
+        assert "- Be short." in prompt_of(model, 1)
+        assert (await texts(memory), await texts(memory, "week")) == (["of the project"], ["second", "first"])
+        assert [(one.task_id, one.output) for one in seen] == [("report", "first"), ("report", "second")]
+
+    async def test_a_manager_that_fails_leaves_nothing(self) -> None:
+        memory = InProcessMemory(SCOPES)
+        ensemble = self.build(memory, ScriptedModel(ModelError("down")), lambda _: "note")
+        with pytest.raises(TaskFailedError):
+            await ensemble.run()
+        assert await texts(memory, "week") == []
+
+    async def test_reflection_on_a_task_without_an_output_of_its_own_is_a_mistake(self) -> None:
+        tasks = [Task("A", reflect=True, handler=str), Task("B", reflect=True)]
+        ensemble = Ensemble(
+            "E", tasks, model=ScriptedModel(), workflow=Workflow.HIERARCHICAL, reflections=MemoryReflections()
+        )
+        with pytest.raises(EnsembleDefinitionError, match="only the last task has an output") as caught:
+            await ensemble.check()
+        assert places_of(caught.value.problems) == ["tasks[0].reflect"]
 
 
 class TestMistakes:

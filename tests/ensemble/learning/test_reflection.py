@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from tactician import Agent, Ensemble, MemoryReflections, Reflection, Task
+from tactician import Agent, Ensemble, MemoryReflections, Phase, PhaseDecision, PhaseReview, Reflection, Task
 from tactician.ensemble import (
     EnsembleDefinitionError,
     ReflectionInput,
@@ -86,6 +86,29 @@ class TestTaskReflection:
 def _note(event: Event, steps: list[str]) -> None:
     if event.type in ("TaskReflected", "TaskCompleted"):
         steps.append(event.type)
+
+
+class TestPhaseReview:
+    """Phase review fixes an output within a run, and reflection improves instructions across runs."""
+
+    async def test_a_task_can_have_both(self) -> None:
+        decisions = iter([PhaseDecision.retry("Too long."), PhaseDecision.approve(), PhaseDecision.approve()])
+        model, store = ScriptedModel("long", "short", "again"), MemoryReflections()
+        task = Task("Write", reflect=Reflection(strategy=lambda review: f"Note on {review.output}."))
+        phase = Phase("writing", [task], review=PhaseReview(lambda _: next(decisions)))
+        ensemble = Ensemble("E", phases=[phase], model=model, reflections=store)
+        await ensemble.run()
+        assert "### Feedback\n\nToo long." in prompt_of(model, 1)
+        await ensemble.run()
+        assert "Too long." not in prompt_of(model, 2), "feedback is lost after the run"
+        assert "- Note on short." in prompt_of(model, 2), "reflections last longer than the run"
+        assert prompt_of(model, 2).endswith("## Task\n\nWrite")
+
+    async def test_a_task_of_a_phase_without_a_store_is_a_mistake(self) -> None:
+        phase = Phase("writing", [Task("Write", reflect=True, memory=["project"])])
+        with pytest.raises(EnsembleDefinitionError) as caught:
+            await Ensemble("E", phases=[phase], model=ScriptedModel()).check()
+        assert places_of(caught.value.problems) == ["phases[0].tasks[0].memory[0]", "phases[0].tasks[0].reflect"]
 
 
 class TestLifecycle:

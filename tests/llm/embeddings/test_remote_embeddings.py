@@ -202,8 +202,8 @@ def test_a_place_that_cannot_be_says_why(name: str, base_url: str | None, messag
         ([b"a"], "text 0 must be a text, not bytes"),
         ([["a"]], "text 0 must be a text, not list"),
         (["\ud800"], "text 0 is not valid Unicode"),
-        ("several", "for one there is embed_one"),
-        (b"several", "for one there is embed_one"),
+        ("several", "use embed_one for a single text"),
+        (b"several", "use embed_one for a single text"),
     ],
 )
 async def test_what_is_no_text_is_refused_before_any_request(

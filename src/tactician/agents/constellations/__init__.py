@@ -1,4 +1,4 @@
-"""Constellations: several Runnables that work as one. Any Runnable fits in any place."""
+"""Constellations: several Runnables that act as a single Runnable. Any Runnable fits in any place."""
 
 from tactician.agents.constellations.events import RouteChosen
 from tactician.agents.constellations.hierarchy import Department, HierarchicalAgents

@@ -43,7 +43,7 @@ class HierarchicalAgents(BaseRunnable[T_co]):
         description: the purpose; the executive's by default.
 
     Raises:
-        DeclarationError: when there is no department, one has no workers, or two managers have the same name.
+        DeclarationError: when there is no department, a department has no workers, or two managers have the same name.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class HierarchicalAgents(BaseRunnable[T_co]):
     async def send_to_department(
         self, name: str, input: Input, *, context: RunContext | None = None, budget: Budget | None = None
     ) -> RunResult[object]:
-        """Run one department, without the executive.
+        """Run a department, without the executive.
 
         Continue a waiting run with `department(name).resume(...)`.
 

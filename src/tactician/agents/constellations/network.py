@@ -34,7 +34,7 @@ class AgentNetwork(BaseRunnable[object]):
     """Discussion between peers, who speak in turn and see the earlier contributions as `[Peer]: text`.
 
     Without a synthesizer the last contribution is the answer. All contributions, in their order, are `related`; a
-    failed one is among them, with the status `FAILED`, and is not shown to the peers.
+    failed contribution is among them, with the status `FAILED`, and is not shown to the peers.
 
     Args:
         name: the name.
@@ -45,7 +45,7 @@ class AgentNetwork(BaseRunnable[object]):
         description: the purpose; the names of the members by default.
 
     Raises:
-        DeclarationError: when there are not two peers, two have one name, or there are no rounds.
+        DeclarationError: when there are not two peers, two have the same name, or there are no rounds.
     """
 
     def __init__(
@@ -60,11 +60,11 @@ class AgentNetwork(BaseRunnable[object]):
     ) -> None:
         checks = (
             (len(peers) > 1, "it needs at least two peers"),
-            (max_rounds > 0, "max_rounds has to be at least 1"),
+            (max_rounds > 0, "max_rounds must be at least 1"),
         )
         counts = Counter(peer.name for peer in peers)
         twice = [
-            f"{count} peers have the name {one!r}; give each its own" for one, count in counts.items() if count > 1
+            f"{count} peers have the name {peer!r}; give each its own" for peer, count in counts.items() if count > 1
         ]
         if problems := [*(problem for holds, problem in checks if not holds), *twice]:
             raise DeclarationError(f"AgentNetwork {name!r}", problems)
@@ -157,8 +157,8 @@ class Discussion:
         if answers:
             return replace(answers[-1], messages=tuple(self._shared))
         peers = self._network.peers * self._network.max_rounds
-        told = map(format_contribution, peers, self.contributions)
-        raise self._attempts.create_error(self._network.name, self._input, told) from self._attempts.last_error
+        contributions = map(format_contribution, peers, self.contributions)
+        raise self._attempts.create_error(self._network.name, self._input, contributions) from self._attempts.last_error
 
     def _add(self, peer: Runnable, result: RunResult[object]) -> None:
         self.contributions.append(result)
@@ -180,7 +180,7 @@ class Discussion:
 class Broadcast(BaseRunnable[object]):
     """Peers of a network, each asked once and independently; see `AgentNetwork.as_broadcast`.
 
-    Its answer is what they said; their results are `related`.
+    Its answer consists of their contributions; their results are `related`.
 
     Args:
         network: the network of the peers.

@@ -134,7 +134,7 @@ class FirstOf(BaseRunnable[object]):
                 ]
                 contributions = map(format_contribution, members.values(), results)
                 raise attempts.create_error(self.name, input, contributions) from attempts.last_error
-        attempts.give_up((key for key in members if key != outcome.key), "another one was first")
+        attempts.give_up((key for key in members if key != outcome.key), "another member was first")
         return as_own_result(outcome.result, context)
 
 

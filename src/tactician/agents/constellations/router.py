@@ -1,4 +1,4 @@
-"""`RouterAgent`: routes its input to one of several Runnables."""
+"""`RouterAgent`: routes its input to a Runnable."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class RouterAgent(BaseRunnable[object]):
 
     Args:
         name: the name.
-        model: the model that chooses; a small and fast one is sufficient.
+        model: the model that chooses; a small and fast model is sufficient.
         routes: the targets, by the descriptions of their work.
         fallback: the target when no route fits.
         description: the purpose; the descriptions of the routes by default.

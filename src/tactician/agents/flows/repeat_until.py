@@ -123,7 +123,7 @@ def check_iterations(max_iterations: int, name: str) -> int:
         DeclarationError: when it is not.
     """
     if max_iterations < 1:
-        raise DeclarationError(name, ["max_iterations has to be at least 1"])
+        raise DeclarationError(name, ["max_iterations must be at least 1"])
     return max_iterations
 
 
@@ -180,7 +180,7 @@ class RepeatUntilAcceptable(BaseRunnable[Scored[T]], Generic[T]):
         self.max_iterations = check_iterations(max_iterations, name)
         self.threshold = threshold
         if not 0 <= threshold <= 1:
-            raise DeclarationError(name, ["threshold has to be from 0 to 1"])
+            raise DeclarationError(name, ["threshold must be from 0 to 1"])
         self._generator = generator
         self._evaluator = evaluator
 
@@ -233,9 +233,9 @@ def repeat_until_acceptable(
     name: str | None = None,
     description: str | None = None,
 ) -> RepeatUntilAcceptable[T]:
-    """Repeat a step until an evaluator accepts its result; each attempt gets the feedback on the last one.
+    """Repeat a step until an evaluator accepts its result; each attempt gets the feedback on the last.
 
-    The result is a `Scored`: the first acceptable attempt, or else the best one, with `acceptable` false.
+    The result is a `Scored`: the first acceptable attempt, or else the best attempt, with `acceptable` false.
 
     Args:
         returning: the type of the generator's results.

@@ -24,7 +24,7 @@ T = TypeVar("T")
 class ScatterGather(BaseRunnable[T], Generic[T]):
     """Concurrent steps on the same input, and a step that consolidates their results; see `scatter_gather`.
 
-    The results of all are `related`, in their order; one that was allowed to fail has the status `FAILED`.
+    The results of all are `related`, in their order; a tolerated failure has the status `FAILED`.
     """
 
     def __init__(
@@ -40,9 +40,9 @@ class ScatterGather(BaseRunnable[T], Generic[T]):
     ) -> None:
         problems = [] if generators else ["it needs at least one generator"]
         if max_concurrency is not None and max_concurrency < 1:
-            problems.append("max_concurrency has to be at least 1")
+            problems.append("max_concurrency must be at least 1")
         if not 0 <= tolerate <= max(0, len(generators) - 1):
-            problems.append("tolerate has to be 0 or more, and less than there are generators")
+            problems.append("tolerate must be 0 or more, and less than there are generators")
         if problems:
             raise DeclarationError(name, problems)
         self.output_type = returning
@@ -82,12 +82,12 @@ class ScatterGather(BaseRunnable[T], Generic[T]):
         Raises:
             RunError: when more fail than are allowed to; where none is, what the first to fail raised.
         """
-        attempts, given = Attempts(context), StepInput((input,), input)
+        attempts, step_input = Attempts(context), StepInput((input,), input)
 
         async def run(key: str, generator: Step[object]) -> RunResult[object]:
             if self.tolerate:
-                return await attempts.run(key, generator, given)
-            return await generator.run(given, context=context.as_internal().at(key))
+                return await attempts.run(key, generator, step_input)
+            return await generator.run(step_input, context=context.as_internal().at(key))
 
         runs = (run(f"{number}", generator) for number, generator in enumerate(self.generators, start=1))
         results = await gather_or_suspend(*runs, max_concurrency=self._max_concurrency)
@@ -115,7 +115,7 @@ def scatter_gather(
     name: str | None = None,
     description: str | None = None,
 ) -> ScatterGather[T]:
-    """Run several steps concurrently on the same input, and consolidate their results into one.
+    """Run several steps concurrently on the same input, and consolidate their results.
 
     When one fails, all fail, and those that still work are cancelled: a result that lacks something should not come by
     accident. With `tolerate` some may fail, and `consolidate` gets what the others gave.
@@ -173,8 +173,8 @@ def consensus(
 ) -> ScatterGather[T]:
     """Ask several sources concurrently, and return the answer that they agree on.
 
-    The answer is the one that at least `quorum` sources give; of equal ones the first. When no answer has so many, or
-    two have equally many, the run fails and says who said what: a tie is no consensus.
+    The answer is that of at least `quorum` sources; of equal answers the first. When no answer has so many, or
+    two have equally many, the run fails and lists the answers: a tie is not a consensus.
 
     Args:
         returning: the type of each answer, and of the result.
@@ -194,19 +194,19 @@ def consensus(
     namespace = find_caller_namespace(1)
     needed = len(sources) // 2 + 1 if quorum is None else quorum
     if sources and not 1 <= needed <= len(sources):
-        raise DeclarationError(label, ["quorum has to be from 1 to the number of sources"])
+        raise DeclarationError(label, ["quorum must be from 1 to the number of sources"])
     numbered = enumerate(sources, start=1)
     steps = [as_step(source, returning, f"{label} {number}", namespace, most=1) for number, source in numbered]
 
-    def vote(answers: Sequence[T], given: object, run: RunContext) -> T:
+    def vote(answers: Sequence[T], question: object, run: RunContext) -> T:
         keys = list(map(key or to_json, answers))
         if (agreed := _find_winner(keys, needed)) is not None:
             return answers[agreed]
         counts = "; ".join(
-            f"{votes} x {as_text(answers[keys.index(one)])}" for one, votes in Counter(keys).most_common()
+            f"{votes} x {as_text(answers[keys.index(value)])}" for value, votes in Counter(keys).most_common()
         )
         reason = f"{label}: no answer has {needed} votes, and more than any other: {counts}"
-        raise NoConsensusError(reason, create_failed_result(given, run))
+        raise NoConsensusError(reason, create_failed_result(question, run))
 
     last = as_step(vote if agree is None else agree, returning, "agree", namespace, most=2)
     summary = description or f"{label}, as {len(steps)} sources agree on it"

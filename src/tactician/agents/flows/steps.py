@@ -1,4 +1,4 @@
-"""Steps of flows: functions and Runnables behind one interface."""
+"""Steps of flows: functions and Runnables behind a common interface."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class FunctionStep(BaseRunnable[T], Generic[T]):
         self._function = function
         hints = resolve_hints(_find_annotated(function), namespace)
         # What a lambda returns is known to the flow only, and what a generator returns to itself.
-        self._wanted = kind if kind is not None else cast("type[T] | None", hints.get("return"))
+        self._output = kind if kind is not None else cast("type[T] | None", hints.get("return"))
         self._parameters = tuple(_parameters(function, hints, name, most))
 
     def find_types(self, number: int) -> InputTypes:
@@ -121,14 +121,14 @@ class FunctionStep(BaseRunnable[T], Generic[T]):
 
     async def _work(self, input: Input, context: RunContext) -> RunResult[T]:
         assert isinstance(input, StepInput)
-        if (saved := load_output(context, self._wanted)) is not None:
+        if (saved := load_output(context, self._output)) is not None:
             output = cast("T", saved.value)
         else:
             await context.begin_step()
             inside = context.as_internal()
             with allow_questions(inside):
                 output = self._validate_output(await self._call(input, inside), context)
-            await save_output(context, output, self._wanted)
+            await save_output(context, output, self._output)
         return RunResult(output, tally=context.tally, run_id=context.run_id)
 
     async def _call(self, step_input: StepInput, context: RunContext) -> object:
@@ -141,9 +141,9 @@ class FunctionStep(BaseRunnable[T], Generic[T]):
 
     def _validate_output(self, value: object, context: RunContext) -> T:
         try:
-            return cast("T", accept_output(value, self._wanted))
+            return cast("T", accept_output(value, self._output))
         except InvalidOutput as error:
-            kind = getattr(self._wanted, "__name__", str(self._wanted))
+            kind = getattr(self._output, "__name__", str(self._output))
             failed = RunResult(None, RunStatus.FAILED, tally=context.tally, run_id=context.run_id)
             raise OutputError(f"{self.name} gave no valid {kind}: {error}", failed, as_text(value)) from error
 
@@ -181,7 +181,7 @@ def as_step(
 
 
 def choose_label(name: str | None, returning: object) -> str:
-    """Return the given name of a flow, or else the name of its output type."""
+    """Return the name of a flow; by default, the name of its output type."""
     return name or str(getattr(returning, "__name__", returning))
 
 
@@ -244,7 +244,7 @@ def _parameters(
             number += 1
         elif parameter.default is parameter.empty:
             raise DeclarationError(
-                name, [f"parameter {parameter.name!r} gets nothing: the step is given {most} values"]
+                name, [f"parameter {parameter.name!r} gets nothing: the step receives {most} values"]
             )
 
 

@@ -115,20 +115,21 @@ def list_part_classes(kind: type, namespace: Mapping[str, object], problems: lis
         )
         return ()
     fields = ((name, hints[name]) for name in get_field_names(kind))
-    found = (list_classes(hint, f"{kind.__name__}: the field {name!r} is of", problems) for name, hint in fields)
-    return tuple(dict.fromkeys(part for classes in found for part in classes))
+    members = (list_classes(hint, f"{kind.__name__}: the field {name!r} is of", problems) for name, hint in fields)
+    return tuple(dict.fromkeys(part for classes in members for part in classes))
 
 
 def find_subclasses(kind: type) -> tuple[type, ...]:
     """Return the class and all loaded subclasses; only the class itself when it is not a user's class.
 
-    A class that was defined again, as in a notebook, replaces the older one. `dataclass(slots=True)` does so too.
+    A class that was defined again, as in a notebook, replaces the older definition. `dataclass(slots=True)` does so
+    too.
     """
     if kind.__module__ == "builtins" or kind in (BaseModel, SomeOf):
         return (kind,)
     children: list[type] = type.__subclasses__(kind)
     derived = (subclass for child in children for subclass in find_subclasses(child))
-    newest = {(one.__module__, one.__qualname__): one for one in derived}
+    newest = {(kind.__module__, kind.__qualname__): kind for kind in derived}
     return (kind, *newest.values())
 
 

@@ -56,14 +56,14 @@ def compile_classes(
 ) -> PlannedAgentSpec:
     """Compile the actions, goals and conditions of classes.
 
-    `PlannedAgentSpec.of` adds the instance of sources without one.
+    `PlannedAgentSpec.of` adds a missing instance of a source.
 
     Raises:
-        DeclarationError: with every mistake that was found.
+        DeclarationError: with every mistake.
     """
     problems = [
         *validate_agent(description, planner, planning),
-        *(one for source in sources for one in validate_resolvers(source.resolvers)),
+        *(problem for source in sources for problem in validate_resolvers(source.resolvers)),
     ]
     declared = read_declarations(sources, problems)
     words = ConditionNames(declared)

@@ -1,4 +1,4 @@
-"""`@component`: a class that contributes actions to the platform, and not to one agent."""
+"""`@component`: a class that contributes actions to the platform, not to a single agent."""
 
 from __future__ import annotations
 
@@ -64,13 +64,13 @@ def combine_specs(
     description: str = "Does whatever is worth most",
     planner: Planner = Planner.UTILITY,
 ) -> PlannedAgentSpec:
-    """Return one agent with all actions, goals and conditions of components and planned agents.
+    """Return an agent with all actions, goals and conditions of components and planned agents.
 
     An action's name begins with that of its class, as in `IssueActions.label`; with its full name, where two classes
     have the same.
 
     Raises:
-        DeclarationError: with every mistake that was found, or when one is neither.
+        DeclarationError: with every mistake, or when an object is neither.
     """
     sources = [_source(instance) for instance in instances]
     return compile_classes(sources, name, description, planner, needs_goal=False)
@@ -80,7 +80,7 @@ def build_component_agent(instance: object) -> PlannedAgent:
     """Return a component as an agent of its own, named like its class, which runs the most valuable action.
 
     Raises:
-        DeclarationError: with every mistake that was found.
+        DeclarationError: with every mistake.
     """
     kind = type(instance)
     summary = (inspect.getdoc(kind) or kind.__name__).splitlines()[0]

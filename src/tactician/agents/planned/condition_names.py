@@ -1,4 +1,4 @@
-"""Names of conditions: one for each type of object, and one for each event."""
+"""Names of conditions: those of types of objects, and those of events."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class ConditionNames:
     def __init__(self, declared: Declarations) -> None:
         methods = declared.methods
         needed = (parameter.type for method in methods for parameter in method.signature.needs)
-        given = (kind for action in declared.actions for kind in action.gives)
+        outputs = (kind for action in declared.actions for kind in action.gives)
         self.triggers = tuple(
             dict.fromkeys(kind for action in declared.actions if is_class(kind := action.declared.trigger))
         )
-        self.kinds = tuple(dict.fromkeys((*needed, *given, *self.triggers)))
+        self.kinds = tuple(dict.fromkeys((*needed, *outputs, *self.triggers)))
         names = [kind.__name__ for kind in self.kinds]
         self._labels = {
             kind: kind.__name__ if names.count(kind.__name__) == 1 else f"{kind.__module__}.{kind.__qualname__}"
@@ -91,8 +91,8 @@ class ConditionNames:
     def name_existing(self, thing: Parameter) -> str:
         """Return the condition that prevents an action from running again for an existing object.
 
-        It is not the type's own condition where that one is hoped for: a `Document` may turn out to be a
-        `SignedDocument`, and yet an action that signs has to be part of the plan.
+        It is not the type's own condition where that is hoped for: a `Document` may turn out to be a
+        `SignedDocument`, and yet an action that signs must be part of the plan.
         """
         label = self.name_object(thing)
         return f"{label} already" if label in self._uncertain else label
@@ -124,7 +124,7 @@ def _may_be(kind: type, thing: Parameter) -> bool:
 
 
 def is_sure_to_produce(action: ActionMethod, thing: Parameter) -> bool:
-    """Return whether the action produces the object whenever it returns one: an object is of all its superclasses."""
+    """Return whether the action produces the object unless it returns `None`: an object is of all its superclasses."""
     if not action.outputs or thing.exact or not (thing.binding == DEFAULT_BINDING or _is_bound(action, thing)):
         return False
     return all(issubclass(output, thing.type) for output in action.outputs)

@@ -125,7 +125,7 @@ class _Reader:
     ) -> Method:
         label = f"{source.prefix}{attribute}"
         if isinstance(inspect.getattr_static(source.kind, attribute), staticmethod | classmethod):
-            self.problems.append(f"{label}: it has to be a plain method; take @staticmethod or @classmethod away")
+            self.problems.append(f"{label}: it must be a plain method; take @staticmethod or @classmethod away")
         signature = Signature(())
         try:
             hints = specialize_hints(resolve_hints(function, source.namespace), source.kind, attribute)
@@ -142,13 +142,13 @@ class _Reader:
         return Method(label, attribute, source, signature, (parse_docstring(function).summary.splitlines() or [""])[0])
 
     def _remember_generics(self, hints: Iterable[object], label: str) -> None:
-        """Remember the arguments of generic classes: each can have one only, as its objects do not show them."""
+        """Remember the arguments of generic classes: each class can have one set only, as objects do not show them."""
         for generic in (argument for hint in hints for argument in find_generics(hint)):
             known = self.generics.setdefault(cast("type", get_origin(generic)), generic)
             if known != generic:
                 first, other = format_hint(known), format_hint(generic)
                 self.problems.append(
-                    f"{label}: {first} and {other} cannot be told apart; derive a class from each, as in "
+                    f"{label}: {first} and {other} cannot be distinguished; derive a class from each, as in "
                     f"`class Other({other})`"
                 )
 
@@ -166,7 +166,7 @@ class _Reader:
         methods, word = (self.conditions, "condition") if kinds[0] == CONDITION else (self.costs, "cost")
         name = declared.name if isinstance(declared, MethodDeclaration) and declared.name else method.attribute
         if (label := f"{method.source.prefix}{name}") in methods:
-            self.problems.append(f"{method.name}: the {word} {name!r} is declared twice; rename one of them")
+            self.problems.append(f"{method.name}: the {word} {name!r} is declared twice; rename either")
         methods[label] = method
         return None
 

@@ -152,8 +152,8 @@ def action(
         description: the purpose; the docstring's first line by default.
         pre: conditions that must be true before it runs: names, or expressions such as `"expr: bill.total > 100"`
             over the objects on the blackboard, by the names of their classes (`bill` for a `Bill`) or their bindings.
-        post: conditions that are true once it has run; not so when it gives nothing though it declares a type.
-        can_rerun: allow more than one run in a process.
+        post: conditions that are true once it has run; not so when it returns `None` though it declares a type.
+        can_rerun: allow several runs in a process.
         clear_blackboard: remove everything except the result from the blackboard; then other actions may run again.
         cost: relative cost, usually 0 to 1.
         value: relative value of running it, usually 0 to 1.
@@ -206,7 +206,7 @@ def achieves_goal(description: str, *, value: float = 0.0, export: Export | None
     def mark(function: F) -> F:
         return _goal(function, description, value, export)
 
-    if callable(description):  # used without parentheses, which is told when the agent is read
+    if callable(description):  # used without parentheses, which is reported when the agent is read
         return _goal(description, "", value, export)
     return mark
 
@@ -226,7 +226,7 @@ def condition(*, name: str) -> Callable[[F], F]: ...
 def condition(function: F | None = None, /, *, name: str | None = None) -> F | Callable[[F], F]:
     """Declare a method as a condition, which `pre` names by `name` or by the name of the method.
 
-    It is false while one of its arguments is missing. It is evaluated at most once for each plan, so it must not
+    It is false while any of its arguments is missing. It is evaluated at most once for each plan, so it must not
     have side effects.
     """
     return _decorate(function, CONDITION, MethodDeclaration(name))
@@ -300,7 +300,7 @@ def _create_usage_error(attribute: str, value: object, expected: str) -> Declara
     return DeclarationError(
         decorator,
         [
-            f"it was given {value!r}, which is not a {expected}; "
+            f"it received {value!r}, which is not a {expected}; "
             f"write {decorator} above a {expected}, and settings by name"
         ],
     )

@@ -85,7 +85,7 @@ def snake_case(name: str) -> str:
 
 
 def _find_objects(names: Iterable[str], blackboard: Blackboard) -> dict[str, object] | None:
-    """Return the object for each name; `None` when one is missing."""
+    """Return the object for each name; `None` when any is missing."""
     values: dict[str, object] = {}
     for name in names:
         if name in blackboard:

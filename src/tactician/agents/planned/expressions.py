@@ -115,15 +115,13 @@ def _collect_call_names(node: ast.Call, local: frozenset[str], depth: int) -> It
     for classes in rest:
         kinds = classes.elts if isinstance(classes, ast.Tuple) else [classes]
         if not all(isinstance(kind, ast.Name) for kind in kinds):
-            raise ExpressionError(
-                f"{_format_node(node)}: the second argument has to be the name of a class, or several"
-            )
+            raise ExpressionError(f"{_format_node(node)}: the second argument must be the name of a class, or several")
 
 
 def _collect_loop_names(loop: ast.GeneratorExp, local: frozenset[str], depth: int) -> Iterator[str]:
     first, *others = loop.generators
     if others or first.is_async or not isinstance(first.target, ast.Name):
-        raise ExpressionError(f"{_format_node(loop)}: one `for` with one name is allowed")
+        raise ExpressionError(f"{_format_node(loop)}: only a single `for` with a single name is allowed")
     if first.target.id.startswith("_"):
         raise ExpressionError(f"the name {first.target.id!r} is private")
     yield from _collect_names(first.iter, local, depth + 1)

@@ -33,7 +33,7 @@ class LateClasses:
         return replace(spec, refresher=cls(read, roots, _find_loaded(roots), spec))
 
     def __call__(self, spec: PlannedAgentSpec) -> PlannedAgentSpec:
-        """Return the refreshed agent; the same one when there is nothing new."""
+        """Return the refreshed agent; the same agent when there is nothing new."""
         if _find_loaded(self.roots) <= self.known:
             return spec
         fresh, before = self.read(), self.original

@@ -67,7 +67,7 @@ class Planned(Generic[T_co]):
         budget: Budget | None = None,
         conversation: Conversation | None = None,
     ) -> AsyncGenerator[Event]:
-        """Return the events of a run as they happen; the last one is `RunCompleted`."""
+        """Return the events of a run as they happen; the last is `RunCompleted`."""
         return PlannedAgent(self).stream(input, context=context, budget=budget, conversation=conversation)
 
     def stream_text(
@@ -89,7 +89,7 @@ class Planned(Generic[T_co]):
         context: RunContext | None = None,
         conversation: Conversation | None = None,
     ) -> RunResult[T_co]:
-        """Resume a run that waits, in this process or another one."""
+        """Resume a run that waits, in this process or another."""
         agent: PlannedAgent[T_co] = PlannedAgent(self)
         return await agent.resume(run_id, responses, context=context, conversation=conversation)
 
@@ -98,11 +98,11 @@ class Planned(Generic[T_co]):
         return await PlannedAgent(self).list_pending(run_id, context=context)
 
     def as_tool(self, name: str | None = None, description: str | None = None) -> Tool:
-        """Return a tool with one argument, `request`, that runs the agent."""
+        """Return a tool with a single argument, `request`, that runs the agent."""
         return PlannedAgent(self).as_tool(name, description)
 
     def with_output_type(self, kind: type[T]) -> TypedRunnable[T]:
-        """Return the agent with its output validated as `wanted`."""
+        """Return the agent with its output validated as `kind`."""
         return PlannedAgent(self).with_output_type(kind)
 
     def to_blueprint(self, *, strict: bool = False) -> BlueprintLike:
@@ -174,7 +174,7 @@ def planned_agent(
 
     def mark(owner: C) -> C:
         if not isinstance(owner, type):
-            problem = f"it was given {owner!r}; write @planned_agent, or @planned_agent(description=...), above a class"
+            problem = f"it received {owner!r}; write @planned_agent, or @planned_agent(description=...), above a class"
             raise DeclarationError("@planned_agent", [problem])
         label = name or owner.__name__
         purpose = description or _read_purpose(owner)
@@ -207,7 +207,7 @@ def _is_users(owner: type, member: str) -> bool:
 
 
 def _find_result_type(owner: type) -> type | None:
-    """Return `T` of `Planned[T]` among the bases of a class; `None` without one that is a class."""
+    """Return `T` of `Planned[T]` among the bases of a class; `None` if `T` is not a class."""
     bases = (base for kind in owner.__mro__ for base in vars(kind).get("__orig_bases__", ()))
     named = (get_args(base)[0] for base in bases if get_origin(base) is Planned)
     return next((kind for kind in named if isinstance(kind, type)), None)

@@ -173,8 +173,8 @@ class PlannedAgent(BaseRunnable[T_co]):
     ) -> AgentProcess[T_co]:
         """Return a new process with the objects on its blackboard.
 
-        Text becomes a `UserInput`, and so do messages, unless the agent takes messages: then text becomes one, if it
-        takes no `UserInput`. Those in `named` go there as they are, under their names.
+        Text becomes a `UserInput`, and so do messages, unless the agent takes messages: then text becomes a message, if
+        it takes no `UserInput`. Those in `named` go there as they are, under their names.
         """
         child = (context or RunContext.current()).child(self.name)
         return AgentProcess.create(self.spec, with_named(objects, named), child, options)
@@ -203,8 +203,8 @@ class PlannedAgent(BaseRunnable[T_co]):
         processes: list[AgentProcess[T_co]] = []
 
         def prepare(child: RunContext) -> None:
-            given = input if conversation is None else join_input(conversation, input, child)
-            objects = with_named(list_input_objects(given), named)
+            value = input if conversation is None else join_input(conversation, input, child)
+            objects = with_named(list_input_objects(value), named)
             if child.is_durable:
                 check_options(options)
             processes.append(AgentProcess.create(self.spec, objects, child, options))
@@ -247,7 +247,7 @@ async def _finish(process: AgentProcess[T]) -> RunResult[T]:
 
 def list_input_objects(input: Input) -> tuple[object, ...]:
     """Return the objects of an input: a tuple is several objects, unless it is a conversation."""
-    several = type(input) is tuple and not is_conversation(input)  # a NamedTuple is one object
+    several = type(input) is tuple and not is_conversation(input)  # a NamedTuple is a single object
     return cast("tuple[object, ...]", input) if several else (input,)
 
 

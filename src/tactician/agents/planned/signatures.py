@@ -38,7 +38,8 @@ class RunValueProvider:
 class Parameter:
     """Parameter that the blackboard fills, or its default.
 
-    An exact one takes only objects of the type itself: a state, whose method is called, is not one of a base class.
+    An exact parameter takes only objects of the type itself: the state whose method is called, not a state derived from
+        it.
     """
 
     name: str
@@ -83,7 +84,7 @@ class Signature:
         return tuple(parameter for parameter in self.needs if parameter.required)
 
     def collect_arguments(self, context: OperationContext) -> dict[str, object] | None:
-        """Return a value for each parameter; `None` when a required one is missing."""
+        """Return a value for each parameter; `None` when a required parameter has no value."""
         values: dict[str, object] = {}
         for parameter in self.parameters:
             value = parameter.find(context.blackboard)
@@ -136,7 +137,7 @@ def read_signature(
 def read_outputs(hints: Mapping[str, object], problems: list[str], label: str) -> tuple[type, ...]:
     """Return the classes that an action may return. Mistakes are added to `problems`."""
     if "return" not in hints:
-        problems.append(f"{label}: it has no return annotation; add one, as in `-> Story` or `-> None`")
+        problems.append(f"{label}: it has no return annotation; add an annotation, as in `-> Story` or `-> None`")
         return ()
     return list_classes(hints["return"], f"{label}: it returns", problems)
 
@@ -185,7 +186,7 @@ def is_generator(function: Callable[..., object]) -> bool:
 def validate_return_type(function: Callable[..., object], hints: Mapping[str, object]) -> Iterator[str]:
     """Yield a sentence for each mistake in the return type of a method."""
     if is_generator(function):
-        yield "it is a generator; return one object instead of yielding"
+        yield "it is a generator; return an object instead of yielding"
     elif hasattr(function, ACTION):
         return
     elif hasattr(function, CONDITION) and not _has_return_type(hints, bool):

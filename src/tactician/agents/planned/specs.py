@@ -44,25 +44,25 @@ def find_planned_specs(runnables: Iterable[Runnable]) -> list[PlannedAgentSpec]:
 def find_process_spec(runnable: Runnable) -> PlannedAgentSpec | None:
     """Return the spec for processes of a Runnable; `None` when its output type is unknown.
 
-    A Runnable that is not planned gets one action, which runs it.
+    A Runnable that is not planned gets an action that runs it.
     """
     if (spec := planned_spec(runnable)) is not None:
         return spec
-    wanted = runnable.output_type if isinstance(runnable, BaseRunnable) else None
-    return _build_single_action(runnable, wanted) if isinstance(wanted, type) else None
+    output_type = runnable.output_type if isinstance(runnable, BaseRunnable) else None
+    return _build_single_action(runnable, output_type) if isinstance(output_type, type) else None
 
 
 def _build_single_action(runnable: Runnable, output_type: type) -> PlannedAgentSpec:
-    name, ran, given = runnable.name, f"ran {runnable.name}", f"{runnable.name} has given something"
+    name, ran, has_result = runnable.name, f"ran {runnable.name}", f"{runnable.name} has a result"
     action = ActionSpec(
-        Action(name, {ran: False}, {ran: True, given: True}),
+        Action(name, {ran: False}, {ran: True, has_result: True}),
         runnable.description,
         partial(_perform, runnable),
         needs=(),
         gives=(output_type.__name__,),
         output_types=(output_type,),
         output_binding=DEFAULT_BINDING,
-        sets=(given,),
+        sets=(has_result,),
         condition_ran=ran,
         is_serial=True,
     )
@@ -70,8 +70,8 @@ def _build_single_action(runnable: Runnable, output_type: type) -> PlannedAgentS
         name,
         runnable.description,
         (action,),
-        (GoalSpec(Goal(name, {given: True}), runnable.description, (output_type,), DEFAULT_BINDING),),
-        observations={condition: partial(_is_set, condition) for condition in (ran, given)},
+        (GoalSpec(Goal(name, {has_result: True}), runnable.description, (output_type,), DEFAULT_BINDING),),
+        observations={condition: partial(_is_set, condition) for condition in (ran, has_result)},
         instance=runnable,
         types={type_name(kind): kind for base in (UserInput, output_type) for kind in find_subclasses(base)},
     )

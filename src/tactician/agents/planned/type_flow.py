@@ -65,10 +65,10 @@ class TypeFlow:
         yield from (
             label for label, thing in things.items() if effects.get(label) and not is_sure_to_produce(action, thing)
         )
-        found_out = (*self._declared.conditions, *self._declared.expressions)
-        yield from (name for name in found_out if effects.get(name))
+        evaluable = (*self._declared.conditions, *self._declared.expressions)
+        yield from (name for name in evaluable if effects.get(name))
         yield from (
-            name for name, negation in self._declared.negations.items() if negation in found_out and effects.get(name)
+            name for name, negation in self._declared.negations.items() if negation in evaluable and effects.get(name)
         )
 
     def _require_objects(self, action: ActionMethod) -> Iterator[tuple[str, bool]]:
@@ -79,7 +79,7 @@ class TypeFlow:
                 yield self._words.name_existing(thing), True
 
     def _find_uncertain_conditions(self, action: ActionMethod, effects: dict[str, bool]) -> Iterator[str]:
-        """Yield the conditions about an object that may hold once there is a new one."""
+        """Yield the conditions about an object that may hold once there is a new object."""
         for name, condition in self._declared.conditions.items():
             if any(effects.get(self._words.name_object(parameter)) for parameter in condition.signature.needs):
                 yield name
@@ -98,16 +98,16 @@ class TypeFlow:
             return
         words, declared = self._words, self._declared
         things = words.things.items()
-        gone = {
+        removed = {
             label: thing for label, thing in things if action.clears or get_state_declaration(thing.type) is not None
         }
-        for label, thing in gone.items():
+        for label, thing in removed.items():
             yield from (label, words.name_existing(thing))
         for name, condition in declared.conditions.items():
-            if any(words.name_object(parameter) in gone for parameter in condition.signature.required):
+            if any(words.name_object(parameter) in removed for parameter in condition.signature.required):
                 yield name
         for other in declared.actions:
-            if all(words.name_output(kind, other) in gone for kind in other.outputs):
+            if all(words.name_output(kind, other) in removed for kind in other.outputs):
                 yield words.name_any_output(other)
             if other.signature.required if action.clears else other.source.is_state:
                 yield other.ran
@@ -129,8 +129,8 @@ def build_observations(declared: Declarations, words: ConditionNames, needed: It
         seen[words.name_newest(kind)] = partial(_is_newest, kind)
     for name, condition in declared.negations.items():
         seen[name] = partial(_is_not_set, condition)
-    found_out = {*declared.conditions, *declared.expressions, *_find_negated_methods(declared)}
-    return {name: seen.get(name) or methodcaller("condition", name) for name in needed if name not in found_out}
+    evaluable = {*declared.conditions, *declared.expressions, *_find_negated_methods(declared)}
+    return {name: seen.get(name) or methodcaller("condition", name) for name in needed if name not in evaluable}
 
 
 def build_conditions(declared: Declarations, needed: Iterable[str]) -> dict[str, Observe]:

@@ -79,7 +79,7 @@ def _find_cycles(declared: Declarations) -> Iterator[str]:
 def _find_unbound_names(declared: Declarations, words: ConditionNames) -> Iterator[str]:
     """Yield the names that nothing is bound to and that resemble others; the rest may come from outside."""
     bindings = {str(thing.binding) for action in declared.actions for thing in words.list_bindings(action)}
-    uses = {(method.name, one.binding) for method in declared.methods for one in method.signature.needs}
+    uses = {(method.name, need.binding) for method in declared.methods for need in method.signature.needs}
     taken = {name for expression in declared.expressions.values() for name in expression.names}
     orphans = bindings.difference(taken, (name for _, name in uses))
     for method, name in sorted(uses) if orphans else ():
@@ -101,7 +101,7 @@ def _map_names_to_types(words: ConditionNames) -> dict[str, list[type]]:
 
 
 def _find_visible_classes(source: Source) -> dict[str, list[type]]:
-    """Return the classes in scope of the expression, since a process may start with an object of one."""
+    """Return the classes in scope of the expression, since a process may start with an object of such a class."""
     module = getattr(sys.modules.get(source.kind.__module__), "__dict__", {})
     seen = {**module, **source.namespace}.values()
     return {snake_case(kind.__name__): list(find_subclasses(kind)) for kind in seen if is_class(kind)}

@@ -19,7 +19,7 @@ from tactician.planning import PlanningBudget
 from tactician.process import ActionRetryPolicy, Export, get_state_declaration
 
 _SET_FROM_OUTSIDE: Final = (
-    "declare a @condition, or an action with it in `post`; one that is set from outside, with "
+    "declare a @condition, or an action with it in `post`; a condition set from outside, with "
     "`blackboard.set_condition`, is declared by a @condition that takes `blackboard: Blackboard` and returns "
     "`blackboard.condition({name!r})`"
 )
@@ -36,7 +36,7 @@ def validate_agent(description: object, planner: object, planning: object) -> It
         yield f"the description is {description!r}; say what the agent is for, as others choose it by that"
     if planner not in tuple(Planner):
         known = ", ".join(f"Planner.{member.name}" for member in Planner)
-        yield f"there is no planner {planner!r}; write one of {known}"
+        yield f"there is no planner {planner!r}; use one of {known}"
     if not isinstance(planning, PlanningBudget | None):
         yield f"planning is {planning!r}; write planning=PlanningBudget(time=5.0)"
 
@@ -63,9 +63,9 @@ def validate_settings(action: ActionMethod) -> Iterator[str]:
 
 def _validate_values(declared: ActionDeclaration) -> Iterator[str]:
     if not (_is_number(cost := declared.cost) and cost >= 0):
-        yield f"the cost is {cost!r}; it has to be a number from 0 up"
+        yield f"the cost is {cost!r}; it must be a number from 0 up"
     if not _is_number(value := declared.value):
-        yield f"the value is {value!r}; it has to be a number"
+        yield f"the value is {value!r}; it must be a number"
     if not isinstance(retry := declared.retry, ActionRetryPolicy | None):
         attempts = retry if isinstance(retry, int) else 3
         yield f"the retry is {retry!r}; write ActionRetryPolicy(attempts={attempts})"
@@ -75,9 +75,9 @@ def _validate_values(declared: ActionDeclaration) -> Iterator[str]:
 
 def _validate_names(declared: ActionDeclaration) -> Iterator[str]:
     if not isinstance(declared.description, str | None):
-        yield f"the description is {declared.description!r}; it has to be a text"
+        yield f"the description is {declared.description!r}; it must be a text"
     if not _is_text(declared.output_binding):
-        yield f"the output_binding is {declared.output_binding!r}; it has to be a name"
+        yield f"the output_binding is {declared.output_binding!r}; it must be a name"
     for setting in ("cost_method", "value_method"):
         if not isinstance(method := getattr(declared, setting), str | None):
             yield f"the {setting} is {method!r}; write the name of a @cost method"
@@ -91,7 +91,7 @@ def _validate_goal(goal: GoalDeclaration) -> Iterator[str]:
     if not _is_text(goal.description):
         yield 'its goal has no description; write @achieves_goal("what is reached")'
     if not _is_number(goal.value):
-        yield f"the value of its goal is {goal.value!r}; it has to be a number"
+        yield f"the value of its goal is {goal.value!r}; it must be a number"
     export: object = goal.export
     if isinstance(export, Export):
         yield from _validate_export(export)
@@ -101,7 +101,7 @@ def _validate_goal(goal: GoalDeclaration) -> Iterator[str]:
 
 def _validate_export(export: Export) -> Iterator[str]:
     if not (export.name is None or _is_text(export.name)):
-        yield f"Export.name is {export.name!r}; it has to be a name"
+        yield f"Export.name is {export.name!r}; it must be a name"
     for name in ("remote", "local"):
         yield from _validate_flag(f"Export.{name}", getattr(export, name))
     kinds: object = export.starting_input_types
@@ -115,7 +115,7 @@ def _validate_export(export: Export) -> Iterator[str]:
 
 def _validate_flag(name: str, value: object) -> Iterator[str]:
     if not isinstance(value, bool):
-        yield f"{name} is {value!r}; it has to be True or False"
+        yield f"{name} is {value!r}; it must be True or False"
 
 
 def _is_text(value: object) -> bool:
@@ -138,7 +138,7 @@ def validate_declarations(declared: Declarations, words: ConditionNames, *, need
         yield from _find_unknown_conditions(action, declared, words)
         yield from _find_impossible(action)
         if action.goal is not None and (state := next(_select_states(action.outputs), None)) is not None:
-            yield f"{action.name}: it reaches a goal and enters the state {state.__name__}; let it do one of the two"
+            yield f"{action.name}: it reaches a goal and enters the state {state.__name__}; split it into two actions"
     yield from _find_missing_arguments(declared)
     yield from _find_misleading_names(declared, words)
     yield from _find_dead_ends(declared)
@@ -172,7 +172,7 @@ def _find_wrong_negations(action: ActionMethod) -> Iterator[str]:
     for name in action.post:
         if name.startswith(NOT):
             yield (
-                f"{action.name}: {name!r} in `post`: an action makes conditions true; to end one, call "
+                f"{action.name}: {name!r} in `post`: an action makes conditions true; to end a condition, call "
                 f"`blackboard.set_condition({name.removeprefix(NOT)!r}, False)` in it"
             )
     for name in action.pre:

@@ -26,7 +26,7 @@ class RequiredInput:
     Attributes:
         label: the condition that the object is on the blackboard.
         type: the type.
-        producers: the actions that produce one. When there is none, the model creates it.
+        producers: the actions that produce the object. When there is none, the model creates it.
     """
 
     label: str
@@ -131,16 +131,16 @@ class CurriedAction(Tool):
         self.traits = ToolTraits(return_direct=is_goal)
         inputs = list_required_inputs(action, agent)
         absent = [required for required in inputs if not required.is_there(agent, context)]
-        self._made = {
+        self._producible = {
             required.argument: required
             for required in inputs
             if required.can_be_created(agent, context) and _has_form(required.type)
         }
-        self.blocked = [required for required in absent if required.argument not in self._made]
+        self.blocked = [required for required in absent if required.argument not in self._producible]
         self.missing = len(absent)
         name = situation.names[action.name]
         self._arguments = _create_arguments_model(
-            name, tuple((key, required.type, required in absent) for key, required in self._made.items())
+            name, tuple((key, required.type, required in absent) for key, required in self._producible.items())
         )
         schema = {key: value for key, value in self._arguments.model_json_schema().items() if key != "title"}
         self._spec = ToolSpec(name, self._describe(is_goal), schema)
@@ -163,7 +163,7 @@ class CurriedAction(Tool):
             raise create_arguments_error(error) from error
         self._check()
         leading = self._situation.context
-        for key, required in self._made.items():
+        for key, required in self._producible.items():
             if (value := getattr(values, key)) is not None:
                 leading.blackboard.add(value, required.binding)
         if conditions := await find_unmet_conditions(self.action, self._situation.agent, leading):

@@ -1,4 +1,4 @@
-"""Planned agents that a model supervises: one action, in which the model calls the others as tools."""
+"""Planned agents that a model supervises: a single action, in which the model calls the others as tools."""
 
 from __future__ import annotations
 

@@ -11,7 +11,12 @@ from tactician.ensemble.learning.reflection import (
     TaskReflection,
     apply_strategy,
 )
-from tactician.ensemble.learning.reflection_stores import MemoryReflections, ReflectionStore, SqlReflections
+from tactician.ensemble.learning.reflection_stores import (
+    MemoryReflections,
+    ReflectionLog,
+    ReflectionStore,
+    SqlReflections,
+)
 from tactician.ensemble.learning.scoped_memory import DEFAULT_RECALL, InProcessMemory, ScopedMemory, SqlMemory
 from tactician.ensemble.learning.scopes import Scope, ScopeEntry, days
 from tactician.ensemble.learning.sections import list_memory_sections, list_note_sections
@@ -25,6 +30,7 @@ __all__ = [
     "LearningStores",
     "MemoryReflections",
     "Recollection",
+    "ReflectionLog",
     "Reflection",
     "ReflectionInput",
     "ReflectionStore",

@@ -28,7 +28,8 @@ def list_note_sections(reflections: Iterable[TaskReflection]) -> Iterator[str]:
 
     Equal notes stand there once. The newest notes of 20,000 characters are in the section, and no older ones.
     """
-    shown = _take_newest(reflections)
+    if not (shown := _take_newest(reflections)):
+        return
     parts = {
         "Refined Instructions": [one.refined_description for one in shown],
         "Output Guidance": [one.refined_expected_output for one in shown],

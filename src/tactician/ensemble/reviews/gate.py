@@ -39,6 +39,8 @@ def find_gate(timing: GateTiming, reviews: Sequence[Review], policy: ReviewPolic
         policy: the policy of the ensemble.
         is_last: true for the last task in the list.
     """
+    if not reviews and policy is ReviewPolicy.NEVER:
+        return None
     own = {review.timing: review for review in reviews}
     if timing in own:
         return own[timing]

@@ -1,6 +1,6 @@
 """OpenTelemetry: runs, model calls, tools, plans and searches as spans and metrics, by the conventions for AI.
 
-`enable()` is for the whole program, and `create_listener()` for one platform or run. Both need the extra `otel`.
+`enable()` is for the whole program, and `create_listener()` for a single platform or run. Both need the extra `otel`.
 Without them nothing of OpenTelemetry is loaded, and no event is built for it.
 """
 
@@ -48,7 +48,7 @@ def enable(
 
     Raises:
         MissingExtraError: when the extra `otel` is not installed.
-        ConfigurationError: when an exporter is wanted that is not installed.
+        ConfigurationError: when a requested exporter is not installed.
     """
     _check_extra()
     if tracer_provider is None and meter_provider is None:

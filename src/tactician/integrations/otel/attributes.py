@@ -42,7 +42,7 @@ _ERROR: Final = re.compile(r"[A-Za-z_]\w*(?=:|$)")
 
 
 def shorten_name(text: str) -> str:
-    """Return a name that a model may have made up as one that can stand in an attribute."""
+    """Return a name, possibly invented by a model, in a form that fits into an attribute."""
     return escape_controls(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…").replace("\n", " ")
 
 

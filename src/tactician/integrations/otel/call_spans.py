@@ -147,7 +147,7 @@ class CallSpans:
             self._tree.end(event, begun, attributes, name_error(event.error), detail)
 
     def start_call(self, event: ModelCalled) -> None:
-        """Begin the span of a call of a model that is no turn."""
+        """Begin the span of a call of a model outside of turns."""
         operation = _OPERATIONS.get(event.operation, event.operation)
         attributes: Attributes = {OPERATION: operation, **describe_model(event.model)}
         self._start_call(event, operation, event.model, attributes)

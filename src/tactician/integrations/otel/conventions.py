@@ -1,7 +1,7 @@
 """Names of OpenTelemetry's conventions for generative AI that we use, and our own beside them.
 
 All of the conventions are in development, and what the package `opentelemetry-semantic-conventions` has of them is
-deprecated. So the names are here, as they are at one revision.
+deprecated. So the names are here, as they are at a certain revision.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ TOOL_CALL_ID: Final = "gen_ai.tool.call.id"
 DATA_SOURCE: Final = "gen_ai.data_source.id"
 TOP_K: Final = "gen_ai.retrieval.top_k"
 
-# Attributes with content: only where that is wanted.
+# Attributes with content: only on request.
 INPUT_MESSAGES: Final = "gen_ai.input.messages"
 OUTPUT_MESSAGES: Final = "gen_ai.output.messages"
 SYSTEM_INSTRUCTIONS: Final = "gen_ai.system_instructions"

@@ -115,7 +115,7 @@ class Metrics:
                 self._record_circuit(event)
 
     def _record_circuit(self, event: CircuitOpened | CircuitClosed) -> None:
-        """Count open circuits: one that opens again after a trial call was open already."""
+        """Count open circuits: a circuit that opens again after a trial call was open already."""
         circuit, labels = (event.instance, event.model), {REQUEST_MODEL: event.model, INSTANCE: event.instance}
         if isinstance(event, CircuitOpened) and circuit not in self._open_circuits:
             self._open_circuits.add(circuit)

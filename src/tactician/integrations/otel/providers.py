@@ -26,7 +26,7 @@ def set_up_providers(service_name: str | None) -> None:
         service_name: name of the program, where `OTEL_SERVICE_NAME` gives none.
 
     Raises:
-        ConfigurationError: when an exporter is wanted that is not installed.
+        ConfigurationError: when a requested exporter is not installed.
     """
     resource = _create_resource(service_name)
     if isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):

@@ -45,7 +45,7 @@ _FAILED = frozenset({RunStatus.FAILED, RunStatus.TERMINATED, RunStatus.KILLED, R
 class RunSpans:
     """Spans of runs, plans and actions.
 
-    A process that a Runnable runs is the run of that Runnable, so that there is one span for both.
+    A process that a Runnable runs is the run of that Runnable, so that both share a span.
 
     Args:
         tree: the open spans.
@@ -119,7 +119,7 @@ class RunSpans:
             self._tree.end(event, begun, attributes, name_error(event.error), detail)
 
     def suspend_action(self, event: ActionSuspended) -> None:
-        """End the span of an action that waits: another one begins when it goes on."""
+        """End the span of an action that waits: another begins when it continues."""
         if (begun := self._tree.find_closed_by(event)) is not None:
             self._tree.end(event, begun, {RUN_STATUS: RunStatus.WAITING.value}, None, None)
 

@@ -1,4 +1,4 @@
-"""Events of spans: what happens inside one, and takes no time of its own."""
+"""Events of spans: moments inside a span, which take no time of their own."""
 
 from __future__ import annotations
 

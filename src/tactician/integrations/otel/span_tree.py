@@ -54,7 +54,7 @@ class Opening:
         name: name of the span.
         attributes: attributes to begin with.
         side: side of a call that the program is on.
-        trace_parent: trace context that the run was kept with, for one that nothing is around.
+        trace_parent: trace context that the run was kept with, for a run inside no other.
     """
 
     name: str
@@ -76,7 +76,7 @@ class SpanTree:
         self._resting: dict[str, str] = {}
 
     def start(self, event: Event, opening: Opening) -> TracedSpan:
-        """Begin a span at the time of an event that opens one."""
+        """Begin a span at the time of its opening event."""
         before, kind = get_current(), event.opens or ""
         around = self._open.find_around(event)
         context = before if around is None else set_span_in_context(around.span, before)
@@ -125,7 +125,7 @@ class SpanTree:
             begun: the span.
             attributes: further attributes.
             error: class of the error, if it failed.
-            detail: message of the error, where that may be told.
+            detail: message of the error, where that may be exported.
         """
         begun.span.set_attributes(attributes)  # type: ignore[arg-type]  # tuples are sequences
         if error is not None:
@@ -137,7 +137,7 @@ class SpanTree:
             attach(around.before)
 
     def note_rest(self, run_id: str, begun: TracedSpan) -> None:
-        """Remember the trace of a run that waits, for when it goes on in this program without a record of its own."""
+        """Remember the trace of a run that waits, for when it continues in this program without a record of its own."""
         while len(self._resting) >= _MOST_RESTING:
             del self._resting[next(iter(self._resting))]
         if (parent := _format_trace_parent(begun.inside)) is not None:

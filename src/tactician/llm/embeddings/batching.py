@@ -20,10 +20,10 @@ def check_sizes(texts: Sequence[str], options: EmbeddingOptions, model: str) -> 
     """Return the size of each text in bytes, after a check that all of them can be embedded.
 
     Raises:
-        ModelRequestError: when a text is empty; names the first one.
+        ModelRequestError: when a text is empty; names the first such text.
     """
     if isinstance(texts, (str, bytes)):
-        raise ModelRequestError(f"{model}: embed takes several texts; for one there is embed_one", model=model)
+        raise ModelRequestError(f"{model}: embed takes several texts; use embed_one for a single text", model=model)
     if options.dimensions is not None and options.dimensions < 1:
         raise ModelRequestError(f"{model}: dimensions must be at least 1, not {options.dimensions}", model=model)
     return tuple(_size(position, text, model) for position, text in enumerate(texts))
@@ -72,13 +72,15 @@ def decode(body: object, count: int, options: EmbeddingOptions, model: str) -> t
 def _decode(body: object, count: int, dimensions: int | None, model: str) -> tuple[tuple[Vector, ...], Usage]:
     if not isinstance(body, dict) or not isinstance(data := body["data"], list):
         raise TypeError("an object with a list `data` is needed")
-    found = {item.get("index", position): _vector(item["embedding"]) for position, item in enumerate(data)}
-    if len(data) != count or found.keys() != set(range(count)):
-        raise ValueError(f"{len(data)} vectors came, with {len(found)} indices")
-    vectors = tuple(found[position] for position in range(count))
+    by_position = {item.get("index", position): _vector(item["embedding"]) for position, item in enumerate(data)}
+    if len(data) != count or by_position.keys() != set(range(count)):
+        raise ValueError(f"{len(data)} vectors came, with {len(by_position)} indices")
+    vectors = tuple(by_position[position] for position in range(count))
     lengths = {len(vector) for vector in vectors}
     if len(lengths) > 1 or (dimensions is not None and lengths != {dimensions}):
-        raise ValueError(f"vectors of {sorted(lengths)} dimensions came, {dimensions or 'one length'} was asked for")
+        raise ValueError(
+            f"vectors of {sorted(lengths)} dimensions came, {dimensions or 'the same number'} was asked for"
+        )
     return vectors, _usage(body.get("usage"), model)
 
 

@@ -52,7 +52,7 @@ class LocalEmbeddingModel(EmbeddingModel):
         return "local" if self.path is None else f"local:{self.path}"
 
     async def embed(self, texts: Sequence[str], options: EmbeddingOptions = NO_EMBEDDING_OPTIONS) -> Embeddings:
-        """Return one vector for each text, in order; without texts, the model is not loaded.
+        """Return a vector for each text, in order; without texts, the model is not loaded.
 
         Raises:
             MissingExtraError: when the extra `local` or the weights are not installed.
@@ -98,7 +98,7 @@ class LocalEmbeddingModel(EmbeddingModel):
             parameters.pooling_type = getattr(xllamacpp.llama_pooling_type, pooling)
         # With four slots, 45 of 60 texts of different lengths got other vectors than they get alone, and none sooner.
         parameters.n_parallel = 1
-        # A text that does not fit into one physical batch is refused.
+        # A text that does not fit into a physical batch is refused.
         parameters.n_ctx = parameters.n_batch = parameters.n_ubatch = MAX_TOKENS
 
     def _raise_for_error(self, body: object) -> None:
@@ -111,6 +111,8 @@ class LocalEmbeddingModel(EmbeddingModel):
             )
         raise ModelRequestError(f"{self.name}: {message}", model=self.name)
 
-    def _check_dimensions(self, dimensions: int, wanted: int | None) -> None:
-        if wanted not in (None, dimensions):
-            raise ModelRequestError(f"{self.name}: vectors have {dimensions} dimensions, not {wanted}", model=self.name)
+    def _check_dimensions(self, dimensions: int, requested: int | None) -> None:
+        if requested not in (None, dimensions):
+            raise ModelRequestError(
+                f"{self.name}: vectors have {dimensions} dimensions, not {requested}", model=self.name
+            )

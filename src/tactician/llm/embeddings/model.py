@@ -1,4 +1,4 @@
-"""Contract of every embedding model: texts in, one vector for each of them out."""
+"""Contract of every embedding model: texts in, a vector for each of them out."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ class Embeddings:
 
 @dataclass(frozen=True, slots=True)
 class BatchLimits:
-    """Limits of one request. A text that is longer than `bytes` by itself goes alone.
+    """Limits of a request. A text that is longer than `bytes` by itself goes alone.
 
     Attributes:
         texts: the number of texts.
-        bytes: the total bytes of UTF-8: a token is at least one byte, so this also bounds the tokens.
+        bytes: the total bytes of UTF-8: a token is a byte or more, so this also bounds the tokens.
     """
 
     texts: int = 2048
@@ -81,11 +81,11 @@ class EmbeddingModel(Protocol):
 
     @property
     def limits(self) -> BatchLimits:
-        """Limits of one request; a router splits larger inputs. Unlimited by default."""
+        """Limits of a request; a router splits larger inputs. Unlimited by default."""
         return NO_BATCH_LIMITS
 
     async def embed(self, texts: Sequence[str], options: EmbeddingOptions = NO_EMBEDDING_OPTIONS) -> Embeddings:
-        """Return one vector for each text, in order; without texts, no request is sent.
+        """Return a vector for each text, in order; without texts, no request is sent.
 
         Raises:
             ModelError: of the class that matches the failure. There is no partial result.
@@ -93,7 +93,7 @@ class EmbeddingModel(Protocol):
         ...
 
     async def embed_one(self, text: str, options: EmbeddingOptions = NO_EMBEDDING_OPTIONS) -> Vector:
-        """Return the vector of one text.
+        """Return the vector of a single text.
 
         Raises:
             ModelError: of the class that matches the failure.

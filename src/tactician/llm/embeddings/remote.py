@@ -37,7 +37,7 @@ class _EmbeddingApi:
 
 
 # OpenAI documents its limits; those of Mistral and Gemini are set low, so that a batch is never refused. Ollama has
-# none, and works on one batch as long as it takes.
+# none, and works on a batch as long as it takes.
 _APIS: Mapping[str, _EmbeddingApi] = {
     "openai": _EmbeddingApi(),
     "azure-openai": _EmbeddingApi("/openai/deployments/{model}/embeddings", versioned=True),
@@ -49,9 +49,9 @@ EMBEDDING_PROVIDERS = tuple(_APIS)
 
 
 class RemoteEmbeddingModel(EmbeddingModel):
-    """Embedding model at one endpoint. `{model}` in the endpoint's URL stands for the model's name.
+    """Embedding model at an endpoint. `{model}` in the endpoint's URL stands for the model's name.
 
-    Many texts are sent in several requests, one after the other, each as large as `limits` allow. A failed request is
+    Many texts are sent in several requests, in sequence, each as large as `limits` allow. A failed request is
     not retried: a router does that.
     """
 
@@ -78,7 +78,7 @@ class RemoteEmbeddingModel(EmbeddingModel):
         *,
         prices: Mapping[str, ModelPrice] = NO_PRICES,
     ) -> Self:
-        """Return a model at a provider: openai, azure-openai, mistral, gemini, ollama, or a compatible one.
+        """Return a model at a provider: openai, azure-openai, mistral, gemini, ollama, or a compatible provider.
 
         Raises:
             ConfigurationError: when the provider has no embeddings, or its address or API version is missing.
@@ -101,11 +101,11 @@ class RemoteEmbeddingModel(EmbeddingModel):
 
     @property
     def limits(self) -> BatchLimits:
-        """Limits of one request."""
+        """Limits of a request."""
         return self._limits
 
     async def embed(self, texts: Sequence[str], options: EmbeddingOptions = NO_EMBEDDING_OPTIONS) -> Embeddings:
-        """Return one vector for each text, in order; without texts, no request is sent.
+        """Return a vector for each text, in order; without texts, no request is sent.
 
         Raises:
             ModelError: of the class that matches the failure. There is no partial result.

@@ -1,4 +1,4 @@
-"""`LanguageModel` over any model of pydantic-ai, which is imported when the first one is created."""
+"""`LanguageModel` over any model of pydantic-ai, which is imported when the first model is created."""
 
 from __future__ import annotations
 

@@ -114,18 +114,18 @@ def _max_retries(model: Model) -> int | None:
 
 
 def _messages(messages: Iterable[Message], model: Model) -> Iterator[theirs.ModelMessage]:
-    """Yield their messages, which alternate: all of ours between two answers become one request."""
-    said: list[theirs.ModelRequestPart] = []
+    """Yield their messages, which alternate: all of ours between two answers become a single request."""
+    parts: list[theirs.ModelRequestPart] = []
     for message in messages:
         if not isinstance(message, AssistantMessage):
-            said.append(_request_part(message, model))
+            parts.append(_request_part(message, model))
             continue
-        if said:
-            yield theirs.ModelRequest(parts=said)
-            said = []
+        if parts:
+            yield theirs.ModelRequest(parts=parts)
+            parts = []
         yield theirs.ModelResponse(parts=encode_parts(message.parts, model.system), provider_name=model.system)
-    if said:
-        yield theirs.ModelRequest(parts=said)
+    if parts:
+        yield theirs.ModelRequest(parts=parts)
 
 
 def _request_part(message: Message, model: Model) -> theirs.ModelRequestPart:

@@ -98,7 +98,7 @@ class PydanticAiStreamDecoder:
         self._calls: dict[int, ToolCallDelta] = {}
 
     def feed(self, event: theirs.ModelResponseStreamEvent) -> Delta | None:
-        """Return the delta in an event, if it has one."""
+        """Return the delta in an event, or `None`."""
         if isinstance(event, theirs.PartStartEvent):
             return self._start(event.index, event.part)
         if isinstance(event, theirs.PartDeltaEvent):
@@ -153,7 +153,7 @@ async def next_event(
 
 
 def convert_error(error: Exception, model: Model, seconds: float) -> ModelError:
-    """Return our error for one of `KNOWN_ERRORS`: by HTTP status if there is one, else by its class.
+    """Return our error for one of `KNOWN_ERRORS`: by HTTP status if the error has a status, else by its class.
 
     Args:
         error: the error of pydantic-ai.
@@ -191,7 +191,7 @@ def _explanation(error: Exception) -> str:
 
 def _without_key(text: str, model: Model) -> str:
     """Return the text without the keys of the model's clients: a provider may quote them."""
-    for one in (model, *getattr(model, "models", ())):
-        key = getattr(getattr(one.provider, "client", None), "api_key", None)
+    for candidate in (model, *getattr(model, "models", ())):
+        key = getattr(getattr(candidate.provider, "client", None), "api_key", None)
         text = text.replace(key, "***") if isinstance(key, str) and key else text
     return text

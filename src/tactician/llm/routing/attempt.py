@@ -1,4 +1,4 @@
-"""One attempt at one deployment, which holds a slot there until it ends."""
+"""Attempt at a deployment, which holds a slot there until it ends."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ResponseT = TypeVar("ResponseT", bound=Response)
 
 
 class Attempt:
-    """Slot at a deployment, given back by exactly one of `record_response`, `record_failure` and `release`.
+    """Slot at a deployment, which exactly one of `record_response`, `record_failure` and `release` gives back.
 
     Args:
         call_number: the number that the deployment gave the call.

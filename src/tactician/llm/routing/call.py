@@ -1,4 +1,4 @@
-"""One request of any kind on its way to an answer: attempts, pauses, other instances, fallback models."""
+"""Request of any kind on its way to an answer: attempts, pauses, other instances, fallback models."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Restorer: TypeAlias = Callable[[AnswerT], AnswerT]
 
 
 class RoutedCall(ABC, Generic[RequestT, AnswerT]):
-    """One request, from its first attempt to its answer. Use an instance once.
+    """Request from its first attempt to its answer. Use an instance once.
 
     A subclass says how a model is called, how many tokens a request needs, and which answers are failures.
 
@@ -35,6 +35,7 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
     """
 
     __slots__ = (
+        "_attempted",
         "_attempts",
         "_delay",
         "_failed_at",
@@ -53,13 +54,12 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
         "_states",
         "_timeouts",
         "_tokens",
-        "_tried",
     )  # fmt: skip
     _attempts: int
     _timeouts: int
     _tokens: int
     _request: RequestT
-    _tried: DeploymentStates
+    _attempted: DeploymentStates
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
 
     @abstractmethod
     def _send(self, attempt: Attempt, request: RequestT) -> Awaitable[AnswerT]:
-        """Make one attempt, which gives its slot back."""
+        """Make an attempt, which gives its slot back."""
 
     @abstractmethod
     def _count_tokens(self, request: RequestT) -> int:
@@ -102,7 +102,7 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
         return None
 
     async def run(self) -> AnswerT:
-        """Make attempts until one returns a good answer.
+        """Make attempts until a good answer arrives.
 
         An answer that was cut off or filtered is better than an error, so it is the result if nothing better follows.
 
@@ -194,7 +194,7 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
         reporter, reason = self._reporter, self._settings.policy
         try:
             if self._attempts:
-                failed, failure, reason = self._tried[-1], self._failures[-1][1], "retry"
+                failed, failure, reason = self._attempted[-1], self._failures[-1][1], "retry"
                 delay = attempt.started_at - self._failed_at
                 reporter.report_retry(failed, self._attempts, failure.value, delay, attempt.state)
             elif self._delay is not None:
@@ -208,7 +208,7 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
     def _record_failure(self, state: DeploymentState, failure: Failure) -> None:
         self._attempts += 1
         self._timeouts += failure is Failure.TIMEOUT
-        self._tried += (state,)
+        self._attempted += (state,)
         self._failures += ((state.name, failure),)
         self._failed_at = self._settings.clock.monotonic()
 
@@ -238,14 +238,14 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
         return True
 
     def _list_untried(self) -> DeploymentStates:
-        return tuple(state for state in self._stage.states if state not in self._tried)
+        return tuple(state for state in self._stage.states if state not in self._attempted)
 
     def _list_healthy_untried(self, now: float) -> DeploymentStates:
         """Return the healthy deployments that this call has not tried."""
         return tuple(state for state in self._list_untried() if not state.is_cooling_down(now))
 
     def _leave_cooling_model(self, now: float) -> bool:
-        """Switch to a fallback that can be called now, and return whether there is one.
+        """Switch to a fallback that can be called now, and return whether that was possible.
 
         Raises:
             ModelConnectionError: when there is none, and no deployment can be reached.
@@ -275,7 +275,7 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
         return self._limited.ends_at < min(state.breaker.available_at for state in states) < inf
 
     def _fall_back(self, reason: str, number: int | None = None) -> bool:
-        """Switch to the next fallback, or to stage `number`, and return whether there is one."""
+        """Switch to the next fallback, or to stage `number`, and return whether that was possible."""
         number = self._stage_number + 1 if number is None else number
         if reason == Failure.INVALID or number >= len(self._route.stages):
             return False
@@ -291,7 +291,7 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
             self._set_timeout(1)
         self._tokens = self._count_tokens(request) if stage.pool.has_token_limit else 0
         self._attempts = self._timeouts = 0
-        self._tried = ()
+        self._attempted = ()
 
     def _set_timeout(self, times: int) -> None:
         first = self._settings.retries.first_timeout
@@ -305,5 +305,5 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
 
     def _create_deadline_error(self) -> ModelTimeoutError:
         name, seconds = self._route.name, self._settings.retries.deadline
-        tried = format_attempts(self._failures)
-        return ModelTimeoutError(f"{name}: no answer within the deadline of {seconds:g} s; {tried}", model=name)
+        summary = format_attempts(self._failures)
+        return ModelTimeoutError(f"{name}: no answer within the deadline of {seconds:g} s; {summary}", model=name)

@@ -28,8 +28,8 @@ class ChatCall(RoutedCall[ModelRequest, Started]):
         """Return the answer with the usage of earlier, imperfect answers added to its own."""
         if not self._imperfect:
             return response
-        others = (one for one in self._imperfect if isinstance(one, ModelResponse) and one is not response)
-        return replace(response, usage=sum((one.usage for one in others), NO_USAGE) + response.usage)
+        others = (other for other in self._imperfect if isinstance(other, ModelResponse) and other is not response)
+        return replace(response, usage=sum((other.usage for other in others), NO_USAGE) + response.usage)
 
     def _send(self, attempt: Attempt, request: ModelRequest) -> Awaitable[Started]:
         model: LanguageModel = attempt.state.deployment.served_model  # type: ignore[assignment]  # chat calls have only these
@@ -116,9 +116,9 @@ class ChatCalls:
 
 
 class RoutedModel:
-    """One chat model of a router, which an agent gets that asks for the model's name.
+    """Chat model of a router, which agents get by the model's name.
 
-    Its features are those that all deployments of the model share. `models` are the models behind it, one at each
+    Its features are those that all deployments of the model share. `models` are the models behind it, by
     instance.
     """
 

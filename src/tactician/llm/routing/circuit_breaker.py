@@ -13,7 +13,7 @@ class CircuitBreakerPolicy:
     Attributes:
         failure_threshold: failures in a row that open the circuit; with `0`, it never opens.
         cooldown: seconds that the circuit stays open the first time.
-        cooldown_factor: growth of the cooldown with each trial that fails, until one succeeds.
+        cooldown_factor: growth of the cooldown with each trial that fails, until a trial succeeds.
         max_cooldown: maximum of the cooldown, in seconds.
     """
 
@@ -28,10 +28,10 @@ class CircuitBreakerPolicy:
 
 
 class CircuitBreaker:
-    """Circuit breaker of one deployment.
+    """Circuit breaker of a deployment.
 
-    After a cooldown, the circuit is half-open: one call goes through, the trial. If it succeeds, the circuit closes; if
-    it fails, the next cooldown is longer. Calls are identified by their numbers, which count from 1.
+    After a cooldown, the circuit is half-open: a single call goes through, the trial. If it succeeds, the circuit
+    closes; if it fails, the next cooldown is longer. Calls are identified by their numbers, which count from 1.
 
     Attributes:
         is_open: whether the circuit is open or half-open.

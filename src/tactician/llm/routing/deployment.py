@@ -1,4 +1,4 @@
-"""Deployments, one for each model at each instance, and their status."""
+"""Deployments of models at instances, and their status."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NO_FEATURES = Features()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallLimits:
-    """Limits of the calls of one model at one instance.
+    """Limits of the calls of a model at an instance.
 
     Attributes:
         requests_per_second: how often a call may start; unlimited if `None`.
@@ -37,8 +37,8 @@ class CallLimits:
     max_concurrency: int = 50
 
     def __post_init__(self) -> None:
-        for one in fields(self):
-            check_limit("router", one.name, getattr(self, one.name))
+        for field in fields(self):
+            check_limit("router", field.name, getattr(self, field.name))
 
 
 def check_limit(owner: str, name: str, value: float | None) -> None:
@@ -58,7 +58,7 @@ def format_full_name(instance: str, model: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """One model at one instance, with the limits that the provider sets there.
+    """Model at an instance, with the limits that the provider sets there.
 
     Attributes:
         instance: the instance's id, for example `"openai-eu"`.

@@ -1,4 +1,4 @@
-"""Deployments of one model, and the calls that wait for one of them."""
+"""Deployments of a model, and the calls that wait for them."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ MAX_WAITING = 100_000
 
 
 class DeploymentPool:
-    """All deployments of one model.
+    """All deployments of a model.
 
-    A call starts at once if a deployment can take it. Otherwise it waits, in order of arrival, in one queue for all
-    deployments, and the first in the queue takes whatever deployment is available first: no call overtakes one that
+    A call starts at once if a deployment can take it. Otherwise it waits, in order of arrival, in a queue for all
+    deployments, and the first in the queue takes whatever deployment is available first: no call overtakes another that
     could have gone to the same deployment. The state of a deployment belongs to the process; a queue to its event loop.
 
     Event loops of several threads may use a pool at once: code that reads and changes states or queues holds the
@@ -63,7 +63,7 @@ class DeploymentPool:
             return state, state.last_call
 
     def is_available(self, states: DeploymentStates, tokens: int, now: float) -> bool:
-        """Return whether a call could start now at one of these deployments."""
+        """Return whether a call could start now at any of these deployments."""
         return not self._queues and any(state.available_at(now, tokens) <= now + INSTANT for state in states)
 
     async def acquire(

@@ -1,4 +1,4 @@
-"""State of one deployment: limits, health and totals."""
+"""State of a deployment: limits, health and totals."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LONGEST_WAIT_FOR_CONNECTION = 5.0
 
 
 class DeploymentState:
-    """Limits, health and totals of one deployment, as the router sees them.
+    """Limits, health and totals of a deployment, as the router sees them.
 
     Attributes:
         name: the deployment's name, `instance:model`.
@@ -81,7 +81,7 @@ class DeploymentState:
         return self.breaker.available_at > now
 
     def is_unreachable(self, now: float) -> bool:
-        """Return whether the last call found nobody there, and the next trial is too far away to wait for."""
+        """Return whether the last call could not connect, and the next trial is too far away to wait for."""
         if self._failure != Failure.CONNECTION.value:
             return False
         return _LONGEST_WAIT_FOR_CONNECTION < self.breaker.available_at - now < inf
@@ -112,7 +112,7 @@ class DeploymentState:
     def cancel_start(self, call_number: int, tokens: int) -> None:
         """Undo the start of a call that was never sent."""
         self.requests -= 1
-        # A later start already keeps its distance from this one: undoing this one would allow another too close to it.
+        # A later start already keeps its distance: undoing this start would allow another too close to that.
         if self._starts is not None and call_number == self.last_call:
             self._starts.adjust(-1)
         self._adjust_tokens(-tokens)

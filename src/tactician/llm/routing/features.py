@@ -17,7 +17,7 @@ def intersect_features(features: Iterable[Features]) -> Features:
     distinct = list(dict.fromkeys(features))
     if not distinct:
         return Features()
-    return Features(**{name: reduce(_intersect, (getattr(one, name) for one in distinct)) for name in _NAMES})
+    return Features(**{name: reduce(_intersect, (getattr(features, name) for features in distinct)) for name in _NAMES})
 
 
 def _intersect(first: object, second: object) -> object:

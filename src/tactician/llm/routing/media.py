@@ -1,4 +1,4 @@
-"""Calls of embedding models and image models: each batch of texts, and each image, is one routed call."""
+"""Calls of embedding models and image models: each batch of texts, and each image, is a routed call."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class _ImageCall(RoutedCall[_Order, GeneratedImages]):
 
 
 class _MediaModel(Generic[ModelT]):
-    """One model of a router, by name, for a caller with these options."""
+    """Model of a router, by name, for a caller with these options."""
 
     def __init__(self, table: RouteTable, settings: CallSettings, name: str | None, options: RoutingOptions) -> None:
         route = table.find(name, options.instances)
@@ -135,22 +135,22 @@ class _MediaModel(Generic[ModelT]):
 class RoutedEmbeddingModel(_MediaModel[EmbeddingModel], EmbeddingModel):
     """Embedding model of a router, by name.
 
-    Many texts are sent in batches, one after the other, each as large as every instance accepts. A batch is a routed
+    Many texts are sent in batches, in sequence, each as large as every instance accepts. A batch is a routed
     call of its own: a batch that fails is retried alone, with the router's deadline for itself. All batches are
     answered by deployments of the same model.
 
     Attributes:
-        models: the models behind this one, one for each instance.
+        models: the models behind it, by instance.
     """
 
     @property
     def limits(self) -> BatchLimits:
-        """Limits of one request that every instance accepts."""
+        """Limits of a request that every instance accepts."""
         limits = [model.limits for model in self.models]
-        return BatchLimits(min(one.texts for one in limits), min(one.bytes for one in limits))
+        return BatchLimits(min(limit.texts for limit in limits), min(limit.bytes for limit in limits))
 
     async def embed(self, texts: Sequence[str], options: EmbeddingOptions = NO_EMBEDDING_OPTIONS) -> Embeddings:
-        """Return one vector for each text, in order; without texts, no request is sent.
+        """Return a vector for each text, in order; without texts, no request is sent.
 
         Raises:
             ModelTimeoutError: when the deadline of a batch passes.
@@ -187,7 +187,7 @@ class RoutedImageModel(_MediaModel[ImageModel], ImageModel):
     """Image model of a router, by name, with its fallbacks.
 
     Attributes:
-        models: the models behind this one, one for each instance.
+        models: the models behind it, by instance.
     """
 
     async def generate(
@@ -210,7 +210,7 @@ class RoutedImageModel(_MediaModel[ImageModel], ImageModel):
     async def edit(
         self, image: Image, prompt: str, *, mask: Image | None = None, options: ImageOptions = NO_IMAGE_OPTIONS
     ) -> GeneratedImages:
-        """Edit the image as the prompt says, only where the `mask` is transparent, if there is one.
+        """Edit the image as the prompt says, only where the `mask` is transparent, if given.
 
         Raises:
             UnsupportedFeatureError: when no instance edits images.

@@ -22,7 +22,7 @@ _position = attrgetter("position")
 
 
 class Policy(Protocol):
-    """Policy that spreads calls. Each model has its own policy object, and a second one for its retries."""
+    """Policy that spreads calls. Each model has two policy objects of its own: the second spreads its retries."""
 
     def narrow(self, states: DeploymentStates, session: str | None, now: float) -> DeploymentStates:
         """Return the deployments that this call may wait for; all of them, if the policy does not restrict it."""
@@ -48,10 +48,10 @@ class SingleDeployment:
 
 
 class RoundRobin:
-    """Policy that gives each deployment its turn. One that is not ready gets its turn as soon as it is.
+    """Policy that gives each deployment its turn. A deployment that is not ready gets its turn later.
 
     That keeps the spread even under limits. The turns owed are limited, or an instance that was away for an hour would
-    be given all calls when it comes back.
+    get all calls when it comes back.
     """
 
     __slots__ = ("_next", "_turns")
@@ -103,7 +103,7 @@ class Sticky(RoundRobin):
     This keeps a provider's prompt cache warm, so a session waits for its instance's limits although others are free.
     Only while the instance cools down do its sessions go elsewhere. Which instance serves a session
     follows from the names alone (rendezvous hashing, Thaler and Ravishankar 1998): in every process the same, and when
-    one instance goes, only its own sessions move.
+    an instance goes, only its own sessions move.
     """
 
     __slots__ = ()

@@ -6,10 +6,10 @@ from __future__ import annotations
 class RateLimiter:
     """Rate limiter: the virtual scheduling form of the generic cell rate algorithm (ITU-T I.371).
 
-    Its state is one number, the time at which everything consumed so far is paid for. Without a burst, a cost of `c`
+    Its state is a number, the time at which everything consumed so far is paid for. Without a burst, a cost of `c`
     delays the next start by `c / rate` seconds: starts are spaced, and no window of `w` seconds holds more than `rate *
     w` plus one. With a burst of `b` seconds, what was not used in the last `b` seconds may be used at once: a token
-    bucket that holds `rate * b`, where no window holds more than `rate * (w + b)` plus the excess of one cost over
+    bucket that holds `rate * b`, where no window holds more than `rate * (w + b)` plus the excess of a single cost over
     that.
 
     Args:

@@ -15,7 +15,7 @@ from tactician.llm.routing.events import (
 
 
 class Reporter:
-    """Emitter of the events of a router, or of one request to it.
+    """Emitter of the events of a router, or of a request to it.
 
     Args:
         emitter: the target of the events.
@@ -49,7 +49,7 @@ class Reporter:
     def report_retry(
         self, failed: DeploymentState, attempt: int, error: str, delay: float, state: DeploymentState
     ) -> None:
-        """Report that a request failed at one deployment and is about to be sent to another."""
+        """Report that a request failed at a deployment and is about to be sent to another."""
         self._emitter.emit(
             RequestRetried,
             model=failed.model,

@@ -45,7 +45,7 @@ class Failure(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryRule:
-    """Number of attempts after one kind of failure, and the pauses between them at the same instance.
+    """Number of attempts after a kind of failure, and the pauses between them at the same instance.
 
     The pause is AWS's "full jitter" (M. Brooker, *Exponential Backoff And Jitter*, 2015): anything from nothing up to
     `min(longest, base * factor ** (attempt - 1))`, so that those who failed together do not come back together.
@@ -171,7 +171,7 @@ def _classify_status(status: int | None) -> Failure:
 
 
 def is_deployment_fault(failure: Failure, error: ModelError) -> bool:
-    """Return whether the deployment is to blame. One that sends `Retry-After` is busy, not failing."""
+    """Return whether the deployment is to blame. A deployment that sends `Retry-After` is busy, not failing."""
     return failure in DEPLOYMENT_FAULTS or (failure is Failure.RATE_LIMIT and not error.retry_after)
 
 

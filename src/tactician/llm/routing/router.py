@@ -57,8 +57,8 @@ class ModelRouter:
 
     Of the deployments that can start a call now, the policy picks one. If none can, the call waits in its model's
     queue, and the first in the queue gets the first available deployment; a session that sticks to its instance waits
-    for that one alone. A failed call goes at once to an instance that it has not tried, or, if there is none, waits as
-    the retry policy says.
+    for that deployment alone. A failed call goes at once to an instance that it has not tried, or, if there is none,
+    waits as the retry policy says.
 
     A router may be used in several event loops. Limits, circuit breakers and totals belong to the process; queues to
     each loop.
@@ -71,12 +71,13 @@ class ModelRouter:
         max_concurrency: how many calls may run at once at each deployment that has no limit of its own.
         retries: which failures are retried, how often, and the deadline.
         circuit_breaker: when a failing deployment is left alone, and for how long.
-        default_model: the chat model of requests that name none; if `None`, the only chat model, if there is just one.
+        default_model: the chat model of requests without a model; `None` stands for the only chat model, if no other is
+            served.
         default_embedding: likewise, the embedding model.
         default_image: likewise, the image model.
         fallbacks: for a chat model or an image model, the models to use in order when it cannot answer, after those of
             the request's own options. Embedding models have none: vectors of different models cannot be compared.
-        roles: the model of each role: a request for `role:<role>` is one for that model.
+        roles: the model of each role: a request for `role:<role>` uses that model.
         estimate: estimates the tokens of a request to a chat model, where tokens are limited.
         clock: the time.
         random: numbers from 0 to 1, for pauses.
@@ -195,7 +196,7 @@ class ModelRouter:
         """Set the models to use, in order, when a model cannot answer, after those of a request's own options.
 
         Raises:
-            UnknownModelError: when no deployment serves one of them as a model of the same kind.
+            UnknownModelError: when no deployment serves a fallback as a model of the same kind.
             ConfigurationError: when the model is an embedding model.
         """
         self._tables[kind].set_fallbacks({model: fallbacks})

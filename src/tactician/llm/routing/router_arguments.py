@@ -88,7 +88,7 @@ def change_settings(settings: RouterSettings, changes: Mapping[str, object]) -> 
 
 
 def _create_retry_policy(settings: RouterSettings) -> ModelRetryPolicy:
-    """Return the retry policy. Settings of one kind of failure override those of all."""
+    """Return the retry policy. Settings for a kind of failure override the general settings."""
     retries = settings.max_retries
     policy = ModelRetryPolicy() if retries is None else ModelRetryPolicy.with_attempts(retries + 1)
     changes = settings.retries.model_dump(exclude_none=True)

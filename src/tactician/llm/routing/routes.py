@@ -23,7 +23,7 @@ _NOUNS: Mapping[KindName, str] = {"chat": "model", "embeddings": "embedding mode
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One model of a route, and those of its deployments that the request may use."""
+    """Model of a route, and the deployments that the request may use."""
 
     pool: DeploymentPool
     states: DeploymentStates
@@ -44,7 +44,7 @@ class Route:
 
     @property
     def models(self) -> tuple[ServedModel, ...]:
-        """Models that serve the requested name, one for each instance."""
+        """Models that serve the requested name, in the order of the instances."""
         return tuple(state.deployment.served_model for state in self.stages[0].states)
 
 
@@ -60,13 +60,14 @@ class PoolSettings:
     def create_pool(self, model: str, deployments: Sequence[Deployment]) -> DeploymentPool:
         """Return a pool of the deployments of a model."""
         states = (
-            DeploymentState(one, place, self.limits, self.circuit_breaker) for place, one in enumerate(deployments)
+            DeploymentState(deployment, place, self.limits, self.circuit_breaker)
+            for place, deployment in enumerate(deployments)
         )
         return DeploymentPool(model, tuple(states), self.new_policy, self.clock)
 
 
 class RouteTable:
-    """All deployments of models of one kind, and the routes over them. Each route is computed once.
+    """All deployments of models of a kind, and the routes over them. Each route is computed once.
 
     Raises:
         ConfigurationError: when a deployment is listed twice, or no deployment serves a fallback.
@@ -100,7 +101,7 @@ class RouteTable:
         by_model: dict[str, list[Deployment]] = {}
         for deployment in deployments:
             listed = by_model.setdefault(deployment.model, [])
-            if deployment.model in self._pools or any(one.instance == deployment.instance for one in listed):
+            if deployment.model in self._pools or any(known.instance == deployment.instance for known in listed):
                 raise ConfigurationError(f"{deployment.name} is listed twice")
             listed.append(deployment)
         for model, listed in by_model.items():
@@ -112,7 +113,7 @@ class RouteTable:
         """Set, for each of these models, the models to use in order when it cannot answer.
 
         Raises:
-            UnknownModelError: when no deployment serves one of them.
+            UnknownModelError: when no deployment serves a fallback.
             ConfigurationError: when the models are embedding models.
         """
         self._fallbacks.update(fallbacks)
@@ -131,7 +132,7 @@ class RouteTable:
 
     @property
     def default(self) -> str | None:
-        """Model of requests that name none: the configured one, or the only one."""
+        """Model of requests without a model: the configured default, or the only model."""
         return self._default or (self.models[0] if len(self._pools) == 1 else None)
 
     def has_model(self, name: str) -> bool:
@@ -142,7 +143,7 @@ class RouteTable:
         """Return the route of a request for this model, at the allowed instances or, without any, at all.
 
         Raises:
-            UnknownModelError: when no allowed deployment serves the model or one of the request's own fallbacks.
+            UnknownModelError: when no allowed deployment serves the model, or a fallback that the request names.
         """
         key = (name, instances, fallbacks) if instances or fallbacks else name
         route = self._routes.get(key)
@@ -159,10 +160,10 @@ class RouteTable:
             noun = _NOUNS[self._kind]
             raise UnknownModelError(f"The request names no {noun}, and there is no default. {self._describe_models()}")
         requested = self._resolve_role(requested)
-        required = [self._stage(self._resolve_role(one), instances) for one in dict.fromkeys((requested, *fallbacks))]
+        required = [self._stage(self._resolve_role(name), instances) for name in dict.fromkeys((requested, *fallbacks))]
         model = required[0].pool.model
         known = dict.fromkeys((*self._fallbacks.get(requested, ()), *self._fallbacks.get(model, ())))
-        spare = [stage for one in known if (stage := self._find(one, instances)) is not None]
+        spare = [stage for name in known if (stage := self._find(name, instances)) is not None]
         stages = {(stage.pool.model, stage.states): stage for stage in (*required, *spare)}
         return Route(requested, tuple(stages.values()))
 

@@ -1,4 +1,4 @@
-"""Queue of the calls that wait for a deployment of a model, in one event loop."""
+"""Queue of the calls that wait for a deployment of a model, in an event loop."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class WaitQueue:
             self._set_timer(inf, 0.0)
 
     def admit(self, *, health_changed: bool = False) -> None:
-        """Start the calls that can start now, and set the timer for the next one.
+        """Start the calls that can start now, and set the timer for the next.
 
         `health_changed` says that a circuit opened or closed.
         """
@@ -100,7 +100,7 @@ class WaitQueue:
             if (state := self._pick(waiter, blocked, now)) is not None:
                 _start_call(waiter, state, now)
             else:
-                # Calls behind this one must not take what it waits for, though they might need less.
+                # Calls behind this waiter must not take what it waits for, though they might need less.
                 free = [state.available_at(now, waiter.tokens) for state in waiter.states if state not in blocked]
                 soonest = min(soonest, *free, inf)
                 blocked.update(waiter.states)
@@ -132,7 +132,9 @@ class WaitQueue:
 
     def _requeue_all(self, now: float) -> None:
         """Look at all who wait again: some may use other deployments now, and some should leave for a fallback."""
-        waiting = sorted((waiter for queue in self._queues.values() for waiter in queue), key=lambda one: one.number)
+        waiting = sorted(
+            (waiter for queue in self._queues.values() for waiter in queue), key=lambda waiter: waiter.number
+        )
         self._queues = {}
         for waiter in waiting:
             if waiter.future.done():

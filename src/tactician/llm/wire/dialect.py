@@ -1,4 +1,4 @@
-"""Differences of a provider, or of one of its models, from its wire format."""
+"""Differences of a provider or a model from its wire format."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """Options of an encoder for one provider or model. `tactician.llm.model_profiles` has them for each model.
+    """Options of an encoder for a provider or a model. `tactician.llm.model_profiles` has them for each model.
 
     Attributes:
         max_tokens: the name of the field that limits the answer.
@@ -39,14 +39,14 @@ class Dialect:
         documents: the kind of part that carries a document; empty where there is none.
         native_tools: the field or entry that requests each tool that the provider itself runs.
         extra: fields of every request.
-        default_max_tokens: the limit to send if the format needs one and the options have none.
+        default_max_tokens: the limit to send if the format requires a limit and the options have none.
         caches_system: whether the instructions are marked as a prefix that the provider may cache (Anthropic).
         thinking: the mode of Claude's thinking: within a `budget` of tokens, or as it sees fit, with an effort
             (`adaptive`). If empty, no field about thinking is sent.
         thinking_display: whether Claude's thinking comes back `summarized` or `omitted`; the model's default if empty.
         traces: whether it takes the trace of a request, and passes it on (OpenRouter).
         plain_answers: whether its answers go back as plain text, because parts would need an id (OpenRouter).
-        stream_usage: whether a stream has to be asked for its usage (`stream_options`); Mistral refuses the field, and
+        stream_usage: whether a stream must be asked for its usage (`stream_options`); Mistral refuses the field, and
             sends the usage anyway.
         user_after_tool: whether a message of the user may follow a tool's result; Mistral wants an answer in between.
         drops_stale_thinking: whether Claude ignores thinking whose conversation was changed since, instead of
@@ -87,21 +87,21 @@ class Dialect:
         """Return whether `temperature` and `top_p` can be sent with this effort."""
         return self.temperature and (self.sampling_while_reasoning or effort == "none")
 
-    def select_effort(self, wanted: str) -> str | None:
+    def select_effort(self, requested: str) -> str | None:
         """Return the effort to send: the nearest that the model knows, or `None` if it takes no effort.
 
-        `"enabled"` is `"medium"`. Of two equally near efforts, the higher one wins.
+        `"enabled"` is `"medium"`. Of two equally near efforts, the higher wins.
         """
-        wanted = "medium" if wanted == "enabled" else wanted
+        requested = "medium" if requested == "enabled" else requested
         known = self.reasoning_effort
         if isinstance(known, bool):
-            return wanted if known else None
-        if wanted in known or wanted not in EFFORTS:
-            return wanted
-        if wanted == "none" or not (some := [one for one in known if one != "none"]):
+            return requested if known else None
+        if requested in known or requested not in EFFORTS:
+            return requested
+        if requested == "none" or not (some := [effort for effort in known if effort != "none"]):
             return None
-        place = EFFORTS.index(wanted)
-        return min(some, key=lambda one: (abs(EFFORTS.index(one) - place), -EFFORTS.index(one)))
+        place = EFFORTS.index(requested)
+        return min(some, key=lambda effort: (abs(EFFORTS.index(effort) - place), -EFFORTS.index(effort)))
 
 
 DEFAULT_DIALECT = Dialect()

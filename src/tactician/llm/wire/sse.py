@@ -67,10 +67,10 @@ class SseDecoder:
 
 def _data(text: str) -> list[str]:
     """Return the data of each of several complete events."""
-    if text.startswith("data: "):  # this runs for every token: often each event is one line
-        found = text[6:].split("\n\ndata: ")
-        if text.count("\n") == 2 * (len(found) - 1):
-            return found
+    if text.startswith("data: "):  # this runs for every token: often each event is a single line
+        events = text[6:].split("\n\ndata: ")
+        if text.count("\n") == 2 * (len(events) - 1):
+            return events
     return [data for event in text.split("\n\n") if (data := _data_of(event)) is not None]
 
 

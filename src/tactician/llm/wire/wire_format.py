@@ -38,19 +38,19 @@ class Decode(Protocol):
 
 
 class StreamDecoder(Protocol):
-    """Decoder of one stream: the data of server-sent events become deltas, and all of them one response."""
+    """Decoder of a stream: server-sent events become deltas, and all deltas together a response."""
 
     def feed(self, data: str) -> Iterable[Delta]:
-        """Return the deltas in one event.
+        """Return the deltas in an event.
 
         Raises:
-            MalformedResponseError: when the event is not one of the format.
+            MalformedResponseError: when the event is not in the format.
             ModelError: of the kind that fits the failure, when the event is an error.
         """
         ...
 
     def response(self) -> ModelResponse:
-        """Return all that came, as one response.
+        """Combine everything received into a response.
 
         Raises:
             MalformedResponseError: when the stream ended before the answer did.
@@ -66,7 +66,7 @@ class WireFormat:
     Attributes:
         stream_decoder: makes the decoder of a stream, whose errors name the model.
         continue_paused: the request that continues a paused answer, `None` when it is complete; where answers pause.
-        merge: a paused answer and what followed it, as one.
+        merge: joins a paused answer and its continuation.
         strip_thinking: the request without the thinking that only its author can read; `None` when it has none.
     """
 

@@ -169,14 +169,14 @@ class Requests(BaseRunnable[object]):
     async def _hold(
         self, request: Request, context: RunContext, run_id: str | None = None
     ) -> AsyncIterator[OpenConversation | None]:
-        """Hold the conversation of a request, if it has one, until its run has ended."""
+        """Hold the conversation of a request, if any, until its run has ended."""
         if request.conversation is None:
             yield None
             return
         async with self._conversations.hold(request.conversation) as opened:
             conversation = await opened.load(is_to_change=True, creates=run_id is None)
             await PrecedingRun(context.store, conversation).check_ended(run_id)
-            if not opened.is_stored:  # another program has to find it, if this one dies
+            if not opened.is_stored:  # another program has to find it, if this program dies
                 await opened.save()
             yield opened
 
@@ -196,7 +196,7 @@ class Requests(BaseRunnable[object]):
         async def answer(input: Input, context: RunContext) -> RunResult[object]:
             request = Request.of(input)
             ready = prepare_agent(agent, request, execute)
-            with self._counted(request.agent):
+            with self._count_request(request.agent):
                 if opened is None:
                     result = await ready.run([*request.history, *request.messages], context=context)
                 else:
@@ -207,7 +207,7 @@ class Requests(BaseRunnable[object]):
         return answer
 
     @contextmanager
-    def _counted(self, agent_id: str) -> Iterator[None]:
+    def _count_request(self, agent_id: str) -> Iterator[None]:
         self.active[agent_id] += 1
         try:
             yield

@@ -43,7 +43,7 @@ class Conversations:
         return conversation_id
 
     async def delete(self, conversation_id: str) -> None:
-        """Forget a conversation, if there is one. A run that is going on in it is not disturbed."""
+        """Forget a conversation, if it exists. A run that still works in it is not disturbed."""
         self._new.discard(conversation_id)
         self._idle.take(conversation_id)
         if (opened := self._open.pop(conversation_id, None)) is not None:
@@ -53,21 +53,21 @@ class Conversations:
 
     @asynccontextmanager
     async def hold(self, conversation_id: str) -> AsyncIterator[OpenConversation]:
-        """Give a conversation to one request after the other.
+        """Give a conversation to requests in sequence.
 
         Raises:
-            ValueError: when the id is no text of 1 to 200 characters.
+            ValueError: when the id is not a text of 1 to 200 characters.
         """
         async with self._use(conversation_id) as opened, opened.turn:
             yield opened
 
     @asynccontextmanager
     async def change(self, conversation_id: str, *, creates: bool = False) -> AsyncIterator[Conversation]:
-        """Give a conversation to one who changes it: at once, whatever is going on in it.
+        """Open a conversation for a change: at once, even while a run works in it.
 
         Raises:
             ConversationNotFoundError: when there is none.
-            ValueError: when the id is no text of 1 to 200 characters.
+            ValueError: when the id is not a text of 1 to 200 characters.
         """
         async with self._use(conversation_id) as opened:
             yield await opened.load(is_to_change=True, creates=creates)
@@ -96,7 +96,7 @@ class Conversations:
 
     @asynccontextmanager
     async def look(self, conversation_id: str) -> AsyncIterator[Conversation]:
-        """Give a conversation to one who only reads.
+        """Open a conversation for reading only.
 
         Raises:
             ConversationNotFoundError: when there is none.

@@ -6,7 +6,7 @@ from tactician.conversation import Conversation
 
 
 class IdleConversations:
-    """The conversations that were used last, so that the next request need not read all that was said.
+    """The conversations that were used last, so that the next request need not read all their messages.
 
     Args:
         messages: number of messages in all of them together.
@@ -26,7 +26,7 @@ class IdleConversations:
             self.take(next(iter(self._conversations)))
 
     def take(self, conversation_id: str) -> Conversation | None:
-        """Remove the conversation with this id, if there is one, and return it."""
+        """Remove the conversation with this id, if any, and return it."""
         conversation = self._conversations.pop(conversation_id, None)
         if conversation is not None:
             self._size -= _size(conversation)
@@ -34,4 +34,4 @@ class IdleConversations:
 
 
 def _size(conversation: Conversation) -> int:
-    return len(conversation) + 1  # an empty one takes place too
+    return len(conversation) + 1  # an empty conversation takes space too

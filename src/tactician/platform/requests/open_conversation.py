@@ -26,12 +26,12 @@ _LOST: Final = "Not run: the run was lost."
 
 
 class OpenConversation:
-    """One conversation of a service, as long as somebody uses it.
+    """Conversation of a service, as long as somebody uses it.
 
     Args:
         id: its id.
         store: where conversations are kept.
-        is_new: true when its id was given out here, and the store does not have it yet.
+        is_new: true when its id was created here, and the store does not have it yet.
         idle: the conversation as it was left here; it is used again, if nobody else has changed it since.
 
     Attributes:
@@ -94,7 +94,7 @@ class OpenConversation:
         if (conversation := await self._store.load(self._id)) is not None:
             return conversation
         if not creates:
-            raise ConversationNotFoundError(f"There is no conversation {self._id!r}: the first message begins one")
+            raise ConversationNotFoundError(f"There is no conversation {self._id!r}: the first message begins it")
         self._is_new = True
         return Conversation(id=self._id)
 
@@ -182,7 +182,7 @@ class OpenConversation:
                     await self._store.save(self._conversation)
                     self._is_saved = not self.is_answering
                 except ConversationConflictError:
-                    self._conversation = None  # it has to be loaded again
+                    self._conversation = None  # it must be loaded again
                     raise
                 finally:
                     self._is_new = False

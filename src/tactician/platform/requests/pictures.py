@@ -27,11 +27,11 @@ def read_picture(picture: Picture) -> Image:
         return Image(url=picture)
     if picture.startswith("data:"):
         return _inline(picture)
-    return Image.from_bytes(_decoded(picture))
+    return Image.from_bytes(_decode(picture))
 
 
 def with_pictures(messages: Sequence[Message], pictures: Iterable[Picture]) -> tuple[Message, ...]:
-    """Return the messages, with the pictures in the last user message, or in a new one if there is none.
+    """Return the messages, with the pictures in the last user message, or else in a new message.
 
     Raises:
         ValueError: when a picture is not valid.
@@ -50,11 +50,11 @@ def _inline(url: str) -> Image:
     media_type, _, encoding = head.partition(";")
     if not comma or encoding != "base64" or not media_type.startswith("image/"):
         raise ValueError("a picture as a data URL begins with data:image/...;base64,")
-    _decoded(data)
+    _decode(data)
     return Image(data=data, media_type=media_type)
 
 
-def _decoded(text: str) -> bytes:
+def _decode(text: str) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError) as error:

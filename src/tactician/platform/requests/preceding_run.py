@@ -1,4 +1,4 @@
-"""The run that a conversation names: until it has ended, no other one can add messages."""
+"""The run that a conversation names: until it has ended, no other can add messages."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class PrecedingRun:
         self._conversation = conversation
 
     async def check_ended(self, run_id: str | None = None) -> None:
-        """Check that a run may add messages: no other one waits or goes on.
+        """Check that a run may add messages: no other waits or runs.
 
-        One that was interrupted, as its program was, is ended for a new request: nobody waits for its answer any more.
+        A run that was interrupted with its program is ended for a new request: nobody waits for its answer any more.
         What it has added stays in the conversation.
 
         Args:
@@ -55,7 +55,7 @@ class PrecedingRun:
                 await self._restore_messages(record)
 
     async def _restore_messages(self, record: RunRecord) -> None:
-        """Add to the conversation what a run has said that could not save it any more."""
+        """Add the messages that a run could not save any more to the conversation."""
         conversation = self._conversation
         conversation.restore_part(await self._load_messages(record))
         unknown = [ToolResult(call.id, call.name, _UNKNOWN, is_error=True) for call in conversation.open_calls]

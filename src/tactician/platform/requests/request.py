@@ -23,7 +23,7 @@ class RequestOptions(TypedDict, total=False):
 
     Attributes:
         conversation_id: the conversation that the message is a part of; it grows with the message and the answer.
-        history: what was said before, for callers who keep that themselves.
+        history: earlier messages, for callers who keep that themselves.
         images: pictures beside the message: images, bytes, base64 or URLs.
         budget: how much the request and all that it leads to may use.
         execute: runs the functions that the agent declares, whoever executes them otherwise; not those of agents to
@@ -44,7 +44,7 @@ class Request:
     Attributes:
         agent: the id of who is to answer.
         messages: what is new.
-        history: what was said before, where that is no conversation of the service.
+        history: earlier messages, where that is not a conversation of the service.
         conversation: the id of the conversation.
         instructions: those of the agent, with values in the place of their variables.
         model: options of the model, when the model itself is asked, which no registered agent stands for.
@@ -129,9 +129,9 @@ def prepare_agent(agent: Runnable, request: Request, execute: ToolExecutor | Non
     return agent.with_changes(
         instructions=request.instructions,
         options=options,
-        tools=None if execute is None else lambda tool: _executed(tool, execute),
+        tools=None if execute is None else lambda tool: _with_executor(tool, execute),
     )
 
 
-def _executed(tool: Tool, execute: ToolExecutor) -> Tool:
+def _with_executor(tool: Tool, execute: ToolExecutor) -> Tool:
     return tool.with_executor(execute) if isinstance(tool, DeclaredTool) else tool

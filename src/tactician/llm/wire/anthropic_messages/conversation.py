@@ -189,7 +189,7 @@ def _strays(messages: Sequence[Message], unfinished: AssistantMessage | None) ->
     return frozenset((calls ^ results).difference(running))
 
 
-# Content blocks, one by one.
+# Content blocks.
 
 
 def _text_block(text: str) -> Block:

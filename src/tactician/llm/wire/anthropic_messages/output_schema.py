@@ -45,10 +45,10 @@ def _is_recursive(schema: JsonSchema) -> bool:
     return any(_reaches(name, name, below, set()) for name in below)
 
 
-def _reaches(start: str, wanted: str, below: Mapping[str, frozenset[str]], seen: set[str]) -> bool:
+def _reaches(start: str, target: str, below: Mapping[str, frozenset[str]], seen: set[str]) -> bool:
     for name in below.get(start, frozenset()) - seen:
         seen.add(name)
-        if name == wanted or _reaches(name, wanted, below, seen):
+        if name == target or _reaches(name, target, below, seen):
             return True
     return False
 

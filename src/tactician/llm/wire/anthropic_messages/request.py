@@ -189,34 +189,34 @@ def merge(first: ModelResponse, second: ModelResponse) -> ModelResponse:
 
 
 def _thinking_fields(options: LlmOptions, model: str, dialect: Dialect, *, may_use_budget: bool) -> dict[str, object]:
-    """Return the fields `thinking` and `output_config` for a `reasoning_effort`, where there is one."""
-    wanted = options.reasoning_effort
-    if wanted is None or not dialect.thinking:
+    """Return the fields `thinking` and `output_config` for the `reasoning_effort`, if it is set."""
+    requested = options.reasoning_effort
+    if requested is None or not dialect.thinking:
         return {}
-    if wanted == "none":
+    if requested == "none":
         return dict(dialect.no_reasoning)
     display = {"display": dialect.thinking_display} if dialect.thinking_display else {}
     if dialect.thinking == "budget":
         if not may_use_budget:
             return {}
-        return {"thinking": {"type": "enabled", "budget_tokens": _budget(wanted, model), **display}}
-    effort = None if wanted == "enabled" else _effort(wanted, dialect)
+        return {"thinking": {"type": "enabled", "budget_tokens": _budget(requested, model), **display}}
+    effort = None if requested == "enabled" else _effort(requested, dialect)
     fields: dict[str, object] = {"thinking": {"type": "adaptive", **display}}
     return fields if effort is None else {**fields, "output_config": {"effort": effort}}
 
 
-def _budget(wanted: str, model: str) -> int:
-    budget = _BUDGETS.get("medium" if wanted == "enabled" else wanted)
+def _budget(requested: str, model: str) -> int:
+    budget = _BUDGETS.get("medium" if requested == "enabled" else requested)
     if budget is None:
         raise ModelRequestError(
-            f"{model}: reasoning_effort is one of none, enabled, {', '.join(_BUDGETS)}; not {wanted!r}", model=model
+            f"{model}: reasoning_effort is one of none, enabled, {', '.join(_BUDGETS)}; not {requested!r}", model=model
         )
     return budget
 
 
-def _effort(wanted: str, dialect: Dialect) -> str | None:
+def _effort(requested: str, dialect: Dialect) -> str | None:
     known = replace(dialect, reasoning_effort=_EFFORTS) if dialect.reasoning_effort is True else dialect
-    return known.select_effort(wanted)
+    return known.select_effort(requested)
 
 
 def _drop_stale_thinking(fields: dict[str, object]) -> dict[str, object]:
@@ -232,7 +232,7 @@ def _drop_stale_thinking(fields: dict[str, object]) -> dict[str, object]:
 def _sampling_fields(options: LlmOptions, dialect: Dialect, *, thinks: bool) -> dict[str, object]:
     """Return the sampling parameters that the model takes.
 
-    Anthropic's `temperature` ends at 1. Claude takes `temperature` or `top_p`, not both: the first one wins. While it
+    Anthropic's `temperature` ends at 1. Claude takes `temperature` or `top_p`, not both: `temperature` wins. While it
     thinks, it takes only a `top_p` of 0.95 and more.
     """
     fields: dict[str, object] = {}

@@ -70,10 +70,10 @@ def _response(blocks: Iterable[object], message: Mapping[str, object], model: st
 
 
 def _create_refusal(details: object, model: str) -> ContentFilterError:
-    """Return the error of a refusal. What Claude wrote before is no answer, as the guide "Stop reasons" says."""
-    given = details if isinstance(details, dict) else {}
-    reasons = [str(given[name])[:300] for name in ("category", "explanation") if given.get(name)]
-    reason = ": ".join(reasons) or "no reason was given"
+    """Return the error of a refusal. What Claude wrote before is not an answer, as the guide "Stop reasons" says."""
+    refusal = details if isinstance(details, dict) else {}
+    reasons = [str(refusal[name])[:300] for name in ("category", "explanation") if refusal.get(name)]
+    reason = ": ".join(reasons) or "it gave no reason"
     return ContentFilterError(f"{model or 'the model'}: Claude refused to answer ({reason})", model=model)
 
 
@@ -191,10 +191,10 @@ class MessagesStreamDecoder:
         self._calls = 0
 
     def feed(self, data: str) -> Sequence[Delta]:
-        """Return the deltas in one event.
+        """Return the deltas in an event.
 
         Raises:
-            MalformedResponseError: when the event is not one of Anthropic's.
+            MalformedResponseError: when the event is not in Anthropic's format.
             ModelError: of the class that matches, when the event reports a failure.
         """
         try:
@@ -207,7 +207,7 @@ class MessagesStreamDecoder:
             return self._other(kind, event)
         except (KeyError, TypeError, ValueError) as error:
             raise MalformedResponseError(
-                f"{self._model}: an event of the stream is not one of Anthropic's: {data[:300]}", model=self._model
+                f"{self._model}: an event of the stream is not in Anthropic's format: {data[:300]}", model=self._model
             ) from error
 
     def _other(self, kind: str, event: Mapping[str, object]) -> Sequence[Delta]:
@@ -253,7 +253,7 @@ class MessagesStreamDecoder:
         return ()
 
     def response(self) -> ModelResponse:
-        """Return everything that came as one response.
+        """Combine everything received into a response.
 
         Raises:
             MalformedResponseError: when the stream ended before the answer was complete.

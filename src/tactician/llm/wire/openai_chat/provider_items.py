@@ -76,14 +76,14 @@ class PartialItems:
         self._texts: dict[tuple[object, object], tuple[dict[str, object], list[str]]] = {}
 
     def add(self, piece: Mapping[str, object]) -> None:
-        """Add the items of one delta."""
+        """Add the items of a delta."""
         if extra := piece.get("extra_content"):
             self._fields["extra_content"] = extra
         for detail in expect_mappings(piece.get("reasoning_details") or ()):
             self._add_detail(dict(detail))
 
     def _add_detail(self, detail: dict[str, object]) -> None:
-        """Add a detail. Pieces of one kind and number are joined, or their signature would not match."""
+        """Add a detail. Pieces of the same kind and number are joined, or their signature would not match."""
         kind = detail.get("type")
         name = _TEXTS.get(kind) if isinstance(kind, str) else None
         if name is None:
@@ -94,7 +94,7 @@ class PartialItems:
         known, texts = self._texts.setdefault((kind, str(index)), ({}, []))
         if not known:
             self._details.append(known)
-        known.update((one, value) for one, value in detail.items() if value is not None or one not in known)
+        known.update((key, value) for key, value in detail.items() if value is not None or key not in known)
         texts.append(text)
 
     def assemble(self, call_id: str | None = None) -> Iterator[ProviderItem]:

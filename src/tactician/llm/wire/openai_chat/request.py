@@ -29,7 +29,7 @@ from tactician.llm.wire.encoding import IdentityCache, encode_output
 from tactician.llm.wire.openai_chat.provider_items import restore_items
 
 _ACKNOWLEDGED: dict[str, object] = {"role": "assistant", "content": "OK."}
-# Mistral's API: "Tool call id has to be a-z, A-Z, 0-9, with a length of 9".
+# Mistral's API: "Tool call id must be a-z, A-Z, 0-9, with a length of 9".
 _SHORT_ID = re.compile(r"[a-zA-Z0-9]{9}")
 
 

@@ -81,12 +81,14 @@ def _split_prose(message: Mapping[str, object]) -> tuple[str, str]:
     if isinstance(content, str):  # nearly always: this runs for every token
         return thinking, content
     pieces = expect_mappings(content)
-    thoughts = "".join(_thought(piece.get("thinking") or "") for piece in pieces if piece.get("type") == "thinking")
+    thoughts = "".join(
+        _read_thinking(piece.get("thinking") or "") for piece in pieces if piece.get("type") == "thinking"
+    )
     text = "".join(expect_string(piece.get("text") or "") for piece in pieces if piece.get("type") == "text")
     return thinking + thoughts, text
 
 
-def _thought(thinking: object) -> str:
+def _read_thinking(thinking: object) -> str:
     """Return the text of a `thinking` part, which Mistral divides into parts again."""
     if isinstance(thinking, str):
         return thinking
@@ -147,7 +149,7 @@ class ChatStreamDecoder:
         self._served_by = ""
 
     def feed(self, data: str) -> Sequence[Delta]:
-        """Return the deltas in one event.
+        """Return the deltas in an event.
 
         Raises:
             MalformedResponseError: when the event is not a chat completion chunk.
@@ -164,7 +166,7 @@ class ChatStreamDecoder:
             ) from error
 
     def feed_chunk(self, chunk: Mapping[str, object]) -> Sequence[Delta]:
-        """Return the deltas in one chunk that is already parsed."""
+        """Return the deltas in a chunk that is already parsed."""
         choices = chunk.get("choices")
         if choices is None and (error := chunk.get("error")):
             raise create_openai_error(error, self._model)
@@ -200,7 +202,7 @@ class ChatStreamDecoder:
             yield self._calls.add(call)
 
     def response(self) -> ModelResponse:
-        """Return everything that came as one response.
+        """Combine everything received into a response.
 
         Raises:
             MalformedResponseError: when the stream ended before the answer was complete.

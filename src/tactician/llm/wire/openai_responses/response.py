@@ -46,7 +46,7 @@ def decode(body: object, model: str = "") -> ModelResponse:
 
 
 def _error(response: Mapping[str, object]) -> object:
-    """Return the error in a response, if it has one."""
+    """Return the error in a response, or `None`."""
     status = response.get("status")
     if status in ("failed", "cancelled"):
         return response.get("error") or {"message": f"the response is {status}"}
@@ -64,7 +64,7 @@ def _decode(response: Mapping[str, object], model: str) -> ModelResponse:
 
 
 def _parts(item: Mapping[str, object]) -> Iterator[AssistantPart]:
-    """Yield the parts of an assistant's message that one item of the output stands for."""
+    """Yield the parts of an assistant's message that an item of the output stands for."""
     kind = expect_string(item["type"])
     if kind == "message":
         if phase := item.get("phase"):
@@ -139,10 +139,10 @@ class ResponsesStreamDecoder:
         self._final: Mapping[str, object] | None = None
 
     def feed(self, data: str) -> Sequence[Delta]:
-        """Return the deltas in one event.
+        """Return the deltas in an event.
 
         Raises:
-            MalformedResponseError: when the event is not one of a response.
+            MalformedResponseError: when the event is not in the format of a response.
             ModelError: of the class that matches the failure, when the event is an error.
         """
         if data == "[DONE]":
@@ -157,16 +157,17 @@ class ResponsesStreamDecoder:
             return tuple(self._other(kind, event))
         except (KeyError, TypeError, ValueError) as error:
             raise MalformedResponseError(
-                f"{self._model}: an event of the stream is not one of a response: {data[:300]}", model=self._model
+                f"{self._model}: an event of the stream is not in the format of a response: {data[:300]}",
+                model=self._model,
             ) from error
 
     def _other(self, kind: str, event: Mapping[str, object]) -> Iterator[Delta]:
         if kind == "response.function_call_arguments.delta":
             yield self._arguments(event)
         elif kind == "response.output_item.added":
-            yield from self._added(event)
+            yield from self._add_item(event)
         elif kind == "response.output_item.done":
-            yield from self._done(event)
+            yield from self._finish_item(event)
         elif kind == "response.reasoning_summary_part.added":
             if event.get("summary_index"):
                 yield ThinkingDelta("\n\n")  # between two parts of a summary, as `decode` puts it
@@ -175,7 +176,7 @@ class ResponsesStreamDecoder:
         elif kind == "error":
             raise create_openai_error(event.get("error") or event, self._model)
 
-    def _added(self, event: Mapping[str, object]) -> Iterator[Delta]:
+    def _add_item(self, event: Mapping[str, object]) -> Iterator[Delta]:
         item = expect_mapping(event["item"])
         if item.get("type") == "function_call":
             identity = expect_string(item.get("call_id") or item["id"])
@@ -188,20 +189,20 @@ class ResponsesStreamDecoder:
         call.has_deltas = True
         return ToolCallDelta(call.index, call.id, call.name, expect_string(event["delta"]))
 
-    def _done(self, event: Mapping[str, object]) -> Iterator[Delta]:
+    def _finish_item(self, event: Mapping[str, object]) -> Iterator[Delta]:
         item = expect_mapping(event["item"])
         place = event.get("output_index")
         self._items[place if isinstance(place, int) else len(self._items)] = item
         if item.get("type") != "function_call":
             return
         if place not in self._calls:
-            yield from self._added(event)
+            yield from self._add_item(event)
         call = self._calls[place]
         if not call.has_deltas:  # some servers send no deltas
             yield ToolCallDelta(call.index, call.id, call.name, expect_string(item.get("arguments") or "{}"))
 
     def response(self) -> ModelResponse:
-        """Return everything that came as one response.
+        """Combine everything received into a response.
 
         Raises:
             MalformedResponseError: when the stream ended before the answer was complete.
