@@ -104,6 +104,15 @@ def find_template_problems(templates: Iterable[TaskTemplate], values: Values) ->
             yield Problem(template.path, problem)
 
 
+def find_hierarchy_mistakes(tasks: Sequence[Task]) -> Iterator[tuple[str, str]]:
+    """Yield the settings of tasks that a hierarchy cannot heed, as its manager decides what is done, and by whom."""
+    remedy = "give this ensemble to a task of another one, as its agent, and set it there"
+    for number, task in enumerate(tasks):
+        for place in ("when", "review", "input_guardrails", "output_guardrails"):
+            if getattr(task, place):
+                yield f"tasks[{number}].{place}", f"a hierarchical workflow does not run tasks one by one: {remedy}"
+
+
 def warn_of_unused_agents(name: str, tasks: Sequence[Task], agents: Sequence[object]) -> None:
     """Log a warning for each agent of an ensemble that does no task."""
     used = {id(task.agent) for _, task in walk_tasks(number_tasks(tasks))}

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
-from typing import get_args
+from math import inf
+from typing import Final, get_args
+from weakref import WeakKeyDictionary
 
 from typing_extensions import override
 
 from tactician.agents import Agent, BaseRunnable, Member, as_runnable
+from tactician.clock import Clock
 from tactician.context_format import ContextFormat, ContextFormatter, load_formatter
 from tactician.conversation import Conversation
 from tactician.diagrams import Diagram, DiagramEdge
 from tactician.ensemble.assignment import Assignment, assign
 from tactician.ensemble.checks import (
+    find_hierarchy_mistakes,
     find_structure_problems,
     find_template_problems,
     list_part_templates,
@@ -37,6 +42,7 @@ from tactician.ensemble.phases import Phase, PhasePlan, draw_reviews, run_phases
 from tactician.ensemble.reviews import Reviewer, ReviewPolicy
 from tactician.ensemble.roster import Roster, find_agents
 from tactician.ensemble.running import TaskErrorPolicy, TaskOrder, run_tasks
+from tactician.ensemble.synthesis import synthesize_agents
 from tactician.ensemble.task import Task, TaskLike, as_tasks
 from tactician.ensemble.task_learning import find_learning_mistakes
 from tactician.ensemble.task_reviews import ReviewSettings
@@ -44,8 +50,19 @@ from tactician.ensemble.team import create_team, find_duplicates, list_handlers
 from tactician.ensemble.worker import TeamWorker
 from tactician.ensemble.workflows import Workflow, find_context, find_first_tasks, infer_workflow
 from tactician.errors import ConfigurationError, DeclarationError, Problem
+from tactician.events import EventListener
 from tactician.llm import ModelLike
-from tactician.runs import Budget, Input, Response, RunContext, load_capture_mode, run_blocking, with_formatter
+from tactician.runs import (
+    Budget,
+    Input,
+    Pace,
+    RequestPace,
+    Response,
+    RunContext,
+    load_capture_mode,
+    run_blocking,
+    with_formatter,
+)
 from tactician.tools import Toolbox, ToolLike
 from tactician.trace import CaptureMode, Recorder
 
@@ -81,6 +98,10 @@ class Ensemble(BaseRunnable[object]):
         review_policy: the tasks whose outputs are reviewed when they do not say so themselves; see `Review`.
         reviewer: function, also an async one, that answers reviews, and what the agents of tasks wait for: it gets the
             pending request, and returns the answer, or `None` to let the run wait. By default every review waits.
+        rate_limit: requests to models a second, shared by all tasks of all runs of this object; no limit by default.
+        listeners: functions that hear the events of each run.
+        synthesize: model that makes the agents of tasks without one: a role, a goal and a background, in one call for
+            all. By default the role follows from the description.
         budget: the budget of each run that is given no other one.
         capture: how much `result.trace` has: `"off"`, `"standard"` or `"full"`. By default as the context of the run or
             the setting `[telemetry] capture` says, which is `"off"`: then the trace has the tasks alone.
@@ -111,6 +132,9 @@ class Ensemble(BaseRunnable[object]):
         max_parallel: int | None = None,
         review_policy: ReviewPolicy = ReviewPolicy.NEVER,
         reviewer: Reviewer | None = None,
+        rate_limit: float | None = None,
+        listeners: Sequence[EventListener] = (),
+        synthesize: ModelLike | None = None,
         budget: Budget | None = None,
         capture: CaptureMode | str | None = None,
         context_format: ContextFormat | ContextFormatter | None = None,
@@ -131,6 +155,11 @@ class Ensemble(BaseRunnable[object]):
         self.max_parallel = max_parallel
         self.review_policy = review_policy
         self.reviewer = reviewer
+        self.rate_limit = rate_limit
+        self.listeners = tuple(listeners)
+        self.synthesize = synthesize
+        self._paces: WeakKeyDictionary[Clock, Pace] = WeakKeyDictionary()
+        self._synthesized: Mapping[str, Task] = {}
         self.budget = budget
         self.capture = capture
         self.context_format = context_format
@@ -259,12 +288,36 @@ class Ensemble(BaseRunnable[object]):
             context = with_formatter(context, load_formatter(self.context_format))
         if self._names_text:
             environment = replace(environment, input=EnsembleInput(environment.input.values))
+        if self.rate_limit is not None:
+            context = context.inside({RequestPace: self._find_pace(context)})
+        if self.synthesize is None:
+            return await self._run_team(environment, context)
+        agents = await synthesize_agents(self.tasks, self.synthesize, context)
+        return await self._with_agents(agents)._run_team(environment, context)
+
+    async def _run_team(self, environment: TaskEnvironment, context: RunContext) -> EnsembleResult:
         if not self._delegates:
             return await self._run_workflow(environment, context)
         workers = {worker.role: worker for worker in self._team}
         executor = DelegationExecutor(workers, self._roster.settings, self.model, context, environment.input.values)
         inside = context.inside({DelegationExecutor: executor})
         return await executor.collect(self._run_workflow(environment, inside))
+
+    def _find_pace(self, context: RunContext) -> RequestPace:
+        """Return the pace of requests, which all runs with the same clock share."""
+        assert self.rate_limit is not None
+        if (pace := self._paces.get(context.clock)) is None:
+            pace = self._paces[context.clock] = Pace(1 / self.rate_limit, context.clock)
+        return RequestPace(pace, context.find(RequestPace))
+
+    def _with_agents(self, tasks: Mapping[str, Task]) -> Ensemble:
+        """Return a copy in which these tasks, by id, take the place of those with the same ids."""
+        changed = copy(self)
+        for name in _CACHED:
+            changed.__dict__.pop(name, None)
+        changed._synthesized = tasks
+        changed.tasks = tuple(tasks.get(task.id, task) for task in self.tasks)
+        return changed
 
     async def _run_workflow(self, environment: TaskEnvironment, context: RunContext) -> EnsembleResult:
         if self.workflow is Workflow.HIERARCHICAL:
@@ -276,8 +329,10 @@ class Ensemble(BaseRunnable[object]):
 
     @override
     def _with_trace(self, context: RunContext | None) -> RunContext | None:
-        """Return the context, with the trace of the ensemble, and with what captures it."""
+        """Return the context, with the trace of the ensemble, its listeners, and with what captures it."""
         traced = super()._with_trace(context)
+        if self.listeners:
+            traced = (traced or RunContext.around()).with_listeners(*self.listeners)
         outer = traced or RunContext.around()
         if self.capture is None and outer.find(Recorder) is not None:
             return traced
@@ -290,8 +345,13 @@ class Ensemble(BaseRunnable[object]):
             raise EnsembleDefinitionError(self._subject, problems)
 
     def find_model_problems(self, context: RunContext) -> Iterator[Problem]:
-        """Yield a problem for each task whose model cannot be used."""
-        return find_model_problems(self._list_jobs(), context)
+        """Yield a problem for each task whose model cannot be used, and for that which makes agents."""
+        if self.synthesize is not None:
+            try:
+                context.find_model(self.synthesize)
+            except ConfigurationError as error:
+                yield Problem("synthesize", str(error))
+        yield from find_model_problems(self._list_jobs(), context)
 
     def _list_jobs(self) -> Iterator[tuple[str, Assignment]]:
         """Yield the tasks with who does them, and their places."""
@@ -318,6 +378,7 @@ class Ensemble(BaseRunnable[object]):
         return f"Ensemble {self.name!r}"
 
     def _assign(self, task: Task, context: tuple[Task, ...]) -> Assignment:
+        task = self._synthesized.get(task.id, task)
         return assign(task, context, Equipment(self.model, self.tools, self._roster, self._stores))
 
     @cached_property
@@ -386,7 +447,8 @@ class Ensemble(BaseRunnable[object]):
         if self._delegates:
             found += [Problem(path, message) for path, message in find_duplicates(self._team)]
         if self.workflow is Workflow.HIERARCHICAL:
-            found += [Problem(path, message) for path, message in self._hierarchy.find_mistakes()]
+            mistakes = (*self._hierarchy.find_mistakes(), *find_hierarchy_mistakes(self.tasks))
+            found += [Problem(path, message) for path, message in mistakes]
         return tuple(found)
 
     @cached_property
@@ -450,8 +512,16 @@ def _find_mistakes(ensemble: Ensemble) -> Iterator[tuple[str, str]]:
         yield "capture", f"{ensemble.capture!r} is not one of {', '.join(map(repr, map(str, CaptureMode)))}"
     if ensemble.max_parallel is not None and ensemble.max_parallel < 1:
         yield "max_parallel", f"it must be > 0, got: {ensemble.max_parallel}"
+    if ensemble.rate_limit is not None and not 0 < ensemble.rate_limit < inf:
+        yield "rate_limit", f"it must be a number of requests a second > 0, got: {ensemble.rate_limit}"
+    listeners: Sequence[object] = ensemble.listeners
+    for place, listener in enumerate(listeners):
+        if not callable(listener):
+            yield f"listeners[{place}]", f"{listener!r} is not a function of an event"
     if not isinstance(ensemble.review_policy, ReviewPolicy):
         yield "review_policy", f"{ensemble.review_policy!r} is not a ReviewPolicy"
+    elif ensemble.workflow is Workflow.HIERARCHICAL and ensemble.review_policy is not ReviewPolicy.NEVER:
+        yield "review_policy", "the tasks of a hierarchy are not reviewed: review the task whose agent it is"
     if ensemble.reviewer is not None and not callable(ensemble.reviewer):
         yield "reviewer", f"{ensemble.reviewer!r} is not a function of a pending request"
     try:
@@ -462,3 +532,7 @@ def _find_mistakes(ensemble: Ensemble) -> Iterator[tuple[str, str]]:
         Toolbox(ensemble.tools)
     except DeclarationError as error:
         yield from (("tools", problem) for problem in error.problems)
+
+
+_CACHED: Final = frozenset(name for name, value in vars(Ensemble).items() if isinstance(value, cached_property))
+"""Names of what an ensemble derives from its tasks."""

@@ -41,7 +41,7 @@ from tactician.runs.forking import Fork, ForkOptions, prepare_fork
 from tactician.runs.formatting import find_formatter, format_data, with_formatter
 from tactician.runs.inputs import READS_MESSAGES, InputTypes, restore_input
 from tactician.runs.output import format_output, read_output
-from tactician.runs.pace import Pace
+from tactician.runs.pace import Pace, RequestPace
 from tactician.runs.parameters import RunParameter, find_run_parameter
 from tactician.runs.reporting import report_model_call, report_retrieval
 from tactician.runs.respondents import NOBODY, Respondent, admit_response
@@ -90,6 +90,7 @@ __all__ = [
     "restore_spent",
     "save_inside",
     "Pace",
+    "RequestPace",
     "Approval",
     "approve",
     "reject",
