@@ -242,6 +242,25 @@ class TestReviews:
         assert (result.exit_reason, result.raw, len(asked)) == (ExitReason.EXIT_EARLY, "a2", 2)
         assert "after" in result.skipped
 
+    @pytest.mark.parametrize("kind", ["loop", "graph", "map-reduce", "ensemble"])
+    async def test_feedback_on_the_whole_reaches_a_task_inside(self, kind: str) -> None:
+        seen: list[TaskInput] = []
+
+        def decide(request: PendingRequest) -> ReviewDecision:
+            return ReviewDecision.approve() if len(seen) > 1 else ReviewDecision.retry("shorter")
+
+        task = Task("a", id="a", handler=counter("a", seen))
+        parts: dict[str, TaskLike] = {
+            "loop": Loop([task], max_iterations=1),
+            "graph": one_step(task),
+            "map-reduce": MapReduce("x", map=lambda item: Task(item, handler=join), reduce=lambda outputs: task),
+            "ensemble": Ensemble("Inner", [task]),
+        }
+        ensemble = Ensemble("E", [parts[kind]], reviewer=decide, review_policy=ReviewPolicy.AFTER_EVERY_TASK)
+        result = await ensemble.run(context=over())
+        revisions = [(one.revision.feedback, one.revision.previous) for one in seen if one.revision is not None]
+        assert (result.raw, revisions) == ("a2", [("shorter", "a1")])
+
     async def test_the_policy_of_the_ensemble_is_about_the_loop_and_not_about_the_tasks_inside(self) -> None:
         asked: list[str] = []
 

@@ -24,6 +24,7 @@ class TaskEnvironment:
         earlier: outputs of earlier iterations that tasks see, those with memory scopes as entries of these.
         forgotten: outputs of earlier iterations that no task recalls.
         revisions: what tasks are told that run again, by task id.
+        revision: what the first tasks are told when all of the work is done again.
         reviews: the settings for reviews of tasks inside of others.
         exit: the early end of the ensemble around; `None` for an ensemble itself.
     """
@@ -35,8 +36,13 @@ class TaskEnvironment:
     earlier: tuple[TaskOutput, ...] = ()
     forgotten: tuple[TaskOutput, ...] = ()
     revisions: Mapping[str, Revision] = field(default_factory=dict)
+    revision: Revision | None = None
     reviews: ReviewSettings = field(default_factory=ReviewSettings)
     exit: EarlyExit | None = None
+
+    def find_revision(self, task_id: str) -> Revision | None:
+        """Return what a task is told that runs again; `None` for one that does not."""
+        return self.revisions.get(task_id) or (self.revision if task_id in self.first_ids else None)
 
     @property
     def has_ended(self) -> bool:

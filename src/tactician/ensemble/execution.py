@@ -87,7 +87,7 @@ class TaskRunner:
         place = (self._context if job.task.id == self._last_id else self._internal).at(job.key)
         if find_composite(job.task) is not None:
             place = place.inside({ReviewSettings: self._reviews, EarlyExit: self._exit})
-        progress = TaskProgress(job, place, self._environment.revisions.get(job.task.id))
+        progress = TaskProgress(job, place, self._environment.find_revision(job.task.id))
         if self._environment.known:
             outcomes = {**self._environment.known, **outcomes}
         outputs = _find_context(job, outcomes, self._environment)

@@ -194,6 +194,7 @@ class _GraphRunnable(GroupRunnable[Graph]):
             entry=tuple(readable for output in entry for readable in output.readable),
             known=known,
             revisions=_describe_visits(state, job.task, walk),
+            revision=environment.revision if not walk.states else None,
         )
         order = TaskOrder((replace(job, context=visible),), True, None, "fail_fast", environment.reviews)
         subject = f"{self.subject}, step {len(walk.states) + 1}, state {state!r}"

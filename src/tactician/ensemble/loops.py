@@ -140,6 +140,7 @@ class _LoopRunnable(GroupRunnable[Loop]):
             known = self._count_known(iterations)
             surroundings = replace(
                 inside,
+                revision=None if iterations else inside.revision,
                 earlier=(*inside.earlier, *_join(iterations[len(iterations) - known :])),
                 forgotten=(*inside.forgotten, *_join(iterations[: len(iterations) - known], inside=True)),
             )

@@ -223,7 +223,9 @@ class _MapReduceRunnable(GroupRunnable[MapReduce[T]], Generic[T]):
             self._assign(task, portions[number] if portions else (), level) for number, task in enumerate(made.values())
         ]
         order = TaskOrder(jobs, False, self.group.max_parallel, "fail_fast", level.environment.reviews)
-        environment = replace(level.environment, known=known)
+        revision = None if name == "map" else level.environment.revision  # it is about the whole
+        told = {} if revision is None else {job.task.id: revision for job in jobs}
+        environment = replace(level.environment, known=known, revisions=told)
         result = await run_tasks(f"{self.subject}, {name}", order, environment, level.context.at(name))
         latest = index_outputs(result.task_outputs)
         outputs = [latest[job.task.id] for job in jobs if job.task.id in latest]

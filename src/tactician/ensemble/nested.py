@@ -115,5 +115,6 @@ class _NestedRunnable(BaseRunnable[object]):
         assert isinstance(input, TaskInput)
         entry = select_entry(self._nested, None, input)
         known = index_outputs(input.context_outputs)
-        environment = TaskEnvironment(EnsembleInput(input.values, input.text), entry=entry, known=known)
+        given = EnsembleInput(input.values, input.text)
+        environment = TaskEnvironment(given, entry=entry, known=known, revision=input.revision)
         return await self._ensemble.run_tasks(environment, context)

@@ -97,6 +97,7 @@ class TaskGroup(Composite):
             known=known,
             earlier=task.earlier_outputs,
             forgotten=task.forgotten_outputs,
+            revision=task.revision,
             reviews=ReviewSettings(reviewer=around.reviewer),
             exit=context.find(EarlyExit),
         )
