@@ -35,7 +35,8 @@ PUBLIC = {
     """,
     "tactician.ai": "Ai",
     "tactician.blueprint": """
-        AgentBlueprint AgentRegistry Blueprint BlueprintRef BlueprintWarning Builder DEFAULT_LIMITS Difference Exporter
+        AgentBlueprint AgentRegistry Blueprint BlueprintRef BlueprintWarning Builder DEFAULT_LIMITS Difference
+        EnsembleBlueprint Exporter
         FunctionBlueprint HierarchicalBlueprint Limits NetworkBlueprint Node Outline ParallelBlueprint PlannedBlueprint
         ResolvedBlueprint RouterBlueprint SupervisorBlueprint create_blueprint blueprint_type create_definition
         compare_blueprints export_blueprint blueprint_exporter json_schema build_outline resolve_references

@@ -6,6 +6,7 @@ from typing import Generic, TypeVar
 from pydantic import BaseModel
 
 from tactician import PlannedAgent, UserInput, achieves_goal, action, guardrails, planned_agent, runnable, tool
+from tactician.ensemble import TaskInput, TaskOutputs
 from tactician.guardrails import GuardrailResult
 from tactician.llm import Message, ToolSpec
 from tactician.runs import RunContext
@@ -182,3 +183,18 @@ async def upwards(text: str) -> str:
 
 teller = PlannedAgent(Teller())
 SECRET = "a text that is nobody's business"
+
+
+def count_words(task: TaskInput) -> int:
+    """Count the words of the output before."""
+    return len(task.context_outputs[0].raw.split()) if task.context_outputs else 0
+
+
+def is_due(known: TaskOutputs) -> bool:
+    """Return whether a task is to run."""
+    return len(known.outputs) < 99
+
+
+def check_length(task: TaskInput) -> str:
+    """Decide on a phase."""
+    return "APPROVE" if len(task.context_outputs[-1].raw) < 9_999 else "RETRY: shorter"

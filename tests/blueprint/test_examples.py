@@ -118,7 +118,30 @@ SUMMARY: dict[str, object] = {
     "keepRecentMessages": 5,
     "maxTokens": 8000,
 }
+ENSEMBLE: dict[str, object] = {
+    "type": "ensemble",
+    "name": "Reports",
+    "phases": [
+        {
+            "name": "research",
+            "tasks": [
+                {"id": "gather", "description": "Gather {topic}", "agent": agent("Scout", role="Scout")},
+                {"description": "Verify it", "agent": "Scout", "context": ["gather"]},
+            ],
+            "review": {"function": "tests.blueprint.acme.check_length", "maxRetries": 1},
+        },
+        {
+            "name": "report",
+            "tasks": [{"description": "Count", "handler": "tests.blueprint.acme.count_words"}],
+            "after": ["research"],
+            "review": {"person": {"role": "editor"}},
+        },
+    ],
+    "onError": "continue",
+    "maxParallel": 3,
+}
 EXAMPLES: dict[str, dict[str, object]] = {
+    "ensemble": ENSEMBLE,
     "a small agent": agent("Mini"),
     "an agent with everything": SUPPORT,
     "a router": ROUTER,

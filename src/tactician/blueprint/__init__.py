@@ -2,6 +2,7 @@
 
 from tactician.agents import BLUEPRINTS, DEFINITIONS
 from tactician.blueprint import definitions
+from tactician.blueprint import ensemble_exporter as _ensemble_exporter  # noqa: F401 - it registers what it exports
 from tactician.blueprint.agents import AgentBlueprint, SupervisorBlueprint
 from tactician.blueprint.blueprint import Blueprint, Node, blueprint_type
 from tactician.blueprint.builder import Builder
@@ -13,6 +14,7 @@ from tactician.blueprint.constellations import (
 )
 from tactician.blueprint.definitions import create_blueprint, create_definition
 from tactician.blueprint.differences import Difference, compare_blueprints
+from tactician.blueprint.ensembles import EnsembleBlueprint
 from tactician.blueprint.exporter import BlueprintWarning, Exporter, blueprint_exporter, export_blueprint
 from tactician.blueprint.named import FunctionBlueprint, PlannedBlueprint
 from tactician.blueprint.origin import DEFAULT_LIMITS, Limits
@@ -29,6 +31,7 @@ __all__ = [
     "NetworkBlueprint",
     "ParallelBlueprint",
     "HierarchicalBlueprint",
+    "EnsembleBlueprint",
     "PlannedBlueprint",
     "FunctionBlueprint",
     "BlueprintRef",

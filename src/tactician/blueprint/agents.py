@@ -63,6 +63,9 @@ class AgentFields(Blueprint):
     # What agentle4j does not have.
     id: Name | None = None
     description: str | None = None
+    role: Name | None = None
+    goal: Name | None = None
+    background: Name | None = None
     options: OptionsPart | None = None
     tool_groups: tuple[Name, ...] | None = None
     agent_tools: tuple[AgentToolPart, ...] | None = None
@@ -112,7 +115,7 @@ PLAIN: Final = tuple(name for name in AgentFields.model_fields if name in AgentS
 def export_fields(agent: Agent[object], exporter: Exporter) -> dict[str, Any]:
     """Return the fields of the blueprint of an agent."""
     spec, guards = agent.spec, agent.spec.guards
-    model, own = ModelParts.from_model(spec.model, exporter), spec.source or spec.prompt
+    model, own = ModelParts.from_model(spec.model, exporter), spec.instructions
     tool_names, agent_tools = export_tools(spec.tools, exporter)
     text = own if isinstance(own, str) else own.text
     window = spec.window
@@ -133,7 +136,7 @@ def export_fields(agent: Agent[object], exporter: Exporter) -> dict[str, Any]:
         "trace_metadata": export_trace(_export_trace(agent.trace, model.trace)),
         "context_management": None if window is None else export_window(window, exporter.at("contextManagement")),
         "id": spec.id if spec.id != snake_case(spec.name) else None,
-        "description": spec.description if spec.description != (text or spec.name) else None,
+        "description": spec.description if spec.description != (spec.goal or text or spec.name) else None,
         "options": model.options,
         "tool_groups": _export_group_names(spec.tool_groups, exporter),
         "agent_tools": agent_tools or None,

@@ -34,7 +34,7 @@ _EXAMPLES: Mapping[PendingKind, str] = {
 }
 
 
-async def start_run(platform: Platform, agent: Runnable, input: str) -> Outcome:
+async def start_run(platform: Platform, agent: Runnable, input: str | Mapping[str, str]) -> Outcome:
     """Run the agent with the input."""
     if planned_spec(agent) is None:
         return await agent.run(input, context=platform.context())

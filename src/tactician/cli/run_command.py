@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from datetime import timedelta
 from pathlib import Path
@@ -52,7 +52,12 @@ TOO_SMALL = (
 
 def run(
     file: File,
-    input: Annotated[str, typer.Argument(help="What the agent is asked to do.")],
+    input: Annotated[
+        list[str],
+        typer.Argument(
+            help="What the agent is asked to do; for an ensemble also the values of its templates: topic=AI"
+        ),
+    ],
     agent: AgentName = None,
     model: ModelName = None,
     store: StoreUrl = None,
@@ -76,8 +81,17 @@ def run(
     view = ProgressView(err, prompts, responses, spec, find_personality(voice), shows_ids=opened is not None)
     arguments = None if opened is None else format_arguments(file, store, access)
     models = choose_models(agents, file, model, scripted)
-    outcome = asyncio.run(_run(view, agents, chosen, input, opened, create_asker(no_input), models, arguments))
+    asked = read_input(chosen, input)
+    outcome = asyncio.run(_run(view, agents, chosen, asked, opened, create_asker(no_input), models, arguments))
     print_outcome(outcome, arguments)
+
+
+def read_input(agent: Runnable, words: Sequence[str]) -> str | Mapping[str, str]:
+    """Return the input that the words of a command mean: values by name for the templates of an ensemble, else text."""
+    named = [word.partition("=") for word in words]
+    if getattr(agent, "value_names", ()) and all(sign and name.isidentifier() for name, sign, _ in named):
+        return {name: value for name, _, value in named}
+    return " ".join(words)
 
 
 def create_platform(
@@ -130,7 +144,7 @@ async def _run(
     view: ProgressView,
     agents: Loaded,
     chosen: Runnable,
-    input: str,
+    input: str | Mapping[str, str],
     store: str | None,
     asker: Asker | None,
     models: ModelCatalog | LanguageModel,

@@ -163,12 +163,17 @@ class Ensemble(BaseRunnable[object]):
         self.budget = budget
         self.capture = capture
         self.context_format = context_format
-        self._default_workflow = workflow
+        self.given_workflow = workflow
         mistakes = (*_find_phase_mistakes(tasks, self.phases, workflow), *_find_mistakes(self))
         if problems := [Problem(path, message) for path, message in mistakes]:
             raise EnsembleDefinitionError(self._subject, problems)
         self.tasks = self.tasks or _list_tasks(self.phases)
-        self.description = description or f"Does these tasks: {'; '.join(task.label for task in self.tasks)}"
+        self.description = description or self.default_description
+
+    @property
+    def default_description(self) -> str:
+        """The description of an ensemble without one: a list of its tasks."""
+        return f"Does these tasks: {'; '.join(task.label for task in self.tasks)}"
 
     def as_task(self) -> Task:
         """Return the task for which the ensemble stands in another one."""
@@ -420,7 +425,7 @@ class Ensemble(BaseRunnable[object]):
     @cached_property
     def _plan(self) -> PhasePlan:
         return PhasePlan(
-            self.phases, self._default_workflow, self._assign, self.max_parallel, self.on_error, self._reviews
+            self.phases, self.given_workflow, self._assign, self.max_parallel, self.on_error, self._reviews
         )
 
     @cached_property
@@ -457,8 +462,13 @@ class Ensemble(BaseRunnable[object]):
         return tuple(list_part_templates((path, job.task) for path, job in self._list_jobs()))
 
     @cached_property
+    def value_names(self) -> tuple[str, ...]:
+        """The names for which its templates need values, each once."""
+        return tuple(dict.fromkeys(name for template in self.templates for name in template.names))
+
+    @cached_property
     def _names_text(self) -> bool:
-        return any(TEXT_NAME in template.names for template in self.templates)
+        return TEXT_NAME in self.value_names
 
     @cached_property
     def _first_ids(self) -> frozenset[str]:

@@ -91,6 +91,10 @@ class PhaseDecision:
         return f"{head}: {self.feedback}" if self.feedback else head
 
 
+class UndecidedError(Exception):
+    """Signal that a reviewer gave no decision that can be followed."""
+
+
 @dataclass(frozen=True, slots=True)
 class PhaseAttempt:
     """Attempt at a phase, and the decision on it.

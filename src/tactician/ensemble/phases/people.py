@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from pydantic import JsonValue
 from pydantic_core import to_jsonable_python
 
 from tactician.ensemble.output import TaskOutput
-from tactician.ensemble.phase_decisions import FORMS, PhaseDecision
+from tactician.ensemble.phase_decisions import FORMS, PhaseDecision, UndecidedError
 from tactician.ensemble.phases.review import PersonReview
 from tactician.errors import StoredStateError
 from tactician.loop import InvalidOutput, output_type
@@ -16,7 +16,13 @@ from tactician.process import build_form
 from tactician.runs import Approval, PendingRequest, RunContext, StoredAnswer, Suspended
 
 
-def ask_person(person: PersonReview, phase: str, outputs: Iterable[TaskOutput], place: RunContext) -> PhaseDecision:
+def ask_person(
+    person: PersonReview,
+    phase: str,
+    outputs: Iterable[TaskOutput],
+    place: RunContext,
+    check: Callable[[PhaseDecision], PhaseDecision],
+) -> PhaseDecision:
     """Return what a person has decided.
 
     Args:
@@ -24,6 +30,7 @@ def ask_person(person: PersonReview, phase: str, outputs: Iterable[TaskOutput], 
         phase: the name of the phase.
         outputs: the outputs of its tasks.
         place: the context of the review.
+        check: function that completes a decision; it raises an `UndecidedError` for one that cannot be followed.
 
     Raises:
         Suspended: when nobody has decided yet, or the answer is no decision.
@@ -33,7 +40,9 @@ def ask_person(person: PersonReview, phase: str, outputs: Iterable[TaskOutput], 
     problem = None
     if (request_id := asked.checkpoint.path) in asked.responses:
         try:
-            return read_decision(asked.responses[request_id])
+            return check(read_decision(asked.responses[request_id]))
+        except UndecidedError as error:
+            problem = str(error)
         except (InvalidOutput, StoredStateError) as error:
             problem = f"it is no decision ({error}). Answer with a PhaseDecision, or with {FORMS}"
     raise Suspended(_create_request(person, phase, outputs, asked, request_id, problem))

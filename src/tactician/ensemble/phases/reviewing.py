@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from types import MappingProxyType
 
 from tactician.agents import Agent
@@ -13,17 +14,13 @@ from tactician.ensemble.execution import TaskRunner
 from tactician.ensemble.inputs import EnsembleInput
 from tactician.ensemble.outcomes import SkippedTask, TaskOutcome, collect_context
 from tactician.ensemble.output import Revision
-from tactician.ensemble.phase_decisions import FORMS, PhaseDecision
+from tactician.ensemble.phase_decisions import FORMS, PhaseDecision, UndecidedError
 from tactician.ensemble.phases.people import ask_person
 from tactician.ensemble.phases.plan import PlannedPhase
 from tactician.ensemble.phases.review import PersonReview
 from tactician.runs import OutputError, RunContext
 
 _AGAIN = f"Your answer was no decision. Answer with one: {FORMS}."
-
-
-class UndecidedError(Exception):
-    """A reviewer gave no decision that can be followed."""
 
 
 async def decide(
@@ -50,12 +47,12 @@ async def decide(
     review = planned.phase.review
     if review is None:
         return PhaseDecision.approve()
+    complete = partial(find_predecessor, predecessors=planned.direct_predecessors)
     if isinstance(review.reviewer, PersonReview):
         shown = collect_context([job.task.id for job in planned.jobs], outcomes.values())
-        return ask_person(review.reviewer, planned.name, shown, place)
+        return ask_person(review.reviewer, planned.name, shown, place, complete)
     assert planned.reviewer is not None
-    decision = await _run_reviewer(planned.reviewer, outcomes, input, place, exit)
-    return find_predecessor(decision, planned.direct_predecessors)
+    return complete(await _run_reviewer(planned.reviewer, outcomes, input, place, exit))
 
 
 def find_predecessor(decision: PhaseDecision, predecessors: tuple[str, ...]) -> PhaseDecision:

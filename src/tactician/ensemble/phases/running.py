@@ -13,10 +13,10 @@ from tactician.ensemble.events import PhaseCompleted, PhaseResumed, PhaseReviewe
 from tactician.ensemble.execution import TaskRunner
 from tactician.ensemble.outcomes import SkippedTask, TaskOutcome
 from tactician.ensemble.output import EnsembleResult, PhaseOutput, Revision
-from tactician.ensemble.phase_decisions import PhaseDecision
+from tactician.ensemble.phase_decisions import PhaseDecision, UndecidedError
 from tactician.ensemble.phases.plan import PhasePlan, PlannedPhase
 from tactician.ensemble.phases.progress import PhaseExecution, PhaseProgress
-from tactician.ensemble.phases.reviewing import UndecidedError, decide
+from tactician.ensemble.phases.reviewing import decide
 from tactician.ensemble.running import NO_LIMIT, TaskOrder, run_tasks
 from tactician.ensemble.workflows import Workflow
 from tactician.runs import RunContext
