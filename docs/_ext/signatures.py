@@ -1,10 +1,14 @@
-"""Signatures of the API as a reader would write them: no addresses of default values, no fields that are constant."""
+"""Signatures of the API as a reader would write them: no addresses of default values, no fields that are constant.
+
+The attributes of a class stand under "Attributes", not under "Variables".
+"""
 
 from __future__ import annotations
 
 import re
 
 from sphinx.application import Sphinx
+from sphinx.domains.python._object import PyObject
 
 _CONSTANT = re.compile(r"(?:, )?\b(?:kind|role|type): (?:~?typing\.)?Literal\['[\w-]+'\] = '[\w-]+'")
 _DEFAULTS = (
@@ -33,6 +37,9 @@ def process_signature(
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Register the simplification."""
+    """Register the simplification, and name the fields of classes."""
+    for field in PyObject.doc_field_types:
+        if field.name == "variable":
+            field.label = "Attributes"
     app.connect("autodoc-process-signature", process_signature)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -29,14 +29,15 @@ def find_model_problems(jobs: Iterable[tuple[str, Assignment]], context: RunCont
     """
     for path, job in jobs:
         runnable = job.runnable
+        is_agent = isinstance(runnable, Agent)
         model = runnable.model if isinstance(runnable, Agent) else job.model
         inside = context
-        if model is not None or isinstance(runnable, Agent):
+        if is_agent or model is not None:
             try:
                 found = context.find_model(model)
             except ConfigurationError as error:
                 yield Problem(f"{path}.model", str(error))
                 continue
-            inside = context.with_model(*found) if isinstance(runnable, ModelUser) else context
-        if isinstance(runnable, ModelUser):
+            inside = context if is_agent else context.with_model(*found)
+        if not is_agent and isinstance(runnable, ModelUser):  # isinstance of a protocol takes as long as a turn
             yield from (problem.inside(path) for problem in runnable.find_model_problems(inside))
