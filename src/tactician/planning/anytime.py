@@ -17,6 +17,8 @@ _PROBE: Final = 4000
 """After so many states, times actions, a problem counts as hard."""
 _PROBED: Final = range(8, 65)
 """At least and at most so many states are explored before."""
+_SECOND_PROBE: Final = 128
+"""States that are explored in a better order of the facts before any plan is sought."""
 _ROUND: Final = 128
 _CAREFUL: Final = 16
 _QUICK: Final = 64
@@ -51,8 +53,9 @@ class SearchOutcome:
 class AnytimeSearch:
     """Search that has a plan before it knows that none is better.
 
-    A* comes first, as most problems are small. Then a greedy search finds a plan. From then on A* raises the least cost
-    that a plan can have, and in turn with it hasty searches find better plans.
+    A* comes first, as most problems are small; it begins anew where the problem is not, in a better order of the facts
+    and without symmetric states. Then a greedy search finds a plan. From then on A* raises the least cost that a plan
+    can have, and in turn with it hasty searches find better plans.
     """
 
     def __init__(self, masks: Masks, weights: Sequence[int], start: int, meter: PlanningMeter) -> None:
@@ -76,10 +79,14 @@ class AnytimeSearch:
         if known is not None:
             search.offer(known)
         yield from self._probe()
-        if search.best is None and not self._is_done():
+        if not self._is_done() and not self._is_late():
+            yield from self._begin_anew()
+            yield from self._explore_while_early(_SECOND_PROBE)
+        if self._search.best is None and not self._is_done():
             yield from self._find_any()
         if not self._is_done():
-            yield from self._begin_anew()
+            if self._search is search:
+                yield from self._begin_anew()
             yield from self._improve()
         if self._limit is None:
             yield from self._tidy()
@@ -103,8 +110,12 @@ class AnytimeSearch:
 
     def _probe(self) -> Generator[None, None, None]:
         states = _PROBE // (1 + len(self._weights))
-        for _ in range(min(max(states, _PROBED.start), _PROBED.stop - 1)):
-            if not self._meter.is_time_short:
+        yield from self._explore_while_early(min(max(states, _PROBED.start), _PROBED.stop - 1))
+
+    def _explore_while_early(self, states: int) -> Generator[None, None, None]:
+        """Explore so many states by A*, or until it is high time for any plan."""
+        for _ in range(states):
+            if not self._is_late():
                 yield from self._explore(1)
 
     def _explore(self, states: int, *, hasty: bool = False) -> Generator[None, None, None]:
@@ -163,9 +174,16 @@ class AnytimeSearch:
             self._search.explore_next()
             yield
 
+    @property
+    def _held(self) -> int:
+        return self._search.held + sum(other.held for other in self._others)
+
+    def _is_late(self) -> bool:
+        return self._meter.is_short(self._held)
+
     def _may_continue(self) -> bool:
         """Count a further state, unless a limit is reached."""
-        self._limit = self._meter.find_limit(self._search.held + sum(other.held for other in self._others))
+        self._limit = self._meter.find_limit(self._held)
         self._meter.expansions += self._limit is None
         return self._limit is None
 

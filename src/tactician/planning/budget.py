@@ -93,10 +93,11 @@ class PlanningMeter:
             spent = self.seconds
             self._until = spent + max(0.0, self.budget.time - spent) / (1 + rivals)
 
-    @property
-    def is_time_short(self) -> bool:
-        """True when a quarter of the time is spent: too much to be still without a plan."""
-        return 4 * self.seconds > self._until
+    def is_short(self, held: int) -> bool:
+        """Return True when a quarter of a limit is reached: too much to be still without a plan."""
+        most = self.budget.expansions
+        is_far = most is not None and 4 * self.expansions > most
+        return is_far or 4 * held > self._most_bytes or 4 * self.seconds > self._until
 
     @property
     def is_time_up(self) -> bool:

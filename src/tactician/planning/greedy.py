@@ -119,8 +119,7 @@ class GreedySearch:
 
     def _explore(self, place: tuple[int, int, int, int, int]) -> None:
         state, reached, weight, *_ = place
-        missing, adds = ~state, self._masks.adds
-        runnable = [step for step, need in enumerate(self._masks.needs) if not need & missing and adds[step] & missing]
+        runnable = self._masks.list_runnable(state)
         guesses = list[Guess]()
         for guesser in self._guessers:
             if (guess := guesser(state, reached, runnable)) is None:

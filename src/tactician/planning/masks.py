@@ -66,6 +66,11 @@ class Masks:
         """Return the state that an action leads to."""
         return state & ~self.deletes[number] | self.adds[number]
 
+    def list_runnable(self, state: int) -> list[int]:
+        """Return the actions that can run in a state and add something to it."""
+        missing, adds = ~state, self.adds
+        return [step for step, need in enumerate(self.needs) if not need & missing and adds[step] & missing]
+
     def run(self, start: int, steps: Iterable[int]) -> bool:
         """Return True if the steps can be run in this order and reach the goal."""
         state = start

@@ -14,9 +14,10 @@ from tactician.planning.symmetry import Symmetries
 
 STEP_BITS: Final = 20
 """A weight is a cost in its higher bits, and a step: plans of a million steps are out of reach."""
-_BYTES_A_NODE: Final = 330
+_HASTY_NODES: Final = 4096
+_BYTES_A_NODE: Final = 70
+_BYTES_A_VISIT: Final = 260
 _BYTES_A_LANDMARK: Final = 8
-
 
 _FORCED: Final = 1
 _ESTIMATED: Final = 2
@@ -28,45 +29,43 @@ _NODES: Final = (1 << _NODE_BITS) - 1
 class _Nodes:
     """States and the paths to them, in columns: so many objects would keep the garbage collector busy.
 
-    `keys` are what symmetric states have in common: the states themselves where there are no symmetries. `bounds` are
-    what a plan from a node weighs at least. Until a node is estimated, its landmarks are those of its parent. Flags are
-    `_FORCED` if its parent has no other child, `_ESTIMATED` and `_EXPANDED`.
+    A node is a step from its parent, with flags: `_FORCED` if its parent has no other child, `_ESTIMATED`, `_EXPANDED`.
+    Most nodes are never visited, and those that are have a row with more: the state, its `keys`, which symmetric states
+    have in common (the states themselves where there are no symmetries), its weight, `bounds`, which are what a plan
+    from the state weighs at least, and landmarks: until the node is estimated, those of its parent.
     """
 
-    __slots__ = ("bounds", "flags", "keys", "landmarks", "parents", "states", "steps", "weights")
+    __slots__ = ("bounds", "flags", "keys", "landmarks", "parents", "rows", "states", "steps", "weights")
 
     def __init__(self, symmetries: Symmetries | None) -> None:
+        self.steps = array("i")
+        self.parents = array("i")
+        self.rows = array("i")
+        self.flags = bytearray()
         self.states: list[int] = []
         self.keys = self.states if symmetries is None else list[int]()
         self.weights: list[int] = []
         self.bounds: list[int] = []
-        self.steps = array("i")
-        self.parents = array("i")
         self.landmarks: list[tuple[int, ...]] = []
-        self.flags = bytearray()
 
-    def add(
-        self,
-        state: int,
-        key: int,
-        weight: int,
-        bound: int,
-        step: int,
-        parent: int,
-        landmarks: tuple[int, ...],
-        flags: int,
-    ) -> int:
+    def add(self, step: int, parent: int, flags: int) -> int:
         """Add a node, and return its number."""
+        self.steps.append(step)
+        self.parents.append(parent)
+        self.rows.append(-1)
+        self.flags.append(flags)
+        return len(self.flags) - 1
+
+    def add_row(self, node: int, state: int, key: int, weight: int, bound: int, landmarks: tuple[int, ...] = ()) -> int:
+        """Add the row of a node, and return its number."""
+        row = self.rows[node] = len(self.states)
         self.states.append(state)
         if self.keys is not self.states:
             self.keys.append(key)
         self.weights.append(weight)
         self.bounds.append(bound)
-        self.steps.append(step)
-        self.parents.append(parent)
         self.landmarks.append(landmarks)
-        self.flags.append(flags)
-        return len(self.flags) - 1
+        return row
 
     def path(self, node: int) -> list[int]:
         """Return the steps from the start to a node."""
@@ -89,8 +88,8 @@ class Search:
     their weights, in which each step counts: else a free detour would be as good as none, and stubborn sets, which keep
     only some of the lightest plans, would be unsound.
 
-    Two queues hold the same nodes. That of A* has the least bound on top; the hasty queue, there only while there is
-    haste, counts the way to go for more than the way so far.
+    Two queues hold nodes. That of A* holds all, with the least bound on top; the hasty one, there only while there is
+    haste, holds those that come first when the way to go counts for more than the way so far.
 
     Attributes:
         best: the steps of the lightest plan so far, if any
@@ -124,8 +123,9 @@ class Search:
         key = start if symmetries is None else symmetries.find_representative(start)
         self._lightest = {key: 0}
         self._least = least
-        self._nearest = self._nodes.add(start, key, 0, 0, -1, -1, (), 0)
-        self._push(self._nearest)
+        self._nearest = self._nodes.add(-1, -1, 0)
+        self._nodes.add_row(self._nearest, start, key, 0, 0)
+        self._push(self._nearest, 0, 0)
 
     @property
     def bound(self) -> int:
@@ -151,7 +151,8 @@ class Search:
     @property
     def held(self) -> int:
         """Bytes that the search holds, as estimated."""
-        return len(self._nodes.flags) * _BYTES_A_NODE + self._landmarks * _BYTES_A_LANDMARK + self._finder.held
+        nodes, visits = len(self._nodes.flags) * _BYTES_A_NODE, len(self._nodes.states) * _BYTES_A_VISIT
+        return nodes + visits + self._landmarks * _BYTES_A_LANDMARK + self._finder.held
 
     @property
     def nearest(self) -> list[int]:
@@ -174,10 +175,13 @@ class Search:
     def hasten(self, numerator: int, denominator: int) -> None:
         """Until `end_haste`, let the hasty queue count the way to go by this factor."""
         self._haste = numerator, denominator
-        flags = self._nodes.flags
-        nodes = dict.fromkeys([node for entry in self._queue if not flags[node := entry & _NODES] & _EXPANDED])
-        self._hasty = list(map(self._to_hasty, nodes))
-        heapq.heapify(self._hasty)
+        nodes = self._nodes
+        entries = (
+            self._to_hasty(node, self._weigh(node), entry >> _NODE_BITS & self._bounds)
+            for entry in self._queue
+            if not nodes.flags[node := entry & _NODES] & _EXPANDED
+        )
+        self._hasty = heapq.nsmallest(_HASTY_NODES, entries)  # all of them would take as much memory as the queue of A*
 
     def end_haste(self) -> None:
         """Do without the hasty queue, which would take memory and time."""
@@ -190,74 +194,100 @@ class Search:
         nodes = self._nodes
         while queue:
             entry = heapq.heappop(queue)
-            node = entry & _NODES
-            if self._is_stale(node):
+            node, bound = entry & _NODES, entry >> _NODE_BITS & self._bounds
+            if (row := self._visit(node, bound)) is None:
                 continue
-            if entry >> _NODE_BITS & self._bounds == nodes.bounds[node] and self._estimate(node):
-                self._expand(node)
+            if bound == nodes.bounds[row] and self._estimate(node, row):
+                self._expand(node, row)
                 return
             if not nodes.flags[node] & _EXPANDED:  # its bound has been raised, here or by way of the other queue
-                heapq.heappush(queue, self._to_hasty(node) if hasty else self._to_entry(node))
+                to_entry = self._to_hasty if hasty else self._to_entry
+                heapq.heappush(queue, to_entry(node, nodes.weights[row], nodes.bounds[row]))
 
-    def _is_stale(self, node: int) -> bool:
+    def _visit(self, node: int, bound: int) -> int | None:
+        """Return the row of a node with this bound, `None` if it cannot lead to a lighter plan than others do."""
         nodes = self._nodes
-        weight = nodes.weights[node]
-        if nodes.flags[node] & _EXPANDED or weight > self._lightest[nodes.keys[node]]:
-            return True
-        return self.weight is not None and weight + nodes.bounds[node] >= self.weight
+        if nodes.flags[node] & _EXPANDED:
+            return None
+        row = nodes.rows[node]
+        if row < 0:
+            return self._visit_first(node, bound)
+        weight = nodes.weights[row]
+        if weight > self._lightest[nodes.keys[row]]:
+            return None
+        return None if self.weight is not None and weight + nodes.bounds[row] >= self.weight else row
+
+    def _visit_first(self, node: int, bound: int) -> int | None:
+        nodes, weight = self._nodes, self._weigh(node)
+        if self.weight is not None and weight + bound >= self.weight:
+            return None
+        above = nodes.rows[nodes.parents[node]]
+        state = self._masks.after(nodes.states[above], nodes.steps[node])
+        key = state if self._symmetries is None else self._symmetries.find_representative(state)
+        if weight >= self._lightest.get(key, weight + 1):
+            return None
+        self._lightest[key] = weight
+        return nodes.add_row(node, state, key, weight, bound, nodes.landmarks[above])
+
+    def _weigh(self, node: int) -> int:
+        """Return the weight of the way to a node."""
+        nodes = self._nodes
+        row = nodes.rows[node]
+        if row >= 0:
+            return nodes.weights[row]
+        return nodes.weights[nodes.rows[nodes.parents[node]]] + self._weights[nodes.steps[node]]
 
     def _drop_stale(self) -> None:
-        queue, bounds = self._queue, self._nodes.bounds
+        queue, nodes = self._queue, self._nodes
         while queue:
             entry = queue[0]
-            node = entry & _NODES
-            is_stale = self._is_stale(node)
-            if not is_stale and entry >> _NODE_BITS & self._bounds == bounds[node]:
+            node, bound = entry & _NODES, entry >> _NODE_BITS & self._bounds
+            row = self._visit(node, bound)
+            if row is not None and bound == nodes.bounds[row]:
                 return
             heapq.heappop(queue)
-            if not is_stale:
-                heapq.heappush(queue, self._to_entry(node))
+            if row is not None:
+                heapq.heappush(queue, self._to_entry(node, nodes.weights[row], nodes.bounds[row]))
 
-    def _estimate(self, node: int) -> bool:
+    def _estimate(self, node: int, row: int) -> bool:
         """Estimate the node, and return whether it comes next: else it leads nowhere, or others now look lighter."""
         nodes = self._nodes
         flags = nodes.flags[node]
         if flags & _ESTIMATED:
             return True
-        inherited = self._inherit_landmarks(node)
+        inherited = self._inherit_landmarks(node, row)
         if flags & _FORCED and inherited:
             return True
-        estimate = self._finder.estimate(nodes.states[node], inherited)
+        estimate = self._finder.estimate(nodes.states[row], inherited)
         if estimate is None:
             nodes.flags[node] |= _EXPANDED
             return False
-        nodes.landmarks[node] = estimate.landmarks
+        nodes.landmarks[row] = estimate.landmarks
         nodes.flags[node] |= _ESTIMATED
         self._landmarks += len(estimate.landmarks)
         self._recent = node, estimate
-        if estimate.bound > nodes.bounds[node]:
-            nodes.bounds[node] = estimate.bound
+        if estimate.bound > nodes.bounds[row]:
+            nodes.bounds[row] = estimate.bound
             return False
         return True
 
-    def _inherit_landmarks(self, node: int) -> tuple[int, ...]:
+    def _inherit_landmarks(self, node: int, row: int) -> tuple[int, ...]:
         """Return the known landmarks of a node: before the node is estimated, those that the step has left standing."""
         nodes = self._nodes
         if nodes.flags[node] & _ESTIMATED:
-            return nodes.landmarks[node]
-        return self._finder.leave_standing(nodes.landmarks[node], nodes.steps[node])
+            return nodes.landmarks[row]
+        return self._finder.leave_standing(nodes.landmarks[row], nodes.steps[node])
 
-    def _expand(self, node: int) -> None:
+    def _expand(self, node: int, row: int) -> None:
         masks, weights, nodes, lightest = self._masks, self._weights, self._nodes, self._lightest
         symmetries = self._symmetries
-        state, so_far, bound = nodes.states[node], nodes.weights[node], nodes.bounds[node]
-        estimate = self._recall(node)
+        state, so_far, bound = nodes.states[row], nodes.weights[row], nodes.bounds[row]
+        estimate = self._recall(node, row)
         nodes.flags[node] |= _EXPANDED
-        nodes.landmarks[node] = ()
-        if bound < nodes.bounds[self._nearest] or not self._nearest:
+        nodes.landmarks[row] = estimate.landmarks
+        if bound < nodes.bounds[nodes.rows[self._nearest]] or not self._nearest:
             self._nearest = node
-        runnable = self._stubborn.successors(state, self._finder.look_up(estimate.landmarks))
-        steps = [step for step in runnable if masks.adds[step] & ~state]
+        steps = self._stubborn.successors(state, self._finder.look_up(estimate.landmarks))
         for step in steps:
             weight, after = so_far + weights[step], masks.after(state, step)
             key = after if symmetries is None else symmetries.find_representative(after)
@@ -266,37 +296,30 @@ class Search:
                 unpaid = estimate.residual[step]
                 left = max(estimate.bound + unpaid, bound) - weights[step] if masks.goal & ~after else 0
                 if self.weight is None or weight + left < self.weight:
-                    flags = _FORCED if len(steps) == 1 and not unpaid else 0
-                    self._add(nodes.add(after, key, weight, max(0, left), step, node, estimate.landmarks, flags))
+                    child = nodes.add(step, node, _FORCED if len(steps) == 1 and not unpaid else 0)
+                    if masks.goal & ~after:
+                        self._push(child, weight, max(0, left))
+                    else:
+                        self.best, self.weight = nodes.path(child), weight
 
-    def _recall(self, node: int) -> Estimate:
+    def _recall(self, node: int, row: int) -> Estimate:
         """Return the estimate of a node, computed again from its landmarks if need be: to keep it would take memory."""
         if self._recent is not None and self._recent[0] == node:
             return self._recent[1]
-        return self._finder.carry_over(self._inherit_landmarks(node))
+        return self._finder.carry_over(self._inherit_landmarks(node, row))
 
-    def _add(self, node: int) -> None:
-        nodes = self._nodes
-        self._lightest[nodes.keys[node]] = nodes.weights[node]
-        if self._masks.goal & ~nodes.states[node]:
-            self._push(node)
-        elif self.weight is None or nodes.weights[node] < self.weight:
-            self.best, self.weight = nodes.path(node), nodes.weights[node]
-
-    def _push(self, node: int) -> None:
-        heapq.heappush(self._queue, self._to_entry(node))
+    def _push(self, node: int, weight: int, bound: int) -> None:
+        heapq.heappush(self._queue, self._to_entry(node, weight, bound))
         if self._haste is not None:
-            heapq.heappush(self._hasty, self._to_hasty(node))
+            heapq.heappush(self._hasty, self._to_hasty(node, weight, bound))
 
-    def _to_entry(self, node: int) -> int:
-        """Return the entry of a node in the queue of A*: cost, bound and node in a single small number."""
-        bound = self._nodes.bounds[node]
-        return self._pack(self._nodes.weights[node] + bound, bound, node)
+    def _to_entry(self, node: int, weight: int, bound: int) -> int:
+        """Return the entry of a node in the queue of A*: cost, bound and node in one number, which is small."""
+        return self._pack(weight + bound, bound, node)
 
-    def _to_hasty(self, node: int) -> int:
+    def _to_hasty(self, node: int, weight: int, bound: int) -> int:
         numerator, denominator = self._haste or (1, 1)
-        bound = self._nodes.bounds[node]
-        return self._pack(self._nodes.weights[node] * denominator + bound * numerator, bound, node)
+        return self._pack(weight * denominator + bound * numerator, bound, node)
 
     def _pack(self, weight: int, bound: int, node: int) -> int:
         return (weight >> STEP_BITS << self._bound_bits | bound) << _NODE_BITS | node

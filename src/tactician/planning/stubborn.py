@@ -6,36 +6,61 @@ Strong stubborn sets: Wehrle & Helmert, "Efficient stubborn sets: generalized al
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Final
 
 from tactician.planning.landmarks import Landmark
 from tactician.planning.masks import Masks, bits_of, by_bit, union
 
+_TRIAL: Final = 32
+_LEAST_SHARE: Final = 0.1
+
 
 class StubbornSets:
-    """Stubborn sets of a problem, which limit the successors of a state."""
+    """Stubborn sets of a problem, which limit the successors of a state.
+
+    Sets of actions are bit masks too: what one action adds to a set may be hundreds of others. Where the sets of the
+    first states leave out less than a tenth of the runnable actions, later states do without them.
+    """
 
     def __init__(self, masks: Masks) -> None:
         """Prepare for any number of states."""
         self._masks = masks
         self._touched = [need | add for need, add in zip(masks.needs, masks.adds, strict=True)]
         self._deletable = union(masks.deletes)
-        self._deleters = by_bit(masks.deletes)
-        self._touchers = by_bit(self._touched) if self._deletable else {}
-        self._rivals: dict[int, set[int]] = {}
+        self._deleters = _group_by_bit(masks.deletes)
+        self._touchers = _group_by_bit(self._touched) if self._deletable else {}
+        self._achievers = {fact: _join(numbers) for fact, numbers in masks.achievers.items()}
+        self._rivals: dict[int, int] = {}
+        self._trials = self._runnable = self._kept = 0
 
     def successors(self, state: int, landmarks: Sequence[Landmark]) -> list[int]:
-        """Return the runnable actions to try, preferred ones first."""
-        needs = self._masks.needs
-        seed = self._seed(state, landmarks)
-        stubborn, waiting, runnable = set(seed), list(seed), list[int]()
+        """Return the runnable actions to try, preferred ones first; none that adds nothing to the state."""
+        if self._trials > _TRIAL:
+            return self._select(state, landmarks) if self._is_worthwhile else self._masks.list_runnable(state)
+        chosen = self._select(state, landmarks)
+        self._trials += 1
+        self._runnable += len(self._masks.list_runnable(state))
+        self._kept += len(chosen)
+        return chosen
+
+    @property
+    def _is_worthwhile(self) -> bool:
+        return self._kept <= self._runnable * (1 - _LEAST_SHARE)
+
+    def _select(self, state: int, landmarks: Sequence[Landmark]) -> list[int]:
+        needs, adds, achievers, missing = self._masks.needs, self._masks.adds, self._achievers, ~state
+        stubborn = waiting = _join(self._seed(state, landmarks))
+        runnable = list[int]()
         while waiting:
-            number = waiting.pop()
-            unmet = needs[number] & ~state
-            if not unmet:
-                runnable.append(number)
-            more = set(self._masks.achievers.get(unmet & -unmet, ())) if unmet else self._interfering(number)
-            waiting.extend(more - stubborn)
+            number = waiting.bit_length() - 1
+            if unmet := needs[number] & missing:
+                more = achievers.get(unmet & -unmet, 0)
+            else:
+                if adds[number] & missing:
+                    runnable.append(number)
+                more = self._interfering(number)
+            waiting = (waiting ^ 1 << number) | more & ~stubborn
             stubborn |= more
         return sorted(runnable)
 
@@ -51,13 +76,26 @@ class StubbornSets:
                 break
         return best[2] if best else ()
 
-    def _interfering(self, number: int) -> set[int]:
+    def _interfering(self, number: int) -> int:
         rivals = self._rivals.get(number)
         if rivals is None:
-            rivals = {
-                other for fact in bits_of(self._touched[number] & self._deletable) for other in self._deleters[fact]
-            }
+            rivals = 0
+            for fact in bits_of(self._touched[number] & self._deletable):
+                rivals |= self._deleters[fact]
             for fact in bits_of(self._masks.deletes[number]):
-                rivals.update(self._touchers.get(fact, ()))
+                rivals |= self._touchers.get(fact, 0)
             self._rivals[number] = rivals
         return rivals
+
+
+def _join(numbers: Iterable[int]) -> int:
+    """Return the set of these numbers as a mask."""
+    mask = 0
+    for number in numbers:
+        mask |= 1 << number
+    return mask
+
+
+def _group_by_bit(masks: Sequence[int]) -> dict[int, int]:
+    """Return, for each bit, the set of the positions of the masks that contain it, as a mask."""
+    return {bit: _join(positions) for bit, positions in by_bit(masks).items()}
