@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import strategies as st
@@ -89,6 +90,8 @@ def ensembles(draw: st.DrawFn) -> Ensemble:
         )
         friend = Agent("Friend", role="Boss's friend")
         members = [friend, *dict.fromkeys(task.agent for task in made if task.agent is not None)]
+        settings["review_policy"] = ReviewPolicy.NEVER  # a hierarchy does not run its tasks one by one
+        made = [replace(task, when=None, review=None, output_guardrails=()) for task in made]
         workflow, manager = Workflow.HIERARCHICAL, draw(st.none() | st.just(Agent("Boss")))
         ensemble = Ensemble(
             "Firm", made, agents=members, workflow=workflow, manager=manager, constraints=constraints, **settings
