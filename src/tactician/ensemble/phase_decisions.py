@@ -25,8 +25,8 @@ FORMS: Final = "APPROVE, RETRY: <feedback>, RETRY_PREDECESSOR: <feedback>, or RE
 class PhaseDecision:
     """Decision on the outputs of a phase.
 
-    As text it is `APPROVE`, `RETRY: <feedback>`, `RETRY_PREDECESSOR: <feedback>`, `RETRY_PREDECESSOR <phase>:
-    <feedback>` or `REJECT: <reason>`.
+    As text it is `APPROVE`, `RETRY: <feedback>`, `RETRY_PREDECESSOR: <feedback>`,
+    `RETRY_PREDECESSOR <phase>: <feedback>` or `REJECT: <reason>`.
 
     Attributes:
         verdict: `"approve"` accepts the outputs, `"retry"` runs the phase again, `"retry_predecessor"` runs a phase

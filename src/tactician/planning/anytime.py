@@ -100,7 +100,7 @@ class AnytimeSearch:
     def _begin_anew(self) -> Generator[None, None, None]:
         """Search with the facts in a better order, and a single state of each symmetric set: few states are lost."""
         best, bound = self._search.best, self._search.bound
-        self._masks, self._start = find_best_numbering(self._masks, self._weights, self._start)
+        self._masks, self._start = yield from find_best_numbering(self._masks, self._weights, self._start)
         yield
         symmetries = yield from find_symmetries(self._masks, self._weights)
         self._search = Search(self._masks, self._weights, self._start, bound, symmetries)

@@ -6,7 +6,7 @@ takes the fact that is hardest to reach (h-max), state by state; here the facts 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from heapq import heappop, heappush
 
 from tactician.planning.landmarks import LandmarkFinder
@@ -14,13 +14,19 @@ from tactician.planning.masks import Masks, bits_of
 from tactician.planning.search import STEP_BITS
 
 
-def find_best_numbering(masks: Masks, weights: Sequence[int], start: int) -> tuple[Masks, int]:
-    """Return the same actions and start with the facts in that order, of three, which raises the bound most."""
+def find_best_numbering(masks: Masks, weights: Sequence[int], start: int) -> Generator[None, None, tuple[Masks, int]]:
+    """Return the same actions and start with the facts in that order, of three, which raises the bound most.
+
+    Halt once in a while, as a large problem takes tens of milliseconds.
+    """
     heights = _measure_heights(masks, weights, start)
     highest_first = sorted(heights, key=lambda fact: (-heights[fact], fact))
+    yield
     best, least = (masks, start), _bound(masks, weights, start)
     for order in (highest_first, highest_first[::-1]):
+        yield
         renumbered = _renumber(masks, start, order)
+        yield
         bound = _bound(renumbered[0], weights, renumbered[1])
         if bound > least:
             best, least = renumbered, bound
