@@ -13,10 +13,10 @@ from tactician.ensemble.default_agent import create_default_agent
 from tactician.ensemble.drawing import Drawable, Drawing
 from tactician.ensemble.handler import HandlerRunnable
 from tactician.ensemble.learning import LearningStores
-from tactician.ensemble.output import TaskOutput
 from tactician.ensemble.prompts import GUIDANCE
 from tactician.ensemble.roster import Roster, get_role
 from tactician.ensemble.task import Task
+from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.worker import expect_type
 from tactician.llm import ModelLike
 from tactician.runs import Runnable

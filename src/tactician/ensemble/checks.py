@@ -11,8 +11,8 @@ from itertools import chain
 from tactician.agents import Agent
 from tactician.documents import did_you_mean
 from tactician.ensemble.composite import TaskTemplate, find_composite, walk_tasks
-from tactician.ensemble.output import Values
 from tactician.ensemble.task import Task, shorten
+from tactician.ensemble.task_input import Values
 from tactician.ensemble.template import find_names
 from tactician.ensemble.workflows import Workflow
 from tactician.errors import Problem

@@ -8,9 +8,10 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 from tactician.ensemble.learning import LearningStores
-from tactician.ensemble.output import TaskInput, TaskOutput
 from tactician.ensemble.roster import NO_ROSTER, Roster
 from tactician.ensemble.task import Task, shorten
+from tactician.ensemble.task_input import TaskInput
+from tactician.ensemble.task_output import TaskOutput
 from tactician.errors import Problem
 from tactician.llm import ModelLike
 from tactician.runs import RunContext, Runnable, RunResult

@@ -18,11 +18,14 @@ from tactician.ensemble.delegation import (
     DelegationResponse,
     DelegationStatus,
 )
+from tactician.ensemble.delegation_events import DelegationCompleted, DelegationFailed, DelegationStarted
 from tactician.ensemble.delegation_log import DelegationEntry, DelegationLog, create_response
 from tactician.ensemble.errors import INTERRUPTIONS, TaskFailedError
-from tactician.ensemble.events import DelegationCompleted, DelegationFailed, DelegationStarted
-from tactician.ensemble.output import EnsembleResult, ExitReason, TaskInput, TaskOutput, Values, create_task_output
+from tactician.ensemble.output_creation import create_task_output
 from tactician.ensemble.prompts import build_prompt, list_delegation_sections
+from tactician.ensemble.results import EnsembleResult, ExitReason
+from tactician.ensemble.task_input import TaskInput, Values
+from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.worker import TeamWorker
 from tactician.errors import ConfigurationError, ToolError
 from tactician.llm import ModelLike

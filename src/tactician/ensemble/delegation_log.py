@@ -10,7 +10,8 @@ from typing import Annotated, TypeAlias, cast
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from tactician.ensemble.delegation import DelegationPriority, DelegationRequest, DelegationResponse, DelegationStatus
-from tactician.ensemble.output import TaskOutput, decode_task_output, encode_task_output
+from tactician.ensemble.output_encoding import decode_task_output, encode_task_output
+from tactician.ensemble.task_output import TaskOutput
 from tactician.errors import ConfigurationError, StoredStateError
 from tactician.loop import output_type
 from tactician.runs import Checkpoint, Live, RunContext, encode_value, revive

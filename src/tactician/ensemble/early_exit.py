@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tactician.ensemble.output import ExitReason
+from tactician.ensemble.results import ExitReason
 from tactician.runs import RunContext
 
 ENDED: Final = "a review has ended the ensemble"

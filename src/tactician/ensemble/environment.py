@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from tactician.ensemble.early_exit import EarlyExit
 from tactician.ensemble.inputs import EnsembleInput
 from tactician.ensemble.outcomes import TaskOutcome
-from tactician.ensemble.output import Revision, TaskOutput
+from tactician.ensemble.task_input import Revision
+from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.task_reviews import ReviewSettings
 
 

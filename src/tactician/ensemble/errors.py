@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, cast
 
-from tactician.ensemble.output import EnsembleResult, TaskOutput
 from tactician.ensemble.phase_decisions import PhaseReviewRecord
+from tactician.ensemble.results import EnsembleResult
+from tactician.ensemble.task_output import TaskOutput
 from tactician.errors import DocumentError, LeaseLostError, StoreError
 from tactician.runs import RunError, RunKilledError, RunResult
 

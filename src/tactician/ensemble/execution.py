@@ -10,7 +10,9 @@ from tactician.ensemble.composite import find_composite
 from tactician.ensemble.early_exit import ENDED, EarlyExit
 from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import INTERRUPTIONS
-from tactician.ensemble.events import (
+from tactician.ensemble.lifecycle import TaskLifecycle
+from tactician.ensemble.outcomes import SkippedTask, TaskOutcome, TaskOutputs, collect_context
+from tactician.ensemble.task_events import (
     TaskCompleted,
     TaskFailed,
     TaskRestored,
@@ -19,9 +21,8 @@ from tactician.ensemble.events import (
     TaskStarted,
     TaskSuspended,
 )
-from tactician.ensemble.lifecycle import TaskLifecycle
-from tactician.ensemble.outcomes import SkippedTask, TaskOutcome, TaskOutputs, collect_context
-from tactician.ensemble.output import TaskInput, TaskOutput
+from tactician.ensemble.task_input import TaskInput
+from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.task_progress import TaskProgress
 from tactician.ensemble.task_reviews import EnsembleExit, ReviewSettings, TaskReviews
 from tactician.ensemble.template import fill_template

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.inputs import EnsembleInput
 from tactician.ensemble.learning import Recollection
-from tactician.ensemble.output import TaskInput, TaskOutput
+from tactician.ensemble.task_input import TaskInput
 from tactician.ensemble.task_learning import TaskLearning
+from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.template import fill_template
 from tactician.llm import ModelLike
 from tactician.runs import RunContext

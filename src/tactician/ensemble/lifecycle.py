@@ -9,10 +9,12 @@ from typing import Final, TypeVar
 
 from tactician.agents import Agent
 from tactician.ensemble.assignment import Assignment
-from tactician.ensemble.output import TaskInput, TaskOutput, create_task_output
+from tactician.ensemble.output_creation import create_task_output
 from tactician.ensemble.output_retries import run_with_output_retries
 from tactician.ensemble.prompts import build_prompt
+from tactician.ensemble.task_input import TaskInput
 from tactician.ensemble.task_learning import TaskLearning
+from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.task_progress import TaskProgress
 from tactician.ensemble.task_reviews import EnsembleExit, RetryRequested, TaskReviews
 from tactician.guardrails import (

@@ -16,11 +16,13 @@ from tactician.ensemble.drawing import Drawing
 from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import LoopLimitError
 from tactician.ensemble.outcomes import TaskOutputs
-from tactician.ensemble.output import CompositeResult, TaskInput, TaskOutput
 from tactician.ensemble.predicates import OutputPredicate, describe_predicate, evaluate_predicate
+from tactician.ensemble.results import CompositeResult
 from tactician.ensemble.running import TaskOrder, run_tasks
 from tactician.ensemble.task import TaskLike
 from tactician.ensemble.task_group import GroupRunnable, TaskGroup
+from tactician.ensemble.task_input import TaskInput
+from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.template import escape_template
 from tactician.ensemble.workflows import Workflow, find_context
 from tactician.runs import RunContext, Runnable

@@ -18,10 +18,12 @@ from tactician.ensemble.composite import Equipment, index_outputs
 from tactician.ensemble.drawing import Drawing
 from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import EnsembleDefinitionError, MapReduceError
-from tactician.ensemble.output import CompositeResult, TaskInput, TaskOutput
+from tactician.ensemble.results import CompositeResult
 from tactician.ensemble.running import TaskOrder, run_tasks
 from tactician.ensemble.task import Task, TaskLike
 from tactician.ensemble.task_group import GroupRunnable, TaskGroup
+from tactician.ensemble.task_input import TaskInput
+from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.template import escape_template
 from tactician.runs import RunContext, Runnable
 from tactician.text import describe_error

@@ -12,7 +12,8 @@ from tactician.ensemble.composite import Composite, Equipment, TaskTemplate, ind
 from tactician.ensemble.drawing import Drawing
 from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.inputs import EnsembleInput
-from tactician.ensemble.output import EnsembleResult, TaskInput
+from tactician.ensemble.results import EnsembleResult
+from tactician.ensemble.task_input import TaskInput
 from tactician.errors import Problem
 from tactician.runs import Input, RunContext, Runnable
 

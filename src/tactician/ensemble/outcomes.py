@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from tactician.documents import did_you_mean
-from tactician.ensemble.output import TaskOutput
+from tactician.ensemble.task_output import TaskOutput
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from tactician.ensemble.errors import PredicateError
 from tactician.ensemble.outcomes import TaskOutputs
-from tactician.ensemble.output import EnsembleResult
+from tactician.ensemble.results import EnsembleResult
 from tactician.runs import RunContext
 from tactician.text import describe_error
 

@@ -14,7 +14,8 @@ from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import INTERRUPTIONS, TaskFailedError
 from tactician.ensemble.execution import NO_REVIEWS, TaskRunner
 from tactician.ensemble.outcomes import SkippedTask, TaskOutcome
-from tactician.ensemble.output import EnsembleResult, ExitReason, TaskOutput
+from tactician.ensemble.results import EnsembleResult, ExitReason
+from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.task_reviews import ReviewSettings
 from tactician.flow import ErrorPolicy, FlowStep, Scheduler, StepCompleted, StepOutcome, StepSkipped, StepSuspended
 from tactician.runs import RunContext, Suspended

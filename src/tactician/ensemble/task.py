@@ -14,8 +14,8 @@ from tactician.agents import as_runnable
 from tactician.ensemble.errors import EnsembleDefinitionError
 from tactician.ensemble.learning import Reflection
 from tactician.ensemble.outcomes import Predicate
-from tactician.ensemble.output import TaskInput
 from tactician.ensemble.reviews import Review
+from tactician.ensemble.task_input import TaskInput
 from tactician.errors import DeclarationError, Problem
 from tactician.guardrails import GuardrailLike, as_input_guardrail, as_output_guardrail
 from tactician.llm import ModelLike

@@ -19,8 +19,10 @@ from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import EnsembleDefinitionError
 from tactician.ensemble.inputs import EnsembleInput
 from tactician.ensemble.model_checks import find_model_problems
-from tactician.ensemble.output import CompositeResult, TaskInput, TaskOutput
+from tactician.ensemble.results import CompositeResult
 from tactician.ensemble.task import Task, TaskLike, as_tasks
+from tactician.ensemble.task_input import TaskInput
+from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.task_reviews import ReviewSettings
 from tactician.errors import Problem
 from tactician.runs import Input, RunContext, RunStatus

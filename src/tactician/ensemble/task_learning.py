@@ -15,7 +15,6 @@ from pydantic import TypeAdapter
 
 from tactician.documents import did_you_mean
 from tactician.ensemble.errors import INTERRUPTIONS
-from tactician.ensemble.events import TaskReflected
 from tactician.ensemble.learning import (
     DEFAULT_RECALL,
     LearningStores,
@@ -26,8 +25,10 @@ from tactician.ensemble.learning import (
     analyze,
     apply_strategy,
 )
-from tactician.ensemble.output import TaskInput, TaskOutput
 from tactician.ensemble.task import Task
+from tactician.ensemble.task_events import TaskReflected
+from tactician.ensemble.task_input import TaskInput
+from tactician.ensemble.task_output import TaskOutput
 from tactician.llm import ModelLike
 from tactician.runs import Live, RunContext, revive
 from tactician.text import describe_error

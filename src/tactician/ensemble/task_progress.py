@@ -5,7 +5,9 @@ from __future__ import annotations
 from functools import partial
 
 from tactician.ensemble.assignment import Assignment
-from tactician.ensemble.output import Revision, TaskOutput, decode_task_output, encode_task_output
+from tactician.ensemble.output_encoding import decode_task_output, encode_task_output
+from tactician.ensemble.task_input import Revision
+from tactician.ensemble.task_output import TaskOutput
 from tactician.runs import Live, RunContext, revive
 
 

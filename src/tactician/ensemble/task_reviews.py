@@ -8,7 +8,7 @@ from typing import TypeAlias, cast
 
 from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.errors import ReviewRejectedError
-from tactician.ensemble.output import ExitReason, TaskOutput
+from tactician.ensemble.results import ExitReason
 from tactician.ensemble.reviews import (
     Gate,
     Review,
@@ -20,6 +20,7 @@ from tactician.ensemble.reviews import (
     find_gate,
     is_admitted,
 )
+from tactician.ensemble.task_output import TaskOutput
 from tactician.loop import output_type
 from tactician.runs import (
     Live,

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 from pydantic import JsonValue
 from pydantic_core import to_jsonable_python
 
-from tactician.ensemble.output import TaskOutput
 from tactician.ensemble.phase_decisions import FORMS, PhaseDecision, UndecidedError
 from tactician.ensemble.phases.review import PersonReview
+from tactician.ensemble.task_output import TaskOutput
 from tactician.errors import StoredStateError
 from tactician.loop import InvalidOutput, output_type
 from tactician.process import build_form

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias, get_args
 
 from tactician.ensemble.errors import EnsembleDefinitionError
-from tactician.ensemble.output import TaskInput
 from tactician.ensemble.phase_decisions import PhaseDecision
 from tactician.ensemble.task import Task
+from tactician.ensemble.task_input import TaskInput
 from tactician.errors import Problem
 
 PhaseReviewer: TypeAlias = Callable[[TaskInput], PhaseDecision | str | Awaitable[PhaseDecision | str]]

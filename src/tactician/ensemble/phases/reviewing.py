@@ -13,11 +13,11 @@ from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.execution import TaskRunner
 from tactician.ensemble.inputs import EnsembleInput
 from tactician.ensemble.outcomes import SkippedTask, TaskOutcome, collect_context
-from tactician.ensemble.output import Revision
 from tactician.ensemble.phase_decisions import FORMS, PhaseDecision, UndecidedError
 from tactician.ensemble.phases.people import ask_person
 from tactician.ensemble.phases.plan import PlannedPhase
 from tactician.ensemble.phases.review import PersonReview
+from tactician.ensemble.task_input import Revision
 from tactician.runs import OutputError, RunContext
 
 _AGAIN = f"Your answer was no decision. Answer with one: {FORMS}."

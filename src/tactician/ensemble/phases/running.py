@@ -9,15 +9,16 @@ from dataclasses import replace
 from tactician.ensemble.early_exit import EarlyExit
 from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import INTERRUPTIONS, PhaseReviewError, TaskFailedError
-from tactician.ensemble.events import PhaseCompleted, PhaseResumed, PhaseReviewed, PhaseStarted
 from tactician.ensemble.execution import TaskRunner
 from tactician.ensemble.outcomes import SkippedTask, TaskOutcome
-from tactician.ensemble.output import EnsembleResult, PhaseOutput, Revision
 from tactician.ensemble.phase_decisions import PhaseDecision, UndecidedError
+from tactician.ensemble.phase_events import PhaseCompleted, PhaseResumed, PhaseReviewed, PhaseStarted
 from tactician.ensemble.phases.plan import PhasePlan, PlannedPhase
 from tactician.ensemble.phases.progress import PhaseExecution, PhaseProgress
 from tactician.ensemble.phases.reviewing import decide
+from tactician.ensemble.results import EnsembleResult, PhaseOutput
 from tactician.ensemble.running import NO_LIMIT, TaskOrder, run_tasks
+from tactician.ensemble.task_input import Revision
 from tactician.ensemble.workflows import Workflow
 from tactician.runs import RunContext
 from tactician.text import describe_error
