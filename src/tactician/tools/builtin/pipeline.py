@@ -149,7 +149,7 @@ def _describe(steps: Sequence[PipelineStep]) -> str:
 
 
 def _needs_approval(steps: Sequence[PipelineStep]) -> bool | Callable[[Mapping[str, object]], bool]:
-    """Return the rule of the first step, or `True` when a later step, whose call is not known yet, needs an approval."""
+    """Return the rule of the first step, or `True` if a later step, whose call is not known yet, needs an approval."""
     if any(step.tool.traits.needs_approval for step in steps[1:]):
         return True
     return steps[0].tool.traits.needs_approval
