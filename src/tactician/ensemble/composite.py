@@ -24,7 +24,7 @@ class Equipment(NamedTuple):
     """Settings of an ensemble for its tasks.
 
     Attributes:
-        model: the model of agents and tasks without one.
+        model: the model of agents and tasks without a model.
         tools: the tools for all agents.
         roster: the agents to which others may delegate.
         stores: the stores with which tasks learn.
@@ -113,7 +113,7 @@ class Composite(ABC):
 
 
 def find_composite(task: Task) -> Composite | None:
-    """Return the composite that does a task; `None` for one that an agent or a function does."""
+    """Return the composite that does a task; `None` when an agent or a function does it."""
     return task.handler if isinstance(task.handler, Composite) else None
 
 

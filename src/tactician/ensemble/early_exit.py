@@ -12,7 +12,7 @@ ENDED: Final = "a review has ended the ensemble"
 
 
 class EarlyExit:
-    """Early end of one run of an ensemble, in all its phases. It is kept in the checkpoint of the run.
+    """Early end of a run of an ensemble, in all its phases. It is kept in the checkpoint of the run.
 
     Args:
         context: the context of the run of the ensemble.

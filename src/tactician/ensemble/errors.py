@@ -114,4 +114,6 @@ class PhaseReviewError(TaskFailedError):
         super().__init__(message, result, completed, failed, skipped)
         self.phase = phase
         self.review = review
-        self.feedback = next((one.decision.feedback for one in reversed(review.history) if one.decision.feedback), "")
+        self.feedback = next(
+            (past.decision.feedback for past in reversed(review.history) if past.decision.feedback), ""
+        )

@@ -77,7 +77,7 @@ def create_hierarchy(
     Args:
         jobs: the tasks.
         workers: the workers.
-        manager: the manager; one is made, when `None`.
+        manager: the manager; `None` makes a default manager.
         constraints: limits on the delegations.
         model: the model of the ensemble.
         settings: the settings of delegations.

@@ -16,7 +16,7 @@ from tactician.runs import RunContext
 
 
 class HierarchyLearning:
-    """Learning of a manager in one run. Its answer is the output of the last task.
+    """Learning of a manager in a run. Its answer is the output of the last task.
 
     Args:
         jobs: the tasks.

@@ -13,7 +13,7 @@ from tactician.runs import RunContext
 from tactician.text import describe_error
 
 OutputPredicate: TypeAlias = Callable[[TaskOutputs], bool | Awaitable[bool]]
-"""Function of the outputs so far, also an async one."""
+"""Sync or async function of the outputs so far."""
 
 
 async def evaluate_predicate(

@@ -30,7 +30,7 @@ def ask_person(
         phase: the name of the phase.
         outputs: the outputs of its tasks.
         place: the context of the review.
-        check: function that completes a decision; it raises an `UndecidedError` for one that cannot be followed.
+        check: function that completes a decision; it raises an `UndecidedError` when the decision cannot be followed.
 
     Raises:
         Suspended: when nobody has decided yet, or the answer is no decision.

@@ -47,7 +47,7 @@ class PhaseReview:
 
     Args:
         reviewer: task that decides, whose context is all tasks of the phase by default; or a function of a `TaskInput`,
-            also an async one.
+            which may be async.
         max_retries: how often the phase may run again. After that the run fails.
         max_predecessor_retries: how often it may let each phase before it run again.
 

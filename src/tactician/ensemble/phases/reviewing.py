@@ -30,7 +30,7 @@ async def decide(
     place: RunContext,
     exit: EarlyExit,
 ) -> PhaseDecision:
-    """Return the decision on a phase. One that runs another phase again names it.
+    """Return the decision on a phase. A decision that runs another phase again names that phase.
 
     Args:
         planned: the phase.
@@ -78,7 +78,7 @@ async def _run_reviewer(
     place: RunContext,
     exit: EarlyExit,
 ) -> PhaseDecision:
-    """Return the decision of a task. One that gives none is asked once more; an agent does that itself."""
+    """Return the decision of a task. A task that returns none is asked once more; an agent does that itself."""
     try:
         return await _run_once(job, outcomes, input, place.at("review"), exit)
     except OutputError as error:
