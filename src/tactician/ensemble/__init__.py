@@ -11,6 +11,7 @@ from tactician.ensemble.delegation import (
     DelegationResponse,
     DelegationStatus,
 )
+from tactician.ensemble.delegation_events import DelegationCompleted, DelegationFailed, DelegationStarted
 from tactician.ensemble.ensemble import Ensemble
 from tactician.ensemble.errors import (
     CompositeError,
@@ -23,24 +24,6 @@ from tactician.ensemble.errors import (
     PredicateError,
     ReviewRejectedError,
     TaskFailedError,
-)
-from tactician.ensemble.events import (
-    DelegationCompleted,
-    DelegationFailed,
-    DelegationStarted,
-    PhaseCompleted,
-    PhaseFailed,
-    PhaseResumed,
-    PhaseReviewed,
-    PhaseStarted,
-    TaskCompleted,
-    TaskFailed,
-    TaskReflected,
-    TaskRestored,
-    TaskResumed,
-    TaskSkipped,
-    TaskStarted,
-    TaskSuspended,
 )
 from tactician.ensemble.graphs import END, Edge, Graph
 from tactician.ensemble.learning import (
@@ -63,9 +46,10 @@ from tactician.ensemble.learning import (
 from tactician.ensemble.loops import Loop, Window
 from tactician.ensemble.map_reduce import MapReduce
 from tactician.ensemble.outcomes import TaskOutputs
-from tactician.ensemble.output import EnsembleResult, ExitReason, PhaseOutput, Revision, TaskInput, TaskOutput
 from tactician.ensemble.phase_decisions import PhaseAttempt, PhaseDecision, PhaseReviewRecord
+from tactician.ensemble.phase_events import PhaseCompleted, PhaseFailed, PhaseResumed, PhaseReviewed, PhaseStarted
 from tactician.ensemble.phases import OverdueReview, PersonReview, Phase, PhaseReview, PhaseReviewer
+from tactician.ensemble.results import EnsembleResult, ExitReason, PhaseOutput
 from tactician.ensemble.reviews import (
     AskPerson,
     ConsoleReviewer,
@@ -78,6 +62,18 @@ from tactician.ensemble.reviews import (
 )
 from tactician.ensemble.running import TaskErrorPolicy
 from tactician.ensemble.task import Handler, Task, TaskLike
+from tactician.ensemble.task_events import (
+    TaskCompleted,
+    TaskFailed,
+    TaskReflected,
+    TaskRestored,
+    TaskResumed,
+    TaskSkipped,
+    TaskStarted,
+    TaskSuspended,
+)
+from tactician.ensemble.task_input import Revision, TaskInput
+from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.workflows import Workflow
 
 __all__ = [

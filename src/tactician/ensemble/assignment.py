@@ -13,10 +13,10 @@ from tactician.ensemble.default_agent import create_default_agent
 from tactician.ensemble.drawing import Drawable, Drawing
 from tactician.ensemble.handler import HandlerRunnable
 from tactician.ensemble.learning import LearningStores
-from tactician.ensemble.output import TaskOutput
 from tactician.ensemble.prompts import GUIDANCE
 from tactician.ensemble.roster import Roster, get_role
 from tactician.ensemble.task import Task
+from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.worker import expect_type
 from tactician.llm import ModelLike
 from tactician.runs import Runnable
@@ -123,7 +123,7 @@ def add_guidance(agent: Agent[object]) -> Agent[object]:
 
 
 def _create_key(task_id: str) -> str:
-    """Return the id of a task as the key of a checkpoint, which is saved with each step: a long one is shortened."""
+    """Return the id of a task as the key of a checkpoint, which is saved with each step: a long id is shortened."""
     if len(task_id) <= _LONGEST_KEY:
         return task_id
     return f"{task_id[: _LONGEST_KEY - 17]}-{sha256(task_id.encode()).hexdigest()[:16]}"

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 def pack_bins(sizes: Sequence[float], capacity: float) -> list[list[int]]:
     """Return the numbers of the items in each bin, by first-fit decreasing.
 
-    No bin holds more than its capacity, but for one with a single item that does by itself. The items of a bin, and
+    No bin holds more than its capacity, except a bin with a single, larger item. The items of a bin, and
     the bins by their first items, are in the order of the items.
 
     Args:
@@ -31,7 +31,7 @@ class _Bins:
         self.items: list[list[int]] = [[] for _ in range(self._leaves)]
 
     def add(self, number: int, size: float) -> None:
-        needed = min(size, self._capacity)  # one that is larger than a bin has an empty one for itself
+        needed = min(size, self._capacity)  # an item that is larger than a bin gets an empty bin
         node = 1
         while node < self._leaves:
             node *= 2

@@ -11,8 +11,8 @@ from itertools import chain
 from tactician.agents import Agent
 from tactician.documents import did_you_mean
 from tactician.ensemble.composite import TaskTemplate, find_composite, walk_tasks
-from tactician.ensemble.output import Values
 from tactician.ensemble.task import Task, shorten
+from tactician.ensemble.task_input import Values
 from tactician.ensemble.template import find_names
 from tactician.ensemble.workflows import Workflow
 from tactician.errors import Problem
@@ -34,12 +34,12 @@ def find_structure_problems(
         workflow: the order of the tasks.
         earlier: ids of the tasks of the phases before; `None` for the tasks of an ensemble without phases.
     """
-    found = chain(
+    problems = chain(
         () if earlier is not None else _find_duplicates(tasks),
         _find_context_mistakes(tasks, workflow, earlier),
         _find_cycle(tasks),
     )
-    mistakes = tuple(Problem(path, message) for path, message in found)
+    mistakes = tuple(Problem(path, message) for path, message in problems)
     return *mistakes, *find_part_problems(number_tasks(tasks), agents)
 
 
@@ -90,7 +90,9 @@ def list_part_templates(parts: Iterable[tuple[str, Task]]) -> Iterator[TaskTempl
             if names := find_names(text):
                 yield TaskTemplate(f"{path}.{place}", names)
         if (composite := find_composite(task)) is not None:
-            yield from (TaskTemplate(f"{path}.{one.path}", one.names) for one in composite.list_templates())
+            yield from (
+                TaskTemplate(f"{path}.{template.path}", template.names) for template in composite.list_templates()
+            )
 
 
 def find_template_problems(templates: Iterable[TaskTemplate], values: Values) -> Iterator[Problem]:
@@ -158,7 +160,7 @@ def _find_cycle(tasks: Sequence[Task]) -> Iterator[tuple[str, str]]:
 
 
 def _advise(task_id: str, tasks: Sequence[Task]) -> str | None:
-    """Return what to do about a context task that is inside of another task; `None` for any other one."""
+    """Return what to do about a context task that is inside of another task; `None` for any other task."""
     for task in tasks:
         if (composite := find_composite(task)) is not None and any(
             part.id == task_id for part in composite.parts.values()

@@ -8,9 +8,10 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 from tactician.ensemble.learning import LearningStores
-from tactician.ensemble.output import TaskInput, TaskOutput
 from tactician.ensemble.roster import NO_ROSTER, Roster
 from tactician.ensemble.task import Task, shorten
+from tactician.ensemble.task_input import TaskInput
+from tactician.ensemble.task_output import TaskOutput
 from tactician.errors import Problem
 from tactician.llm import ModelLike
 from tactician.runs import RunContext, Runnable, RunResult
@@ -23,7 +24,7 @@ class Equipment(NamedTuple):
     """Settings of an ensemble for its tasks.
 
     Attributes:
-        model: the model of agents and tasks without one.
+        model: the model of agents and tasks without a model.
         tools: the tools for all agents.
         roster: the agents to which others may delegate.
         stores: the stores with which tasks learn.
@@ -112,7 +113,7 @@ class Composite(ABC):
 
 
 def find_composite(task: Task) -> Composite | None:
-    """Return the composite that does a task; `None` for one that an agent or a function does."""
+    """Return the composite that does a task; `None` when an agent or a function does it."""
     return task.handler if isinstance(task.handler, Composite) else None
 
 

@@ -22,7 +22,7 @@ class HierarchicalConstraints:
         allowed_workers: the only workers that may get delegations; all workers, when empty.
         max_calls_per_worker: number of delegations that a worker may get; no limit for other workers.
         max_delegations: number of delegations in all; no limit, when 0.
-        stages: groups of workers; each worker of a group must have completed before one of a later group may begin.
+        stages: groups of workers; each worker of a group must have completed before a later group may begin.
     """
 
     required_workers: Collection[str] = frozenset()
@@ -32,7 +32,7 @@ class HierarchicalConstraints:
     stages: Sequence[Sequence[str]] = ()
 
     def find_mistakes(self, roles: Collection[str]) -> Iterator[tuple[str, str]]:
-        """Yield the place and the description of each mistake, given the roles of all workers."""
+        """Yield the place and the description of each mistake; `roles` are those of all workers."""
         yield from self._find_unknown("allowed_workers", sorted(self.allowed_workers), roles)
         for role in sorted(self.required_workers):
             if self.allowed_workers and role not in self.allowed_workers:
@@ -55,7 +55,7 @@ class HierarchicalConstraints:
         Args:
             role: the role of the worker.
             calls: the roles of all delegations that were allowed so far.
-            completed: the roles of workers that have completed one.
+            completed: the roles of workers that have completed a delegation.
         """
         if self.allowed_workers and role not in self.allowed_workers:
             return f"{role!r} is not one of the allowed workers: {', '.join(map(repr, sorted(self.allowed_workers)))}"
@@ -71,7 +71,7 @@ class HierarchicalConstraints:
     def _find_earlier(self, role: str, completed: Collection[str]) -> list[str]:
         """Return the workers of earlier stages that have not completed."""
         own = next((number for number, stage in enumerate(self.stages) if role in stage), 0)
-        return [one for stage in self.stages[:own] for one in stage if one not in completed]
+        return [earlier for stage in self.stages[:own] for earlier in stage if earlier not in completed]
 
     @staticmethod
     def _find_unknown(place: str, names: Sequence[str], roles: Collection[str]) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""Agents for tasks without one."""
+"""Agents for tasks without an agent."""
 
 from __future__ import annotations
 

@@ -31,16 +31,16 @@ class DelegationStatus(StrEnum):
     """Outcome of a delegation."""
 
     SUCCESS = "success"
-    """The worker has given a usable output."""
+    """The worker has returned a usable output."""
     FAILURE = "failure"
     """The delegation was not allowed, or the worker failed. The errors of the response say why."""
     PARTIAL = "partial"
-    """The worker has given an output that is empty or was cut off, or is an ensemble that ended early."""
+    """The worker has returned an output that is empty or was cut off, or is an ensemble that ended early."""
 
 
 @dataclass(frozen=True, slots=True)
 class DelegationRequest:
-    """Request of an agent that another one do a task. `dataclasses.replace` makes a changed one for `modify`.
+    """Request of an agent that another agent do a task. `dataclasses.replace` makes a changed request for `modify`.
 
     Attributes:
         role: the role of the worker.
@@ -51,7 +51,7 @@ class DelegationRequest:
         output_type: the type of the output; that of the worker by default.
         max_output_retries: number of further attempts at a valid output of the output type.
         metadata: JSON values for policies and audits, which neither the worker nor a model sees.
-        id: the id that the response and the events have too; a random one by default.
+        id: the id that the response and the events have too; a random id by default.
 
     Raises:
         DeclarationError: when the number of retries is negative.
@@ -78,7 +78,7 @@ class DelegationRequest:
 
 @dataclass(frozen=True, slots=True)
 class DelegationResponse:
-    """Response to a delegation, also to one that was not allowed.
+    """Response to a delegation, also when the delegation was not allowed.
 
     Attributes:
         id: the id of the request.
@@ -109,7 +109,7 @@ class DelegationContext:
 
     Attributes:
         delegator: the role of the agent that delegates.
-        depth: number of delegations around this one, those around the ensemble included.
+        depth: number of delegations around this delegation, those around the ensemble included.
         max_depth: number of delegations that may be inside each other.
         roles: the roles of the workers.
     """
@@ -136,7 +136,7 @@ class DelegationDecision:
 DelegationPolicy: TypeAlias = Callable[
     [DelegationRequest, DelegationContext], DelegationDecision | Awaitable[DelegationDecision]
 ]
-"""Function, also an async one, that decides on each delegation before it runs."""
+"""Sync or async function that decides on each delegation before it runs."""
 
 
 def allow() -> DelegationDecision:
@@ -150,7 +150,7 @@ def reject(reason: str) -> DelegationDecision:
 
 
 def modify(request: DelegationRequest) -> DelegationDecision:
-    """Replace a request. The policies behind this one see the new request, and all other checks are done again."""
+    """Replace a request. Later policies see the new request, and all other checks are done again."""
     return DelegationDecision(request=request)
 
 

@@ -1,4 +1,4 @@
-"""Execution of the delegations in one run of an ensemble: checks, policies, and the run of the worker."""
+"""Execution of the delegations in a run of an ensemble: checks, policies, and the run of the worker."""
 
 from __future__ import annotations
 
@@ -18,11 +18,14 @@ from tactician.ensemble.delegation import (
     DelegationResponse,
     DelegationStatus,
 )
+from tactician.ensemble.delegation_events import DelegationCompleted, DelegationFailed, DelegationStarted
 from tactician.ensemble.delegation_log import DelegationEntry, DelegationLog, create_response
 from tactician.ensemble.errors import INTERRUPTIONS, TaskFailedError
-from tactician.ensemble.events import DelegationCompleted, DelegationFailed, DelegationStarted
-from tactician.ensemble.output import EnsembleResult, ExitReason, TaskInput, TaskOutput, Values, create_task_output
+from tactician.ensemble.output_creation import create_task_output
 from tactician.ensemble.prompts import build_prompt, list_delegation_sections
+from tactician.ensemble.results import EnsembleResult, ExitReason
+from tactician.ensemble.task_input import TaskInput, Values
+from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.worker import TeamWorker
 from tactician.errors import ConfigurationError, ToolError
 from tactician.llm import ModelLike
@@ -58,12 +61,12 @@ class DelegationDepth:
 
 
 class DelegationExecutor:
-    """Executor of the delegations in one run of an ensemble; `context.find` finds it in the runs inside.
+    """Executor of the delegations in a run of an ensemble; `context.find` finds it in the runs inside.
 
     Args:
         workers: the workers.
         settings: the settings of delegations.
-        model: the model for workers without one.
+        model: the model for workers without a model.
         context: the context of the run of the ensemble, whose events tell of delegations.
         values: the values for templates with which the ensemble runs.
     """
@@ -87,7 +90,7 @@ class DelegationExecutor:
         self.log = DelegationLog(context, settings.types_by_name, kinds)
 
     async def collect(self, running: Awaitable[EnsembleResult]) -> EnsembleResult:
-        """Return the result of the ensemble with the responses to all delegations; a failed one has them too."""
+        """Return the result of the ensemble with the responses to all delegations; a failed result has them too."""
         try:
             result = await running
         except TaskFailedError as error:
@@ -155,7 +158,7 @@ class DelegationExecutor:
         if role == delegator.role:
             return "you cannot delegate to yourself"
         if (worker := self._workers.get(role)) is None:
-            others = [one for one in self._workers if one != delegator.role]
+            others = [role for role in self._workers if role != delegator.role]
             known = ", ".join(map(repr, others))
             return f"there is no worker {role!r}.{did_you_mean(role, others)} Workers: {known}"
         if request.output_type is not None and worker.output_type not in (None, request.output_type):
@@ -181,8 +184,8 @@ class DelegationExecutor:
         sections = list_delegation_sections(request, inside)
         prompt = "\n\n".join((*sections, build_prompt(task, request.output_type, inside)))
         runnable = worker.expect(request.output_type, 1 + request.max_output_retries)
-        given = replace(task, text=request.task) if worker.is_handler else prompt
-        result = await runnable.run(given, context=inside)
+        worker_input = replace(task, text=request.task) if worker.is_handler else prompt
+        result = await runnable.run(worker_input, context=inside)
         now, is_typed = call.clock.time(), request.output_type is not None
         return result, create_task_output(task, worker.role, result, entry.began, now, is_typed=is_typed)
 
@@ -190,7 +193,7 @@ class DelegationExecutor:
         request, is_complete = entry.request, bool(output.raw.strip()) and not result.is_cut_off
         artifacts: dict[str, object] = {}
         if isinstance(result, EnsembleResult):
-            artifacts = {one.task_id: one.raw for one in result.task_outputs}
+            artifacts = {part.task_id: part.raw for part in result.task_outputs}
             is_complete = is_complete and result.exit_reason is ExitReason.COMPLETED
         status = DelegationStatus.SUCCESS if is_complete else DelegationStatus.PARTIAL
         response = create_response(request, status, output, output.duration, artifacts=artifacts)

@@ -1,4 +1,4 @@
-"""Log of the delegations of one run of an ensemble, which a resumed run reads again."""
+"""Log of the delegations of a run of an ensemble, which a resumed run reads again."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Annotated, TypeAlias, cast
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from tactician.ensemble.delegation import DelegationPriority, DelegationRequest, DelegationResponse, DelegationStatus
-from tactician.ensemble.output import TaskOutput, decode_task_output, encode_task_output
+from tactician.ensemble.output_encoding import decode_task_output, encode_task_output
+from tactician.ensemble.task_output import TaskOutput
 from tactician.errors import ConfigurationError, StoredStateError
 from tactician.loop import output_type
 from tactician.runs import Checkpoint, Live, RunContext, encode_value, revive
@@ -47,7 +48,7 @@ class DelegationEntry:
 
 
 class DelegationLog:
-    """Delegations of one run of an ensemble, kept in its checkpoint.
+    """Delegations of a run of an ensemble, kept in its checkpoint.
 
     Args:
         context: the context of the run of the ensemble.
@@ -168,7 +169,7 @@ def encode_request(request: DelegationRequest, types: Types) -> object:
     """Return a request as JSON; its output type is one of those that a delegation may ask for by their names.
 
     Raises:
-        StoredStateError: when its output type is another one, or its scope or metadata have no JSON form.
+        StoredStateError: when its output type is another type, or its scope or metadata have no JSON form.
     """
     kind = request.output_type
     name = None if kind is None else output_type(kind).name

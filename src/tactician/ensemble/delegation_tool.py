@@ -20,7 +20,7 @@ _MOST_CHARACTERS: Final = 500
 
 
 class DelegationTool(Tool):
-    """Tool by which an agent gives tasks to others. It holds no state of a run, and finds the one around it.
+    """Tool by which an agent gives tasks to others. It holds no state of a run, and finds the run around it.
 
     Args:
         delegator: the agent.
@@ -48,25 +48,25 @@ class DelegationTool(Tool):
             Exception: what the worker raised.
         """
         try:
-            given = _Arguments.model_validate_json(arguments)
+            parsed = _Arguments.model_validate_json(arguments)
         except ValidationError as error:
             raise create_arguments_error(error) from error
         executor = context.find(DelegationExecutor)
         if executor is None:
             raise ToolError("Not delegated: there is nobody to delegate to outside of the ensemble.")
-        return await executor.delegate(self._create_request(given), self._delegator, context)
+        return await executor.delegate(self._create_request(parsed), self._delegator, context)
 
-    def _create_request(self, given: _Arguments) -> DelegationRequest:
-        kind = None if given.output_type is None else self._types.get(given.output_type)
-        if given.output_type is not None and kind is None:
+    def _create_request(self, parsed: _Arguments) -> DelegationRequest:
+        kind = None if parsed.output_type is None else self._types.get(parsed.output_type)
+        if parsed.output_type is not None and kind is None:
             known = ", ".join(map(repr, self._types)) or "none"
-            raise ToolError(f"Not delegated: there is no output type {given.output_type!r}. Output types: {known}.")
+            raise ToolError(f"Not delegated: there is no output type {parsed.output_type!r}. Output types: {known}.")
         return DelegationRequest(
-            given.role,
-            given.task,
-            expected_output=given.expected_output,
-            scope=given.scope,
-            priority=given.priority,
+            parsed.role,
+            parsed.task,
+            expected_output=parsed.expected_output,
+            scope=parsed.scope,
+            priority=parsed.priority,
             output_type=kind,
         )
 

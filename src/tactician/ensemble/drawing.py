@@ -20,7 +20,7 @@ class Drawable(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """Nodes and edges of one part of an ensemble.
+    """Nodes and edges of a part of an ensemble.
 
     Attributes:
         nodes: the nodes.
@@ -36,12 +36,12 @@ class Drawing:
 
     @classmethod
     def of_node(cls, id: str, lines: Iterable[str], shape: NodeShape = "box") -> Drawing:
-        """Return a drawing of one node."""
+        """Return a drawing of a single node."""
         return cls((DiagramNode(id, tuple(lines), shape),), (), id, id)
 
     @classmethod
     def combine(cls, drawings: Iterable[Drawing], edges: Iterable[DiagramEdge], entry: str, exit: str) -> Drawing:
-        """Return several drawings as one, with more edges between them."""
+        """Combine several drawings, with more edges between them."""
         known = tuple(drawings)
         nodes = tuple(node for drawing in known for node in drawing.nodes)
         inner = tuple(edge for drawing in known for edge in drawing.edges)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tactician.ensemble.output import ExitReason
+from tactician.ensemble.results import ExitReason
 from tactician.runs import RunContext
 
 ENDED: Final = "a review has ended the ensemble"
@@ -12,7 +12,7 @@ ENDED: Final = "a review has ended the ensemble"
 
 
 class EarlyExit:
-    """Early end of one run of an ensemble, in all its phases. It is kept in the checkpoint of the run.
+    """Early end of a run of an ensemble, in all its phases. It is kept in the checkpoint of the run.
 
     Args:
         context: the context of the run of the ensemble.

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from tactician.ensemble.early_exit import EarlyExit
 from tactician.ensemble.inputs import EnsembleInput
 from tactician.ensemble.outcomes import TaskOutcome
-from tactician.ensemble.output import Revision, TaskOutput
+from tactician.ensemble.task_input import Revision
+from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.task_reviews import ReviewSettings
 
 
@@ -23,8 +24,8 @@ class TaskEnvironment:
         known: outcomes of tasks outside, such as those of earlier phases, by task id.
         earlier: outputs of earlier iterations that tasks see, those with memory scopes as entries of these.
         forgotten: outputs of earlier iterations that no task recalls.
-        revisions: what tasks are told that run again, by task id.
-        revision: what the first tasks are told when all of the work is done again.
+        revisions: revisions of tasks that run again, by task id.
+        revision: revision of the first tasks when all of the work is done again.
         reviews: the settings for reviews of tasks inside of others.
         exit: the early end of the ensemble around; `None` for an ensemble itself.
     """
@@ -41,7 +42,7 @@ class TaskEnvironment:
     exit: EarlyExit | None = None
 
     def find_revision(self, task_id: str) -> Revision | None:
-        """Return what a task is told that runs again; `None` for one that does not."""
+        """Return the revision of a task that runs again; `None` for other tasks."""
         return self.revisions.get(task_id) or (self.revision if task_id in self.first_ids else None)
 
     @property

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, cast
 
-from tactician.ensemble.output import EnsembleResult, TaskOutput
 from tactician.ensemble.phase_decisions import PhaseReviewRecord
+from tactician.ensemble.results import EnsembleResult
+from tactician.ensemble.task_output import TaskOutput
 from tactician.errors import DocumentError, LeaseLostError, StoreError
 from tactician.runs import RunError, RunKilledError, RunResult
 
@@ -113,4 +114,6 @@ class PhaseReviewError(TaskFailedError):
         super().__init__(message, result, completed, failed, skipped)
         self.phase = phase
         self.review = review
-        self.feedback = next((one.decision.feedback for one in reversed(review.history) if one.decision.feedback), "")
+        self.feedback = next(
+            (past.decision.feedback for past in reversed(review.history) if past.decision.feedback), ""
+        )

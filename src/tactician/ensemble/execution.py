@@ -1,4 +1,4 @@
-"""Execution of the tasks of one run of an ensemble."""
+"""Execution of the tasks of a run of an ensemble."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from tactician.ensemble.composite import find_composite
 from tactician.ensemble.early_exit import ENDED, EarlyExit
 from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import INTERRUPTIONS
-from tactician.ensemble.events import (
+from tactician.ensemble.lifecycle import TaskLifecycle
+from tactician.ensemble.outcomes import SkippedTask, TaskOutcome, TaskOutputs, collect_context
+from tactician.ensemble.task_events import (
     TaskCompleted,
     TaskFailed,
     TaskRestored,
@@ -19,9 +21,8 @@ from tactician.ensemble.events import (
     TaskStarted,
     TaskSuspended,
 )
-from tactician.ensemble.lifecycle import TaskLifecycle
-from tactician.ensemble.outcomes import SkippedTask, TaskOutcome, TaskOutputs, collect_context
-from tactician.ensemble.output import TaskInput, TaskOutput
+from tactician.ensemble.task_input import TaskInput
+from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.task_progress import TaskProgress
 from tactician.ensemble.task_reviews import EnsembleExit, ReviewSettings, TaskReviews
 from tactician.ensemble.template import fill_template
@@ -40,7 +41,7 @@ NO_REVIEWS: Final = ReviewSettings()
 
 
 class TaskRunner:
-    """Runner of the tasks in one run of an ensemble. A completed task is saved, and does not run again.
+    """Runner of the tasks in a run of an ensemble. A completed task is saved, and does not run again.
 
     Args:
         environment: what the tasks begin with.
@@ -78,7 +79,7 @@ class TaskRunner:
             self._context.checkpoint.set(failures=self._failures | known)
 
     async def run(self, job: Assignment, outcomes: Mapping[str, TaskOutcome]) -> TaskOutcome:
-        """Return the outcome of a task, given those of its context tasks.
+        """Return the outcome of a task from those of its context tasks.
 
         Raises:
             RunError: when the task failed before a suspension, or a limit of the run is reached.
@@ -214,7 +215,7 @@ def _find_context(
 ) -> tuple[TaskOutput, ...]:
     """Return the outputs that a task sees. In a sequence, a skipped task passes on those that it would have seen.
 
-    One that other tasks do chooses itself what these see.
+    A group of tasks chooses itself which outputs its tasks see.
     """
     named = [outcomes[other.id] for other in job.context if other.id in outcomes]
     if job.task.context is None and len(named) == 1 and isinstance(named[0], SkippedTask):

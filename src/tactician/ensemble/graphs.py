@@ -1,4 +1,4 @@
-"""`Graph`: tasks as states, with edges that decide which one is next."""
+"""`Graph`: tasks as states, with edges that decide which state is next."""
 
 from __future__ import annotations
 
@@ -17,11 +17,13 @@ from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import GraphError
 from tactician.ensemble.inputs import EnsembleInput
 from tactician.ensemble.outcomes import TaskOutputs
-from tactician.ensemble.output import CompositeResult, Revision, TaskInput, TaskOutput
 from tactician.ensemble.predicates import OutputPredicate, describe_predicate, evaluate_predicate
+from tactician.ensemble.results import CompositeResult
 from tactician.ensemble.running import TaskOrder, run_tasks
 from tactician.ensemble.task import Task, TaskLike
 from tactician.ensemble.task_group import GroupRunnable, TaskGroup
+from tactician.ensemble.task_input import Revision, TaskInput
+from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.template import escape_template
 from tactician.runs import RunContext, Runnable
 
@@ -39,7 +41,7 @@ class Edge:
     Attributes:
         source: the state from which it leads.
         target: the next state, or `END`.
-        when: predicate of the outputs so far, also an async one; without one, the edge matches always.
+        when: sync or async predicate of the outputs so far; without a predicate, the edge matches always.
     """
 
     source: str
@@ -52,10 +54,10 @@ class Edge:
 
 
 class Graph(TaskGroup):
-    """Tasks as states, of which one runs at a time. After each, the first edge that matches leads to the next.
+    """Tasks as states; a single state runs at a time. After each, the first edge that matches leads to the next.
 
     In an ensemble it stands in the place of a task. A state whose task names no context gets the output of the state
-    before it, and the first one what the graph gets. A task that runs again is told its latest output.
+    before it; the first state gets the input of the graph. A task that runs again reads its latest output.
 
     Args:
         states: the tasks, by the names of the states.
@@ -138,9 +140,9 @@ class Graph(TaskGroup):
         reached, waiting = {self.start}, [self.start]
         while waiting:
             state = waiting.pop()
-            found = {edge.target for edge in self.edges if edge.source == state} - reached
-            reached |= found
-            waiting += found
+            targets = {edge.target for edge in self.edges if edge.source == state} - reached
+            reached |= targets
+            waiting += targets
         for name in self.names:
             if name not in reached:
                 yield f"states[{name!r}]", "no edge leads to it"
@@ -152,7 +154,7 @@ class Graph(TaskGroup):
 
 @dataclass(slots=True)
 class _Walk:
-    """Steps of one run of a graph so far."""
+    """Steps of a run of a graph so far."""
 
     states: list[str] = field(default_factory=list)
     outputs: list[TaskOutput] = field(default_factory=list)
@@ -253,7 +255,7 @@ class _GraphRunnable(GroupRunnable[Graph]):
 
 
 def _describe_visits(state: str, task: Task, walk: _Walk) -> dict[str, Revision]:
-    """Return what the task of a state is told that was visited before."""
+    """Return the revision for the task of a state that was visited before."""
     if (latest := walk.latest.get(state)) is None:
         return {}
     return {task.id: Revision(walk.states.count(state) + 1, "", latest.raw)}

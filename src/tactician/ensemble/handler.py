@@ -7,8 +7,8 @@ import inspect
 from typing_extensions import override
 
 from tactician.agents import BaseRunnable
-from tactician.ensemble.output import TaskInput
 from tactician.ensemble.task import Handler
+from tactician.ensemble.task_input import TaskInput
 from tactician.process import allow_questions
 from tactician.runs import Input, RunContext, RunResult
 

@@ -17,11 +17,14 @@ from tactician.ensemble.errors import INTERRUPTIONS, ConstraintViolationError, T
 from tactician.ensemble.hierarchy_learning import HierarchyLearning, find_reflection_mistakes
 from tactician.ensemble.inputs import EnsembleInput
 from tactician.ensemble.learning import Recollection, list_memory_sections, list_note_sections
-from tactician.ensemble.output import EnsembleResult, ExitReason, TaskInput, TaskOutput, create_task_output
+from tactician.ensemble.output_creation import create_task_output
 from tactician.ensemble.prompts import list_context_sections, list_format_sections
+from tactician.ensemble.results import EnsembleResult, ExitReason
 from tactician.ensemble.roster import get_role
 from tactician.ensemble.running import note_begin
 from tactician.ensemble.task import DEFAULT_MAX_TOOL_CALLS
+from tactician.ensemble.task_input import TaskInput
+from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.template import fill_template
 from tactician.ensemble.worker import TeamWorker, describe_workers
 from tactician.llm import ModelLike
@@ -74,7 +77,7 @@ def create_hierarchy(
     Args:
         jobs: the tasks.
         workers: the workers.
-        manager: the manager; one is made, when `None`.
+        manager: the manager; `None` makes a default manager.
         constraints: limits on the delegations.
         model: the model of the ensemble.
         settings: the settings of delegations.

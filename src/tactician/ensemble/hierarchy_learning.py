@@ -7,15 +7,16 @@ from collections.abc import Iterator, Sequence
 from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.inputs import EnsembleInput
 from tactician.ensemble.learning import Recollection
-from tactician.ensemble.output import TaskInput, TaskOutput
+from tactician.ensemble.task_input import TaskInput
 from tactician.ensemble.task_learning import TaskLearning
+from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.template import fill_template
 from tactician.llm import ModelLike
 from tactician.runs import RunContext
 
 
 class HierarchyLearning:
-    """Learning of a manager in one run. Its answer is the output of the last task.
+    """Learning of a manager in a run. Its answer is the output of the last task.
 
     Args:
         jobs: the tasks.

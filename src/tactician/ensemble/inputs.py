@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from tactician.ensemble.output import Values
+from tactician.ensemble.task_input import Values
 from tactician.llm import join_text
 from tactician.runs import Input, messages_of
 from tactician.tools import as_text

@@ -9,10 +9,12 @@ from typing import Final, TypeVar
 
 from tactician.agents import Agent
 from tactician.ensemble.assignment import Assignment
-from tactician.ensemble.output import TaskInput, TaskOutput, create_task_output
+from tactician.ensemble.output_creation import create_task_output
 from tactician.ensemble.output_retries import run_with_output_retries
 from tactician.ensemble.prompts import build_prompt
+from tactician.ensemble.task_input import TaskInput
 from tactician.ensemble.task_learning import TaskLearning
+from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.task_progress import TaskProgress
 from tactician.ensemble.task_reviews import EnsembleExit, RetryRequested, TaskReviews
 from tactician.guardrails import (
@@ -32,14 +34,14 @@ _MOST_ATTEMPTS: Final = 100
 
 
 class TaskLifecycle:
-    """Steps of one task in one run, in their order; each is done once, also when the run continues elsewhere.
+    """Steps of a task in a run, in their order; each is done once, also when the run continues elsewhere.
 
     1. What earlier runs have left: entries of the memory, and reflections.
     2. The review before.
     3. Input guardrails.
     4. The attempt: the prompt, and the agent or the handler, whose output is validated as the output type. Its
        questions and approvals go to the reviewer first.
-    5. Output guardrails. One that asks for a retry leads to another attempt.
+    5. Output guardrails. A guardrail that asks for a retry leads to another attempt.
     6. The review after. It may edit the output, ask for another attempt, or end the ensemble.
     7. What later runs read: the output in the memory, and a reflection on it.
 

@@ -16,11 +16,13 @@ from tactician.ensemble.drawing import Drawing
 from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import LoopLimitError
 from tactician.ensemble.outcomes import TaskOutputs
-from tactician.ensemble.output import CompositeResult, TaskInput, TaskOutput
 from tactician.ensemble.predicates import OutputPredicate, describe_predicate, evaluate_predicate
+from tactician.ensemble.results import CompositeResult
 from tactician.ensemble.running import TaskOrder, run_tasks
 from tactician.ensemble.task import TaskLike
 from tactician.ensemble.task_group import GroupRunnable, TaskGroup
+from tactician.ensemble.task_input import TaskInput
+from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.template import escape_template
 from tactician.ensemble.workflows import Workflow, find_context
 from tactician.runs import RunContext, Runnable
@@ -43,14 +45,14 @@ class Window:
 
 
 class Loop(TaskGroup):
-    """Tasks that are repeated, one after another, until a predicate holds.
+    """Tasks that are repeated in their order until a predicate holds.
 
-    In an ensemble it stands in the place of a task. A task of the loop that names no context gets the output of the one
-    before it, and the first one what the loop gets.
+    In an ensemble it stands in the place of a task. A task of the loop that names no context gets the output of
+    the task before it; the first task gets the input of the loop.
 
     Args:
         tasks: the tasks of an iteration.
-        until: predicate of the outputs so far, also an async one, which is asked after each iteration. Without one, the
+        until: sync or async predicate of the outputs so far, called after each iteration. Without a predicate, the
             loop ends after `max_iterations`, which is then not a limit.
         max_iterations: number of iterations at most.
         on_limit: the end of a loop whose predicate never held: `"return_last"` gives the outputs of the last iteration,
@@ -204,6 +206,6 @@ class _LoopRunnable(GroupRunnable[Loop]):
 
 
 def _join(iterations: Iterations, *, inside: bool = False) -> tuple[TaskOutput, ...]:
-    """Return the outputs of iterations; with those of the tasks inside of their tasks, if wanted."""
+    """Return the outputs of iterations; `inside` adds those of the tasks inside of their tasks."""
     outputs = (output for iteration in iterations for output in iteration)
     return tuple(part for output in outputs for part in output.walk()) if inside else tuple(outputs)

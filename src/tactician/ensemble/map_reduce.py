@@ -1,4 +1,4 @@
-"""`MapReduce`: a task for each item, and tasks that combine the outputs until one is left."""
+"""`MapReduce`: a task for each item, and tasks that combine the outputs until a single output is left."""
 
 from __future__ import annotations
 
@@ -18,10 +18,12 @@ from tactician.ensemble.composite import Equipment, index_outputs
 from tactician.ensemble.drawing import Drawing
 from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import EnsembleDefinitionError, MapReduceError
-from tactician.ensemble.output import CompositeResult, TaskInput, TaskOutput
+from tactician.ensemble.results import CompositeResult
 from tactician.ensemble.running import TaskOrder, run_tasks
 from tactician.ensemble.task import Task, TaskLike
 from tactician.ensemble.task_group import GroupRunnable, TaskGroup
+from tactician.ensemble.task_input import TaskInput
+from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.template import escape_template
 from tactician.runs import RunContext, Runnable
 from tactician.text import describe_error
@@ -40,7 +42,7 @@ def estimate_tokens(text: str) -> int:
 
 
 class MapReduce(TaskGroup, Generic[T]):
-    """A task for each item, and tasks that combine the outputs, level by level, until one is left.
+    """A task for each item, and tasks that combine the outputs, level by level, until a single output is left.
 
     In an ensemble it stands in the place of a task. The descriptions of the tasks that the functions return are no
     templates: they are taken as they are, so that items may have braces. When a run continues elsewhere, the functions
@@ -50,14 +52,14 @@ class MapReduce(TaskGroup, Generic[T]):
         items: the items, or a function of the `TaskInput` that returns them.
         map: function that returns the task of an item.
         reduce: function that returns the task that combines outputs. Unless it names a context, it sees these outputs.
-        chunk_size: number of outputs that one task combines, 5 by default.
-        max_tokens: tokens of the outputs that one task combines, in place of a number. Outputs are packed by first-fit
-            decreasing; one that is larger is alone.
-        direct: function that returns the one task for all items when they fit: when there are at most `chunk_size`, or
+        chunk_size: number of outputs that each task combines, 5 by default.
+        max_tokens: tokens of the outputs that each task combines, in place of a number. Outputs are packed by first-fit
+            decreasing; an output that is larger is alone.
+        direct: function that returns a single task for all items when they fit: when there are at most `chunk_size`, or
             they have at most `max_tokens`.
         estimate: function that returns the number of tokens of a text; a quarter of its characters by default. For
             outputs the number that the provider reports counts.
-        max_levels: number of levels that combine. When they are used up, one last task combines what is left.
+        max_levels: number of levels that combine. When they are used up, a last task combines what is left.
         max_parallel: number of tasks that run at once; no limit by default.
         id: the id; by default it says how many items there are.
         description: the purpose.
@@ -111,13 +113,13 @@ class MapReduce(TaskGroup, Generic[T]):
         return self.items(task) if callable(self.items) else self.items
 
     def fits(self, items: Sequence[T]) -> bool:
-        """Return whether one task can take all items."""
+        """Return whether a single task can take all items."""
         if self.max_tokens is None:
             return len(items) <= (self.chunk_size or DEFAULT_CHUNK_SIZE)
         return sum(self.estimate(as_text(item)) for item in items) <= self.max_tokens
 
     def split(self, outputs: Sequence[TaskOutput]) -> list[list[TaskOutput]]:
-        """Return the outputs in the portions that one task each combines."""
+        """Return the outputs in portions, each of which a task combines."""
         if self.max_tokens is None:
             size = self.chunk_size or DEFAULT_CHUNK_SIZE
             return [list(outputs[start : start + size]) for start in range(0, len(outputs), size)]
@@ -149,7 +151,7 @@ class MapReduce(TaskGroup, Generic[T]):
 
 @dataclass(slots=True)
 class _Level:
-    """One run so far: the tasks and the outputs of all levels."""
+    """Run so far: the tasks and the outputs of all levels."""
 
     environment: TaskEnvironment
     context: RunContext
@@ -224,8 +226,8 @@ class _MapReduceRunnable(GroupRunnable[MapReduce[T]], Generic[T]):
         ]
         order = TaskOrder(jobs, False, self.group.max_parallel, "fail_fast", level.environment.reviews)
         revision = None if name == "map" else level.environment.revision  # it is about the whole
-        told = {} if revision is None else {job.task.id: revision for job in jobs}
-        environment = replace(level.environment, known=known, revisions=told)
+        revisions = {} if revision is None else {job.task.id: revision for job in jobs}
+        environment = replace(level.environment, known=known, revisions=revisions)
         result = await run_tasks(f"{self.subject}, {name}", order, environment, level.context.at(name))
         latest = index_outputs(result.task_outputs)
         outputs = [latest[job.task.id] for job in jobs if job.task.id in latest]

@@ -34,10 +34,10 @@ def find_model_problems(jobs: Iterable[tuple[str, Assignment]], context: RunCont
         inside = context
         if is_agent or model is not None:
             try:
-                found = context.find_model(model)
+                selected = context.find_model(model)
             except ConfigurationError as error:
                 yield Problem(f"{path}.model", str(error))
                 continue
-            inside = context if is_agent else context.with_model(*found)
+            inside = context if is_agent else context.with_model(*selected)
         if not is_agent and isinstance(runnable, ModelUser):  # isinstance of a protocol takes as long as a turn
             yield from (problem.inside(path) for problem in runnable.find_model_problems(inside))

@@ -12,7 +12,8 @@ from tactician.ensemble.composite import Composite, Equipment, TaskTemplate, ind
 from tactician.ensemble.drawing import Drawing
 from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.inputs import EnsembleInput
-from tactician.ensemble.output import EnsembleResult, TaskInput
+from tactician.ensemble.results import EnsembleResult
+from tactician.ensemble.task_input import TaskInput
 from tactician.errors import Problem
 from tactician.runs import Input, RunContext, Runnable
 
@@ -103,7 +104,7 @@ class _NestedRunnable(BaseRunnable[object]):
         return self.name, "Ensemble"
 
     def draw(self, prefix: str) -> Drawing:
-        """Return a drawing of one node."""
+        """Return a drawing of a single node."""
         return Drawing.of_node(prefix, self.label, "double")
 
     def find_model_problems(self, context: RunContext) -> Iterator[Problem]:
@@ -115,6 +116,6 @@ class _NestedRunnable(BaseRunnable[object]):
         assert isinstance(input, TaskInput)
         entry = select_entry(self._nested, None, input)
         known = index_outputs(input.context_outputs)
-        given = EnsembleInput(input.values, input.text)
-        environment = TaskEnvironment(given, entry=entry, known=known, revision=input.revision)
+        ensemble_input = EnsembleInput(input.values, input.text)
+        environment = TaskEnvironment(ensemble_input, entry=entry, known=known, revision=input.revision)
         return await self._ensemble.run_tasks(environment, context)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from tactician.documents import did_you_mean
-from tactician.ensemble.output import TaskOutput
+from tactician.ensemble.task_output import TaskOutput
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +16,7 @@ class SkippedTask:
 
     Attributes:
         task_id: the id of the task.
-        reason: the explanation, in one sentence.
+        reason: the explanation, in a sentence.
         context_outputs: the outputs that the task would have seen. In a sequence, the next task sees them instead.
     """
 

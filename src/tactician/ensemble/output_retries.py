@@ -52,6 +52,6 @@ def _describe_mistake(error: OutputError) -> str:
 def _add_results(result: RunResult[object], failed: list[RunResult[None]]) -> RunResult[object]:
     """Return the result with the usage and the conversations of the runs before it."""
     tally = UsageTally()
-    for one in (*failed, result):
-        tally.add(one.usage)
+    for attempt in (*failed, result):
+        tally.add(attempt.usage)
     return replace(result, tally=tally, related=(*failed, *result.related))

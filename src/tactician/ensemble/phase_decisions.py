@@ -30,9 +30,9 @@ class PhaseDecision:
 
     Attributes:
         verdict: `"approve"` accepts the outputs, `"retry"` runs the phase again, `"retry_predecessor"` runs a phase
-            before it again and then this one, and `"reject"` ends the run.
+            before it again and then this phase, and `"reject"` ends the run.
         feedback: what has to change, or the reason of a rejection.
-        phase: the name of the phase to run again, for `"retry_predecessor"`; the only one before, when `None`.
+        phase: the name of the phase to run again, for `"retry_predecessor"`; the only phase before, when `None`.
 
     Raises:
         ValueError: when anything but an approval has no feedback, or a phase is named where none runs again.
@@ -62,7 +62,7 @@ class PhaseDecision:
 
     @classmethod
     def retry_predecessor(cls, why: str, phase: str | None = None) -> PhaseDecision:
-        """Return the decision to run a phase before it again, with feedback for its tasks, and then this one."""
+        """Return the decision to run a phase before it again, with feedback for its tasks, and then this phase."""
         return cls("retry_predecessor", why, phase)
 
     @classmethod
@@ -76,9 +76,9 @@ class PhaseDecision:
         stripped = text.strip()
         if stripped.upper() == "APPROVE":
             return cls.approve()
-        if (found := _FORM.fullmatch(stripped)) is None or not found[3].strip():
+        if (match := _FORM.fullmatch(stripped)) is None or not match[3].strip():
             return None
-        verdict, phase, feedback = found[1].upper(), found[2], found[3].strip()
+        verdict, phase, feedback = match[1].upper(), match[2], match[3].strip()
         if verdict == "RETRY_PREDECESSOR":
             return cls.retry_predecessor(feedback, phase)
         if phase is not None:

@@ -8,12 +8,12 @@ from typing import TypeAlias
 
 from tactician.ensemble.errors import PredicateError
 from tactician.ensemble.outcomes import TaskOutputs
-from tactician.ensemble.output import EnsembleResult
+from tactician.ensemble.results import EnsembleResult
 from tactician.runs import RunContext
 from tactician.text import describe_error
 
 OutputPredicate: TypeAlias = Callable[[TaskOutputs], bool | Awaitable[bool]]
-"""Function of the outputs so far, also an async one."""
+"""Sync or async function of the outputs so far."""
 
 
 async def evaluate_predicate(

@@ -9,7 +9,8 @@ from pydantic_core import to_json
 
 from tactician.ensemble.delegation import DelegationPriority, DelegationRequest
 from tactician.ensemble.learning import list_memory_sections, list_note_sections
-from tactician.ensemble.output import Revision, TaskInput, TaskOutput
+from tactician.ensemble.task_input import Revision, TaskInput
+from tactician.ensemble.task_output import TaskOutput
 from tactician.loop import output_type
 from tactician.runs import RunContext, format_data
 

@@ -30,8 +30,10 @@ class Roster:
     @classmethod
     def create(cls, agents: Iterable[object], settings: Delegation | None) -> Roster:
         """Return the roster of these agents."""
-        found = (runnable for agent in agents if (runnable := as_runnable(agent)) is not None)
-        return cls(tuple((get_role(one), one.description) for one in found), settings or Delegation())
+        runnables = [runnable for agent in agents if (runnable := as_runnable(agent)) is not None]
+        return cls(
+            tuple((get_role(runnable), runnable.description) for runnable in runnables), settings or Delegation()
+        )
 
     def create_tools(self, agent: Agent[object]) -> Iterator[DelegationTool]:
         """Yield the tool for an agent that may delegate, if there is anybody else."""
@@ -48,14 +50,14 @@ def find_agents(tasks: Sequence[Task], agents: Sequence[object] | None) -> tuple
     """Return the agents of an ensemble; without any, those of its tasks and those made for tasks, each once."""
     if agents is not None:
         return tuple(agents)
-    found: dict[int | str, object] = {}
+    by_key: dict[int | str, object] = {}
     for task in tasks:
         if task.agent is not None:
-            found.setdefault(id(task.agent), task.agent)
+            by_key.setdefault(id(task.agent), task.agent)
         elif task.handler is None:
             made = create_default_agent(task)
-            found.setdefault(get_role(made), made)
-    return tuple(found.values())
+            by_key.setdefault(get_role(made), made)
+    return tuple(by_key.values())
 
 
 def get_role(runnable: Runnable) -> str:

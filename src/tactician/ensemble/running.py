@@ -14,7 +14,8 @@ from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import INTERRUPTIONS, TaskFailedError
 from tactician.ensemble.execution import NO_REVIEWS, TaskRunner
 from tactician.ensemble.outcomes import SkippedTask, TaskOutcome
-from tactician.ensemble.output import EnsembleResult, ExitReason, TaskOutput
+from tactician.ensemble.results import EnsembleResult, ExitReason
+from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.task_reviews import ReviewSettings
 from tactician.flow import ErrorPolicy, FlowStep, Scheduler, StepCompleted, StepOutcome, StepSkipped, StepSuspended
 from tactician.runs import RunContext, Suspended
@@ -31,7 +32,7 @@ class TaskOrder:
 
     Attributes:
         jobs: the tasks, in the order of the list.
-        is_sequence: true when they run one after another; else each starts once its context tasks are completed.
+        is_sequence: true when they run in turn; else each starts once its context tasks are completed.
         max_parallel: number of tasks that may run at once; no limit, when `None`.
         on_error: the effect of a failed task.
         reviews: the settings of the ensemble for reviews.
@@ -84,7 +85,7 @@ class _Outcomes:
     def create_result(
         self, order: TaskOrder, context: RunContext, duration: float, reason: ExitReason
     ) -> EnsembleResult:
-        """Return the result of the run, whose output is that of the last task in the list that has one."""
+        """Return the result of the run, whose output is that of the last task in the list with an output."""
         outputs = [self.completed[job.task.id] for job in order.jobs if job.task.id in self.completed]
         last = outputs[-1] if outputs else None
         return EnsembleResult.create(outputs, last, context, duration, exit_reason=reason, skipped=self.skipped)
@@ -99,7 +100,7 @@ async def run_tasks(
     room: AbstractAsyncContextManager[object] = NO_LIMIT,
     exit: EarlyExit | None = None,
 ) -> EnsembleResult:
-    """Run the tasks of an ensemble, or of one of its phases, and return the result.
+    """Run the tasks of an ensemble or of a phase, and return the result.
 
     Args:
         name: the name of the ensemble.
@@ -150,7 +151,7 @@ async def _follow(order: TaskOrder, run_task: _RunTask, outcomes: _Outcomes, con
 
 
 def note_begin(context: RunContext) -> float:
-    """Return the time at which the run began, in this run of the program or in an earlier one."""
+    """Return the time at which the run began, in this or in an earlier run of the program."""
     assert context.checkpoint is not None
     began = context.checkpoint.data.get("began")
     if isinstance(began, float):

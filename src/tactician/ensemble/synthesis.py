@@ -1,4 +1,4 @@
-"""Agents that a model makes for tasks without one: role, goal and background."""
+"""Agents that a model makes for tasks without an agent: role, goal and background."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, ma
 
 
 class AgentProfile(BaseModel):
-    """Role, goal and background of an agent, for one task."""
+    """Role, goal and background of an agent for a task."""
 
     task: int = Field(description="the number of the task")
     role: _Text

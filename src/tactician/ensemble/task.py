@@ -14,8 +14,8 @@ from tactician.agents import as_runnable
 from tactician.ensemble.errors import EnsembleDefinitionError
 from tactician.ensemble.learning import Reflection
 from tactician.ensemble.outcomes import Predicate
-from tactician.ensemble.output import TaskInput
 from tactician.ensemble.reviews import Review
+from tactician.ensemble.task_input import TaskInput
 from tactician.errors import DeclarationError, Problem
 from tactician.guardrails import GuardrailLike, as_input_guardrail, as_output_guardrail
 from tactician.llm import ModelLike
@@ -34,7 +34,7 @@ Handler: TypeAlias = Callable[[TaskInput], object | Awaitable[object]]
 
 @runtime_checkable
 class TaskLike(Protocol):
-    """Part of an ensemble: a task, or what stands for one, such as a loop of tasks or another ensemble."""
+    """Part of an ensemble: a task, or a group in place of a task, such as a loop of tasks or another ensemble."""
 
     def as_task(self) -> Task:
         """Return it as a task."""
@@ -60,16 +60,16 @@ class Task:
         output_type: the type of the output, as any that pydantic can describe; text by default.
         max_output_retries: number of further attempts of an agent at a valid output.
         tools: tools beside those of the agent; for one name, the agent's counts.
-        model: the model for an agent without one.
-        handler: function, also an async one, that does the task without a model.
+        model: the model for an agent without a model.
+        handler: sync or async function that does the task without a model.
         max_tool_calls: number of tool calls of an agent that has no such limit of its own. After them it must answer.
         max_tool_output_chars: number of characters of a tool's result that the model of an agent without such a limit
             sees; events have the whole result. No limit by default.
         input_guardrails: checks of the text that the agent is about to read; see `guardrails`.
-        output_guardrails: checks of the output, also of a handler's. One that asks for a retry leads to another
+        output_guardrails: checks of the output, also of a handler's. A check that asks for a retry leads to another
             attempt, `max_output_retries` times at most.
         when: function of the outputs so far; the task is skipped when it returns `False`. A task whose context tasks
-            were all skipped is skipped too. One that names no context and follows in a sequence runs, and sees what
+            were all skipped is skipped too. A task without a context runs in a sequence anyway, and sees what
             the skipped task would have seen.
         memory: scopes of the ensemble's memory, whose entries the agent reads, and to which the output is added.
         reflect: true to improve the instructions for later runs by reflection on the output, or settings for it.
@@ -115,7 +115,7 @@ class Task:
 
     @cached_property
     def runnable(self) -> Runnable | None:
-        """The given agent as a Runnable; `None` without one."""
+        """The agent as a Runnable; `None` without an agent."""
         return as_runnable(self.agent)
 
     @cached_property
@@ -132,19 +132,19 @@ class Task:
 
     @cached_property
     def named_context(self) -> tuple[Task, ...]:
-        """The tasks in its context; empty for one that names none."""
+        """The tasks in its context; empty when it names no tasks."""
         return as_tasks(self.context or ())
 
     @cached_property
     def reflection(self) -> Reflection | None:
-        """The settings of the reflection; `None` without one."""
+        """The settings of the reflection; `None` without reflection."""
         if isinstance(self.reflect, Reflection):
             return self.reflect
         return Reflection() if self.reflect else None
 
     @cached_property
     def identity(self) -> str:
-        """The name by which reflections are stored: the id that was given, else a hash of the description as written.
+        """The name by which reflections are stored: the declared id, else a hash of the description as written.
 
         Tasks with the same description share their reflections.
         """

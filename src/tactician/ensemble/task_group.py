@@ -1,4 +1,4 @@
-"""`TaskGroup`: base of loops, graphs and map-reduces, whose tasks stand in an ensemble as one."""
+"""`TaskGroup`: base of loops, graphs and map-reduces, which stand in the place of a task of an ensemble."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import EnsembleDefinitionError
 from tactician.ensemble.inputs import EnsembleInput
 from tactician.ensemble.model_checks import find_model_problems
-from tactician.ensemble.output import CompositeResult, TaskInput, TaskOutput
+from tactician.ensemble.results import CompositeResult
 from tactician.ensemble.task import Task, TaskLike, as_tasks
+from tactician.ensemble.task_input import TaskInput
+from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.task_reviews import ReviewSettings
 from tactician.errors import Problem
 from tactician.runs import Input, RunContext, RunStatus
@@ -29,7 +31,7 @@ G = TypeVar("G", bound="TaskGroup")
 
 
 class TaskGroup(Composite):
-    """Tasks that stand in an ensemble as one.
+    """Group of tasks that stands in the place of a task of an ensemble.
 
     They may name tasks outside as their context, which the group then depends on.
 
@@ -83,12 +85,12 @@ class TaskGroup(Composite):
         return list_part_templates(self._parts.items())
 
     def create_environment(self, task: TaskInput, context: RunContext) -> TaskEnvironment:
-        """Return what the tasks begin with, given the input of the group.
+        """Return the environment of the tasks for an input of the group.
 
         The policy for reviews is about the group, and not about the tasks inside it.
         """
         around = context.find(ReviewSettings) or ReviewSettings()
-        names = None if self.context is None else [one.id for one in self._own_context or ()]
+        names = None if self.context is None else [task.id for task in self._own_context or ()]
         known = index_outputs(task.context_outputs)
         entry = select_entry(self, names, task)
         return TaskEnvironment(
@@ -177,7 +179,7 @@ class GroupRunnable(BaseRunnable[object], Generic[G]):
         *,
         limit_reached: bool = False,
     ) -> CompositeResult:
-        """Return the result, whose output is the last of those that other tasks see; empty without one."""
+        """Return the result, whose output is the last of those that other tasks see; empty without outputs."""
         last = shown[-1] if shown else None
         raw, parsed = ("", None) if last is None else (last.raw, last.parsed)
         result = CompositeResult(raw if parsed is None else parsed, tally=context.tally, run_id=context.run_id, raw=raw)

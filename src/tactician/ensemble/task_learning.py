@@ -1,4 +1,4 @@
-"""Learning of one task: what it reads of earlier runs, and what it leaves for later ones."""
+"""Learning of a task: what it reads of earlier runs, and what it leaves for later ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from pydantic import TypeAdapter
 
 from tactician.documents import did_you_mean
 from tactician.ensemble.errors import INTERRUPTIONS
-from tactician.ensemble.events import TaskReflected
 from tactician.ensemble.learning import (
     DEFAULT_RECALL,
     LearningStores,
@@ -26,8 +25,10 @@ from tactician.ensemble.learning import (
     analyze,
     apply_strategy,
 )
-from tactician.ensemble.output import TaskInput, TaskOutput
 from tactician.ensemble.task import Task
+from tactician.ensemble.task_events import TaskReflected
+from tactician.ensemble.task_input import TaskInput
+from tactician.ensemble.task_output import TaskOutput
 from tactician.llm import ModelLike
 from tactician.runs import Live, RunContext, revive
 from tactician.text import describe_error
@@ -38,7 +39,7 @@ _logger = logging.getLogger(__name__)
 
 
 class TaskLearning:
-    """Learning of one task in one run. What was read and written before an interruption counts after it.
+    """Learning of a task in a run. What was read and written before an interruption counts after it.
 
     Args:
         task: the task.
@@ -97,8 +98,8 @@ class TaskLearning:
         for scope in self._task.memory:
             assert self._stores.memory is not None, "check() refuses scopes without a memory"
             limit = DEFAULT_RECALL + len(hidden)
-            found = await self._stores.memory.recall(scope, query, limit=limit, context=self._place)
-            visible = (entry for entry in found if _identify(entry) not in hidden)
+            entries = await self._stores.memory.recall(scope, query, limit=limit, context=self._place)
+            visible = (entry for entry in entries if _identify(entry) not in hidden)
             recalled[scope] = tuple(islice(visible, DEFAULT_RECALL))
         return recalled
 
@@ -108,7 +109,7 @@ class TaskLearning:
             return ()
         try:
             stored = await self._stores.reflections.load(self._task.identity)
-            noted = (one.with_bounds() for one in stored if one.notes)
+            noted = (reflection.with_bounds() for reflection in stored if reflection.notes)
             return tuple(islice(noted, settings.max_reflections or _MOST_REFLECTIONS))
         except Exception as error:
             reason = self._log_failure("its reflections cannot be loaded", error)
@@ -116,7 +117,7 @@ class TaskLearning:
             return ()
 
     async def _reflect(self, input: ReflectionInput) -> None:
-        """Reflect on an accepted output, and store the reflection, also one that failed."""
+        """Reflect on an accepted output, and store the reflection, also when it failed."""
         if "reflection" not in self._data:
             reflection = await self._find_improvement(input)
             self._set(reflection=Live(reflection, lambda _: _reflections().dump_python(reflection, mode="json")))
@@ -130,12 +131,12 @@ class TaskLearning:
         """Return the reflection on an output, dated by the clock of the run; `None` when nothing is to be improved."""
         now, key = datetime.fromtimestamp(self._place.clock.time(), UTC), self._key
         try:
-            found = await self._apply_strategy(input)
+            reflection = await self._apply_strategy(input)
         except INTERRUPTIONS:
             raise
         except Exception as error:
-            found = TaskReflection(failure=self._log_failure("it could not be reflected on", error))
-        return None if found is None else replace(found, created_at=now, id=key).with_bounds()
+            reflection = TaskReflection(failure=self._log_failure("it could not be reflected on", error))
+        return None if reflection is None else replace(reflection, created_at=now, id=key).with_bounds()
 
     async def _apply_strategy(self, input: ReflectionInput) -> TaskReflection | None:
         assert self._task.reflection is not None

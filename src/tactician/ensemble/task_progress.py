@@ -1,21 +1,23 @@
-"""Progress of one task in its checkpoint: attempts, steps that are done, and the latest output."""
+"""Progress of a task in its checkpoint: attempts, steps that are done, and the latest output."""
 
 from __future__ import annotations
 
 from functools import partial
 
 from tactician.ensemble.assignment import Assignment
-from tactician.ensemble.output import Revision, TaskOutput, decode_task_output, encode_task_output
+from tactician.ensemble.output_encoding import decode_task_output, encode_task_output
+from tactician.ensemble.task_input import Revision
+from tactician.ensemble.task_output import TaskOutput
 from tactician.runs import Live, RunContext, revive
 
 
 class TaskProgress:
-    """Progress of one task. A step that is done is not done again when the run continues elsewhere.
+    """Progress of a task. A step that is done is not done again when the run continues elsewhere.
 
     Args:
         job: the task.
         place: the context whose checkpoint keeps the progress.
-        revision: the feedback with which the first attempt in this run begins, if there is one.
+        revision: the feedback with which the first attempt in this run begins, or `None`.
     """
 
     __slots__ = ("_checkpoint", "_data", "_job", "_place", "_revision")
@@ -30,7 +32,7 @@ class TaskProgress:
 
     @property
     def began(self) -> float | None:
-        """The time at which the task started, in this run of the program or in an earlier one; `None` before."""
+        """The time at which the task started, in this or in an earlier run of the program; `None` before."""
         began = self._data.get("began")
         return began if isinstance(began, float) else None
 
@@ -46,7 +48,7 @@ class TaskProgress:
 
     @property
     def revision(self) -> Revision | None:
-        """The feedback with which the attempt begins, and the output of the one before; `None` in the first."""
+        """The feedback with which the attempt begins, and the output of the attempt before; `None` in the first."""
         if self.attempt == 1 or (earlier := self.earlier) is None:
             return self._revision
         number = self.attempt + (0 if self._revision is None else self._revision.attempt - 1)

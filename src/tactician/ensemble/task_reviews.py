@@ -1,4 +1,4 @@
-"""Reviews of one task: its gates, and the reviewer's answers to what its agent waits for."""
+"""Reviews of a task: its gates, and the reviewer's answers to what its agent waits for."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TypeAlias, cast
 
 from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.errors import ReviewRejectedError
-from tactician.ensemble.output import ExitReason, TaskOutput
+from tactician.ensemble.results import ExitReason
 from tactician.ensemble.reviews import (
     Gate,
     Review,
@@ -20,6 +20,7 @@ from tactician.ensemble.reviews import (
     find_gate,
     is_admitted,
 )
+from tactician.ensemble.task_output import TaskOutput
 from tactician.loop import output_type
 from tactician.runs import (
     Live,
@@ -64,7 +65,7 @@ class ReviewSettings:
 
     Attributes:
         policy: the tasks that are reviewed when they do not say so themselves.
-        reviewer: function that answers; without one, the run waits.
+        reviewer: function that answers; without a reviewer, the run waits.
     """
 
     policy: ReviewPolicy = ReviewPolicy.NEVER
@@ -72,7 +73,7 @@ class ReviewSettings:
 
 
 class TaskReviews:
-    """Reviews of one task.
+    """Reviews of a task.
 
     Args:
         job: the task.
@@ -108,7 +109,7 @@ class TaskReviews:
             await self._decide(self._before, "review before", description, None)
 
     async def review_output(self, output: TaskOutput, attempt: int) -> TaskOutput:
-        """Return the output that counts: the same, or the one of the reviewer.
+        """Return the output that counts: this output, or the reviewer's edit of it.
 
         Raises:
             RetryRequested: when the task has to run again.
@@ -141,7 +142,7 @@ class TaskReviews:
         return outcome
 
     def _parse(self, text: str) -> object:
-        """Return a text as an object of the output type of the task; `None` without one.
+        """Return a text as an object of the output type of the task; `None` without an output type.
 
         Raises:
             InvalidOutput: when the text is not valid.
@@ -158,7 +159,7 @@ class TaskReviews:
         """Run, and let the reviewer answer what the run waits for: questions, and approvals of tools.
 
         Args:
-            run: the run, given its context.
+            run: function that runs the task in a context.
             place: that context.
 
         Raises:
@@ -177,13 +178,13 @@ class TaskReviews:
                 if suspended is None or not (new := await self._answer(suspended.pending, known)):
                     raise
             answers.set(**new)
-            place.checkpoint.detach()  # what has run is found again, from the beginning
+            place.checkpoint.detach()  # so that the run reads its completed steps from the beginning
 
     async def _answer(self, pending: Iterable[PendingRequest], known: dict[str, Response]) -> dict[str, Live[Response]]:
         """Return the reviewer's answers to requests that it has not answered yet."""
         reviewer = self._reviewer
         if reviewer is None:
             return {}
-        asked = [one for one in pending if one.id not in known and is_admitted(reviewer, one)]
-        answers = {one.id: await call_reviewer(reviewer, one) for one in asked}
+        asked = [request for request in pending if request.id not in known and is_admitted(reviewer, request)]
+        answers = {request.id: await call_reviewer(reviewer, request) for request in asked}
         return {name: save_response(answer) for name, answer in answers.items() if answer is not None}

@@ -11,7 +11,7 @@ _PLACES: Final = re.compile(r"\{\{([A-Za-z_]\w*)\}\}|\{([A-Za-z_]\w*)\}")
 
 def find_names(template: str) -> tuple[str, ...]:
     """Return the names that a template needs values for, each once, in their order."""
-    return tuple(dict.fromkeys(found[2] for found in _PLACES.finditer(template) if found[2] is not None))
+    return tuple(dict.fromkeys(match[2] for match in _PLACES.finditer(template) if match[2] is not None))
 
 
 def fill_template(template: str, values: Mapping[str, str]) -> str:
@@ -22,9 +22,9 @@ def fill_template(template: str, values: Mapping[str, str]) -> str:
     """
     if "{" not in template:
         return template
-    return _PLACES.sub(lambda found: values[found[2]] if found[1] is None else f"{{{found[1]}}}", template)
+    return _PLACES.sub(lambda match: values[match[2]] if match[1] is None else f"{{{match[1]}}}", template)
 
 
 def escape_template(text: str) -> str:
     """Return the template that stands for a text as it is."""
-    return _PLACES.sub(lambda found: f"{{{found[0]}}}", text)
+    return _PLACES.sub(lambda match: f"{{{match[0]}}}", text)

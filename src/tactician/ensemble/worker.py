@@ -32,7 +32,7 @@ class TeamWorker:
         return None if declared is str else declared
 
     def expect(self, kind: type[object] | None, attempts: int) -> Runnable:
-        """Return the worker for one task, whose output has a type.
+        """Return the worker for a task whose output has a type.
 
         Args:
             kind: the type; that of the worker, when `None`.
@@ -49,7 +49,7 @@ def describe_workers(workers: Iterable[TeamWorker]) -> str:
 
 
 def expect_type(runnable: Runnable, kind: type[object] | None) -> Runnable:
-    """Return a Runnable whose output is validated as a type, if one is given."""
+    """Return a Runnable whose output is validated as the type, unless the type is `None`."""
     if kind is None or getattr(runnable, "output_type", None) is kind:
         return runnable
     if isinstance(runnable, BaseRunnable):

@@ -12,7 +12,7 @@ class Workflow(StrEnum):
     """Order in which the tasks of an ensemble run."""
 
     SEQUENTIAL = "sequential"
-    """One after another, in the order of the list. A task that names no context gets the output of the one before."""
+    """One after another, in the order of the list. A task that names no context gets the output of the task before."""
     PARALLEL = "parallel"
     """Each as soon as its context tasks are completed."""
     HIERARCHICAL = "hierarchical"
@@ -20,7 +20,7 @@ class Workflow(StrEnum):
 
 
 def infer_workflow(tasks: Sequence[Task]) -> Workflow:
-    """Return the workflow of tasks for which none is given: parallel when a task has a context, else sequential."""
+    """Return the workflow of tasks for which none is declared: parallel when a task has a context, else sequential."""
     return Workflow.PARALLEL if any(task.context for task in tasks) else Workflow.SEQUENTIAL
 
 

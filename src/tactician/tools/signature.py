@@ -15,7 +15,7 @@ from tactician.errors import DeclarationError
 def find_caller_namespace(depth: int) -> dict[str, object]:
     """Return the local names of the function `depth` frames above the caller; empty at module level.
 
-    Types that are declared inside a function can only be found there.
+    Types that are declared inside a function are only visible there.
     """
     frame = sys._getframe(depth + 1)
     return {} if frame.f_locals is frame.f_globals else dict(frame.f_locals)

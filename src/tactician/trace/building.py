@@ -74,7 +74,7 @@ class _Draft(OpenSpan):
 class TreeBuilder:
     """Builder of trees of nodes.
 
-    Runs that were interrupted or waited, and go on in other events, as those of another process, are one node each.
+    A run that was interrupted or waited, and goes on in other events, as those of another process, is a single node.
 
     Args:
         is_whole: true to keep all texts as they are; else long ones are shortened, and repeated ones left out.
@@ -103,8 +103,8 @@ class TreeBuilder:
         """Return the tree of a run, or all trees."""
         if run_id is None:
             return tuple(root.finish() for root in self._roots)
-        found = self._find_last(run_id, SpanKind.RUN)
-        return () if found is None else (found.finish(),)
+        root = self._find_last(run_id, SpanKind.RUN)
+        return () if root is None else (root.finish(),)
 
     def _start(self, event: Event, kind: str) -> None:
         draft = self._find_last(event.run_id, kind, event.span_key)
@@ -160,16 +160,16 @@ class TreeBuilder:
                 return draft
         return None
 
-    def _find_free_id(self, wanted: str) -> str:
+    def _find_free_id(self, preferred: str) -> str:
         """Return an id that no other node has, also when a log has the same event twice."""
-        free = wanted
+        free = preferred
         while free in self._ids:
-            free = f"{wanted}#{len(self._ids)}"
+            free = f"{preferred}#{len(self._ids)}"
         self._ids.add(free)
         return free
 
     def _restore(self, event: Event, kind: str) -> None:
-        """Add a node whose beginning and end are in one event, or end the one that is known and has not ended."""
+        """Add a node whose beginning and end are in a single event, or end the known node that has not ended."""
         facts = event.describe_span()
         if facts.ended is None:
             known = self._find_last(event.run_id, kind, event.span_key)
@@ -215,19 +215,19 @@ class TreeBuilder:
             around.notes.append(TraceNote(event.type, event.time, event.describe(), content))
             self._touch(around, event.time)
 
-    def _add_facts(self, draft: _Draft, told: SpanFacts) -> None:
-        draft.name = told.name or draft.name
-        draft.error = told.error or draft.error
+    def _add_facts(self, draft: _Draft, span: SpanFacts) -> None:
+        draft.name = span.name or draft.name
+        draft.error = span.error or draft.error
         self._touch(draft, draft.started if draft.ended is None else draft.ended)
-        for name, fact in told.facts.items():
+        for name, fact in span.facts.items():
             if isinstance(fact, Usage | UsageTally):
                 total = fact if isinstance(fact, Usage) else fact.total
                 draft.used.extend(ModelUse.of(total, draft.name))
             else:
                 draft.facts[name] = encode(fact)
-        draft.content.update(self._encode(told.content))
+        draft.content.update(self._encode(span.content))
         if self._is_whole:
-            draft.content.update(self._encode(told.whole_content))
+            draft.content.update(self._encode(span.whole_content))
 
     def _encode(self, content: Mapping[str, object]) -> dict[str, JsonValue]:
         encoded = {name: encode(value) for name, value in content.items()}

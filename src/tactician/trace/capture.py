@@ -15,7 +15,7 @@ class CaptureMode(StrEnum):
     """How much is captured.
 
     `OFF` records nothing. `STANDARD` records everything that happens, with long texts shortened, and of each call of a
-    model only what it had not been told before. `FULL` has all texts, and all messages of each call.
+    model only what it had not received before. `FULL` has all texts, and all messages of each call.
     """
 
     OFF = "off"

@@ -21,13 +21,13 @@ VERSION: Final = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Row(TraceNode):
-    """Node without those inside it, and with the id of the one around it."""
+    """Node without those inside it, and with the id of the node around it."""
 
     parent: str | None = None
 
     def to_node(self, children: tuple[TraceNode, ...]) -> TraceNode:
         """Return the node with those inside it."""
-        known = {one.name: getattr(self, one.name) for one in fields(TraceNode)}
+        known = {field.name: getattr(self, field.name) for field in fields(TraceNode)}
         return TraceNode(**known | {"children": children})
 
 
@@ -66,7 +66,7 @@ def read_nodes(data: str | bytes) -> tuple[TraceNode, ...]:
 
 
 def _build(rows: tuple[_Row, ...]) -> tuple[TraceNode, ...]:
-    """Return the roots. A node stands behind the one around it, so that the tree is built from its end."""
+    """Return the roots. A node stands behind the node around it, so that the tree is built from its end."""
     inside: dict[str | None, list[TraceNode]] = {None: []}
     for row in rows:
         if row.id in inside or row.parent not in inside:

@@ -15,7 +15,7 @@ UNKNOWN_MODEL: Final = "unknown"
 
 @dataclass(frozen=True, slots=True)
 class ModelUse:
-    """Use of one model. What is not known is left out of the sums, and counted.
+    """Use of a model. What is not known is left out of the sums, and counted.
 
     Attributes:
         model: the model, as `instance:model`.
@@ -93,7 +93,7 @@ class TraceNote:
         kind: the type of the event.
         time: seconds since the epoch.
         text: a line without content.
-        content: what people or models said.
+        content: the words of people or models.
     """
 
     kind: str
@@ -112,14 +112,14 @@ class TraceNode:
         name: its name.
         started: its beginning, in seconds since the epoch.
         ended: its end; `None` when no event tells of it.
-        status: `"completed"`, `"failed"`, `"waiting"`, `"running"`, `"interrupted"`, or another one of its run.
+        status: `"completed"`, `"failed"`, `"waiting"`, `"running"`, `"interrupted"`, or another status of its run.
         run_id: the run.
         task_id: the task of an ensemble that it is, or is a part of.
         error: why it failed.
         pauses: times in which it waited.
         used: use of models by itself, without the nodes inside it.
         facts: names and numbers.
-        content: what models, tools and people said, as far as it was captured.
+        content: the words of models, tools and people, as far as they were captured.
         notes: what happened inside it.
         children: the nodes inside it, in the order in which they began.
     """
@@ -185,5 +185,5 @@ def sum_uses(uses: Iterable[ModelUse]) -> ModelUse:
     return total
 
 
-def _add(one: int | None, other: int | None) -> int | None:
-    return other if one is None else one + (other or 0)
+def _add(left: int | None, right: int | None) -> int | None:
+    return right if left is None else left + (right or 0)

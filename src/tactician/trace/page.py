@@ -1,4 +1,4 @@
-"""Web page of a trace: one file without scripts, and without anything from the network."""
+"""Web page of a trace: a single file without scripts, and without anything from the network."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def _list_facts(node: TraceNode) -> Iterator[tuple[str, JsonValue]]:
 
 
 def _list_texts(name: str, value: JsonValue) -> Iterator[_Text]:
-    """Yield the texts of content: a list of messages is one for each."""
+    """Yield the texts of content: each message of a list has its own."""
     if value in ("", None, [], {}):
         return
     if not isinstance(value, list) or not all(isinstance(item, dict) and "role" in item for item in value):

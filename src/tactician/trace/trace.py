@@ -30,7 +30,8 @@ class Trace:
     def from_events(cls, events: Iterable[Event], run_id: str | None = None, *, is_whole: bool = False) -> Trace:
         """Return the trace that events tell of, such as those of `read_event_log`.
 
-        The events of a run that went on in another process belong behind those of the first one: then it is one tree.
+        The events of a run that went on in another process belong behind those of the first process: then the run is a
+        single tree.
 
         Args:
             events: the events, in the order in which they happened.
@@ -104,11 +105,11 @@ class Trace:
         return sum_uses(self.use_by_model.values())
 
     def to_json(self, path: str | Path | None = None) -> str:
-        """Return the trace as JSON, and write it to a file that only its owner may read, if a path is given."""
+        """Return the trace as JSON, and write it to a file that only its owner may read, unless the path is `None`."""
         return _write(write_nodes(self.roots), path)
 
     def to_toon(self, path: str | Path | None = None) -> str:
-        """Return the trace as TOON, which is shorter than JSON, and write it to a file, if a path is given.
+        """Return the trace as TOON, which is shorter than JSON, and write it to a file, unless the path is `None`.
 
         Raises:
             MissingExtraError: when the extra `toon` is not installed.
@@ -116,7 +117,7 @@ class Trace:
         return _write(load_formatter(ContextFormat.TOON).format(nodes_to_data(self.roots)), path)
 
     def to_html(self, path: str | Path | None = None) -> str:
-        """Return the trace as one web page that needs no network, and write it to a file, if a path is given.
+        """Return the trace as a web page that needs no network, and write it to a file, unless the path is `None`.
 
         It has a timeline, the tree with all that was captured, and the use and cost of each model.
         """

@@ -1,4 +1,4 @@
-"""Analysis of a task's output by a model: the strategy of reflection that is used when no other one is given."""
+"""Analysis of a task's output by a model: the default strategy of reflection."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from tactician.stores import escape_invalid
 
 
 def bound_text(text: str, most_chars: int) -> str:
-    """Return a text that every store can keep. A longer one is cut off, and ends with a note that says so."""
+    """Return a text that every store can keep. A longer text is cut off, and ends with a note that says so."""
     valid = escape_invalid(text)
     if len(valid) <= most_chars:
         return valid

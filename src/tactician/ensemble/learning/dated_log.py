@@ -24,7 +24,7 @@ class DatedText:
 
 
 class DatedLog:
-    """Logs of dated texts, one for each subject, newest first.
+    """Logs of dated texts by subject, newest first.
 
     Each text is a document of its own, so that writers on several machines lose nothing. Times are those of the texts;
     texts of the same time are in the order in which they were added.
@@ -42,7 +42,7 @@ class DatedLog:
         return repr(self._documents)
 
     async def add(self, subject: str, text: DatedText, *, kind: str = "") -> None:
-        """Add a text. One whose id is in the log already is not added again."""
+        """Add a text, unless a text with its id is in the log already."""
         document = StoredDocument(
             collection=self._collection,
             id=_hash(f"{subject}\n{text.id}"),
@@ -67,23 +67,23 @@ class DatedLog:
             oldest: time before which a text is left out.
 
         Raises:
-            StoredStateError: when one of them cannot be read.
+            StoredStateError: when a text cannot be read.
         """
-        found = await self._find(subject, limit + _SLACK, with_bodies=True)
-        return [DatedText(one.name, at, one.text) for at, one in _select(found, oldest)][:limit]
+        documents = await self._find(subject, limit + _SLACK, with_bodies=True)
+        return [DatedText(document.name, at, document.text) for at, document in _select(documents, oldest)][:limit]
 
     async def evict(self, subject: str, keep_last: int, *, oldest: datetime | None = None, kind: str = "") -> None:
         """Delete the texts of a kind but the newest ones, and those before a time."""
-        found = await self._find(subject, keep_last + _MOST_SURPLUS, kind=kind)
-        kept = {document.id for _, document in _select(found, oldest)[:keep_last]}
-        for document in found:
+        documents = await self._find(subject, keep_last + _MOST_SURPLUS, kind=kind)
+        kept = {document.id for _, document in _select(documents, oldest)[:keep_last]}
+        for document in documents:
             if document.id not in kept:
                 await self._documents.delete(self._collection, document.id)
 
     async def clear(self, subject: str) -> None:
         """Delete all texts on a subject."""
-        while found := await self._find(subject, _MOST_SURPLUS):
-            for document in found:
+        while documents := await self._find(subject, _MOST_SURPLUS):
+            for document in documents:
                 await self._documents.delete(self._collection, document.id)
 
     async def aclose(self) -> None:
@@ -106,8 +106,8 @@ class DatedLog:
 def _select(documents: list[StoredDocument], oldest: datetime | None) -> list[tuple[datetime, StoredDocument]]:
     """Return documents with their times, newest first, without those before a time."""
     dated = [(_read_time(document), document) for document in documents]
-    recent = [one for one in dated if oldest is None or one[0] >= oldest]
-    return sorted(recent, key=lambda one: one[0], reverse=True)  # which keeps the order of equal times
+    recent = [(time, document) for time, document in dated if oldest is None or time >= oldest]
+    return sorted(recent, key=lambda entry: entry[0], reverse=True)  # which keeps the order of equal times
 
 
 def _read_time(document: StoredDocument) -> datetime:

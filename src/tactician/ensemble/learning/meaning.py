@@ -40,7 +40,7 @@ class PackedVector:
         return cls(model, b64encode(struct.pack(f"<{len(vector)}f", *(number / length for number in vector))).decode())
 
     def unpack(self) -> Vector:
-        """Return the vector; an empty one, when the stored form is not valid."""
+        """Return the vector, which is empty when the stored form is not valid."""
         try:
             vector = tuple(number for (number,) in struct.iter_unpack("<f", b64decode(self.numbers, validate=True)))
         except (ValueError, struct.error):
@@ -61,7 +61,7 @@ class Query:
     vector: Vector
 
     def compare(self, other: PackedVector | None) -> float:
-        """Return the cosine of the angle to another vector; -2 for one that cannot be compared."""
+        """Return the cosine of the angle to another vector; -2 when the vectors cannot be compared."""
         if other is None or other.model != self.model:
             return _DISSIMILAR
         numbers = other.unpack()
@@ -86,6 +86,6 @@ async def embed_text(embedder: Embedder, text: str, context: RunContext) -> Pack
     return PackedVector.create(answer.model, answer.vectors[0])
 
 
-def _sum_products(one: Iterable[float], other: Iterable[float]) -> float:
-    total: float = sum(map(mul, one, other))
+def _sum_products(left: Iterable[float], right: Iterable[float]) -> float:
+    total: float = sum(map(mul, left, right))
     return total

@@ -25,7 +25,7 @@ _Notes: TypeAlias = Annotated[tuple[Annotated[str, Field(max_length=_MOST_NOTE)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskReflection:
-    """Notes of one run on how the instructions of a task could be better. The task itself stays as it is.
+    """Notes of a run on how the instructions of a task could be better. The task itself stays as it is.
 
     Attributes:
         refined_description: a clearer description of the task; empty, when nothing is to be changed.
@@ -34,7 +34,7 @@ class TaskReflection:
         suggestions: improvements for later runs.
         failure: why the run could not be reflected on; then there are no notes.
         created_at: the time, by the clock of the run.
-        id: unique among the reflections on a task. One whose id is stored already is not stored again.
+        id: unique among the reflections on a task. A reflection whose id is stored already is not stored again.
     """
 
     refined_description: _Text = ""
@@ -86,7 +86,7 @@ class ReflectionInput:
 Improvement: TypeAlias = TaskReflection | str | None
 """Result of a strategy: a reflection, or a suggestion as text, or `None` when there is nothing to improve."""
 ReflectionStrategy: TypeAlias = Callable[[ReflectionInput], Improvement | Awaitable[Improvement]]
-"""Function, also an async one, that finds improvements of a task's instructions in its output."""
+"""Sync or async function that finds improvements of a task's instructions in its output."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ class ReflectionStore(Protocol):
         ...
 
     async def store(self, identity: str, reflection: TaskReflection) -> None:
-        """Store a reflection, unless one with its id is stored."""
+        """Store a reflection, unless its id is stored already."""
         ...
 
 
@@ -58,12 +58,12 @@ class ReflectionLog(ReflectionStore):
         """Return the reflections on a task, newest first.
 
         Raises:
-            StoredStateError: when one cannot be read.
+            StoredStateError: when a reflection cannot be read.
         """
         return [_read(text) for text in await self._log.list_newest(identity, self._keep_last + _KEPT_FAILURES)]
 
     async def store(self, identity: str, reflection: TaskReflection) -> None:
-        """Store a reflection, unless one with its id is stored, and delete those that are not kept any more."""
+        """Store a reflection, unless its id is stored already, and delete those that are not kept any more."""
         bounded = reflection.with_bounds()
         kind, kept = (_FAILURE, _KEPT_FAILURES) if bounded.failure else (_SUCCESS, self._keep_last)
         text = reflection_adapter().dump_json(bounded).decode()
@@ -71,7 +71,7 @@ class ReflectionLog(ReflectionStore):
         await self._log.evict(identity, kept, kind=kind)
 
     async def clear(self, identity: str) -> None:
-        """Delete the reflections on a task, as for one whose purpose has changed."""
+        """Delete the reflections on a task, as when its purpose has changed."""
         await self._log.clear(identity)
 
     async def aclose(self) -> None:

@@ -1,4 +1,4 @@
-"""Memories in scopes: what tasks of one run leave for those of later runs."""
+"""Memories in scopes: entries that tasks of a run leave for those of later runs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _StoredEntry:
-    """Entry with the embedding of its content, if it has one."""
+    """Entry with the embedding of its content, if any."""
 
     entry: ScopeEntry
     vector: PackedVector | None = None
@@ -41,8 +41,8 @@ class ScopedMemory:
     Args:
         documents: the store.
         scopes: the scopes by name, with the retention of their entries.
-        embedder: embedding model, or its name among the models of the run, by which entries are recalled; without one,
-            the newest are.
+        embedder: embedding model, or its name among the models of the run, by which entries are recalled; without a
+            model, the newest are.
 
     Raises:
         ConfigurationError: when a scope is not valid.
@@ -119,12 +119,12 @@ class ScopedMemory:
         await self._log.aclose()
 
     async def _recall(self, scope: str, query: str, limit: int, run: RunContext) -> list[ScopeEntry]:
-        wanted = await self._embed(query, run)
-        if wanted is None:
+        embedding = await self._embed(query, run)
+        if embedding is None:
             return [stored.entry for stored in await self._load(scope, run, limit)]
-        meant, found = Query(wanted.model, wanted.unpack()), await self._load(scope, run)
-        found.sort(key=lambda stored: meant.compare(stored.vector), reverse=True)  # equal ones stay newest first
-        return [stored.entry for stored in found[:limit]]
+        meant, entries = Query(embedding.model, embedding.unpack()), await self._load(scope, run)
+        entries.sort(key=lambda stored: meant.compare(stored.vector), reverse=True)  # equal ones stay newest first
+        return [stored.entry for stored in entries[:limit]]
 
     async def _load(self, scope: str, run: RunContext | None, limit: int | None = None) -> list[_StoredEntry]:
         retention = self._find_scope(scope)

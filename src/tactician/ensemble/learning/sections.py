@@ -31,10 +31,10 @@ def list_note_sections(reflections: Iterable[TaskReflection]) -> Iterator[str]:
     if not (shown := _take_newest(reflections)):
         return
     parts = {
-        "Refined Instructions": [one.refined_description for one in shown],
-        "Output Guidance": [one.refined_expected_output for one in shown],
-        "Observations": [note for one in shown for note in one.observations],
-        "Suggestions": [note for one in shown for note in one.suggestions],
+        "Refined Instructions": [reflection.refined_description for reflection in shown],
+        "Output Guidance": [reflection.refined_expected_output for reflection in shown],
+        "Observations": [note for reflection in shown for note in reflection.observations],
+        "Suggestions": [note for reflection in shown for note in reflection.suggestions],
     }
     lists = {title: _format_list(notes) for title, notes in parts.items()}
     if any(lists.values()):

@@ -21,7 +21,7 @@ def draw_reviews(
         entries: ids of the nodes to which arrows to a task lead, by task id.
         exits: ids of the nodes from which arrows leave a task, by task id.
     """
-    reviewed = [(f"review_{number}", one) for number, one in enumerate(plan.phases) if one.phase.review is not None]
+    reviewed = [(f"review_{n}", planned) for n, planned in enumerate(plan.phases) if planned.phase.review is not None]
     nodes = (
         DiagramNode(node_id, ("review", planned.name, _name_reviewer(planned)), "hexagon")
         for node_id, planned in reviewed
@@ -41,12 +41,12 @@ def _draw_edges(
 
 
 def _find_first_tasks(planned: PlannedPhase) -> list[Task]:
-    """Return the tasks with which a phase begins: those that read no other one of it."""
+    """Return the tasks with which a phase begins: those that read no other task of it."""
     tasks = planned.phase.own_tasks
     if planned.workflow is Workflow.SEQUENTIAL:
         return list(tasks[:1])
     own = {task.id for task in tasks}
-    return [task for task in tasks if not any(one.id in own for one in task.named_context)]
+    return [task for task in tasks if not any(other.id in own for other in task.named_context)]
 
 
 def _name_reviewer(planned: PlannedPhase) -> str:

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from tactician.ensemble.early_exit import EarlyExit
 from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import INTERRUPTIONS, PhaseReviewError, TaskFailedError
-from tactician.ensemble.events import PhaseFailed
-from tactician.ensemble.output import EnsembleResult, ExitReason, PhaseOutput, TaskOutput
+from tactician.ensemble.phase_events import PhaseFailed
 from tactician.ensemble.phases.plan import PhasePlan
 from tactician.ensemble.phases.running import PhaseRuns
+from tactician.ensemble.results import EnsembleResult, ExitReason, PhaseOutput
 from tactician.ensemble.running import note_begin
+from tactician.ensemble.task_output import TaskOutput
 from tactician.flow import FlowStep, Scheduler, StepCompleted, StepOutcome, StepSkipped, StepSuspended
 from tactician.runs import RunContext, Suspended
 from tactician.text import describe_error

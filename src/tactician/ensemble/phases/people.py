@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 from pydantic import JsonValue
 from pydantic_core import to_jsonable_python
 
-from tactician.ensemble.output import TaskOutput
 from tactician.ensemble.phase_decisions import FORMS, PhaseDecision, UndecidedError
 from tactician.ensemble.phases.review import PersonReview
+from tactician.ensemble.task_output import TaskOutput
 from tactician.errors import StoredStateError
 from tactician.loop import InvalidOutput, output_type
 from tactician.process import build_form
@@ -30,7 +30,7 @@ def ask_person(
         phase: the name of the phase.
         outputs: the outputs of its tasks.
         place: the context of the review.
-        check: function that completes a decision; it raises an `UndecidedError` for one that cannot be followed.
+        check: function that completes a decision; it raises an `UndecidedError` when the decision cannot be followed.
 
     Raises:
         Suspended: when nobody has decided yet, or the answer is no decision.

@@ -22,10 +22,10 @@ class Phase:
 
     Args:
         name: the name, unique in the ensemble.
-        tasks: the tasks. The output of the last one in the list is that of the phase.
+        tasks: the tasks. The output of the last task in the list is that of the phase.
         after: the phases that run before.
         workflow: the order of the tasks, sequential or parallel; that of the ensemble by default, else parallel when a
-            task has another one of the phase as context.
+            task has another task of the phase as context.
         review: the review that decides whether the outputs are good enough.
 
     Raises:
@@ -52,7 +52,7 @@ class Phase:
         return as_tasks(self.tasks)
 
     def choose_workflow(self, default: Workflow | None) -> Workflow:
-        """Return the order of the tasks: its own, else the default, else the one that follows from their contexts."""
+        """Return the order of the tasks: its own, else the default, else the order that follows from their contexts."""
         own = {id(task) for task in self.own_tasks}
         inside = [task for task in self.own_tasks if any(id(other) in own for other in task.named_context)]
         return self.workflow or default or infer_workflow(inside)
@@ -66,13 +66,13 @@ class Phase:
 
     def list_predecessors(self) -> list[Phase]:
         """Return all phases that run before it, each once: those that it names, and those before them."""
-        found: dict[int, Phase] = {}
+        predecessors: dict[int, Phase] = {}
         waiting = list(self.after)
         while waiting:
-            if id(phase := waiting.pop(0)) not in found:
-                found[id(phase)] = phase
+            if id(phase := waiting.pop(0)) not in predecessors:
+                predecessors[id(phase)] = phase
                 waiting.extend(phase.after)
-        return list(found.values())
+        return list(predecessors.values())
 
 
 def _find_mistakes(phase: Phase) -> Iterator[tuple[str, str]]:

@@ -20,7 +20,7 @@ from tactician.ensemble.workflows import Workflow, find_context, find_first_task
 from tactician.errors import Problem
 
 Assign: TypeAlias = Callable[[Task, tuple[Task, ...]], Assignment]
-"""Function that returns a task, given the tasks whose outputs it sees, with the Runnable that does it."""
+"""Function of a task and the tasks whose outputs it sees, which assigns a Runnable to the task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +51,10 @@ class PlannedPhase:
     @property
     def direct_predecessors(self) -> tuple[str, ...]:
         """The names of the phases that it names itself."""
-        return tuple(one.name for one in self.phase.after)
+        return tuple(phase.name for phase in self.phase.after)
 
     def list_jobs(self) -> Iterator[tuple[str, Assignment]]:
-        """Yield its tasks and the one that reviews them, with their places in the ensemble."""
+        """Yield its tasks and the task that reviews them, with their places in the ensemble."""
         for number, job in enumerate(self.jobs):
             yield f"{self.path}.tasks[{number}]", job
         if self.reviewer is not None:
@@ -66,7 +66,7 @@ class PhasePlan:
 
     Args:
         phases: the phases.
-        workflow: the order of the tasks of phases without one.
+        workflow: the order of the tasks of phases without a workflow.
         assign: function that finds who does a task.
         max_parallel: number of tasks that may run at once; no limit, when `None`.
         on_error: the effect of a failed task on others of its phase.
@@ -93,7 +93,7 @@ class PhasePlan:
         return {planned.name: planned for planned in self.phases}
 
     def find_reviews(self, planned: PlannedPhase) -> ReviewSettings:
-        """Return the settings for reviews of the tasks of a phase: the last task of all is in the last one."""
+        """Return the settings for reviews of the tasks of a phase: the last task of all is in the last phase."""
         if planned is self.phases[-1] or self._reviews.policy is not ReviewPolicy.AFTER_LAST_TASK:
             return self._reviews
         return replace(self._reviews, policy=ReviewPolicy.NEVER)
@@ -120,11 +120,11 @@ class PhasePlan:
         for planned in self.phases:
             tasks = planned.phase.own_tasks
             if planned.workflow is Workflow.SEQUENTIAL:
-                yield from ((one.id, other.id) for one, other in pairwise(tasks))
+                yield from ((task.id, following.id) for task, following in pairwise(tasks))
             own = {task.id for task in tasks}
             for job in planned.jobs:
                 outside = planned.workflow is not Workflow.SEQUENTIAL
-                yield from ((one.id, job.task.id) for one in job.context if outside or one.id not in own)
+                yield from ((source.id, job.task.id) for source in job.context if outside or source.id not in own)
 
     def find_problems(self, agents: Sequence[object] | None) -> Iterator[Problem]:
         """Yield the mistakes in how the phases and their tasks fit together."""
@@ -157,7 +157,9 @@ def _plan(phase: Phase, path: str, default: Workflow | None, assign: Assign) -> 
     jobs = tuple(assign(task, context) for task, context in zip(phase.own_tasks, contexts, strict=True))
     review = None if phase.review is None else phase.review.create_task(phase.name, tuple(phase.own_tasks))
     reviewer = None if review is None else assign(review, review.named_context)
-    return PlannedPhase(phase, path, workflow, jobs, reviewer, tuple(one.name for one in phase.list_predecessors()))
+    return PlannedPhase(
+        phase, path, workflow, jobs, reviewer, tuple(before.name for before in phase.list_predecessors())
+    )
 
 
 def _find_context(phase: Phase, number: int, workflow: Workflow, default: Workflow | None) -> tuple[Task, ...]:
@@ -171,8 +173,8 @@ def _find_context(phase: Phase, number: int, workflow: Workflow, default: Workfl
 
 def _find_task_problems(planned: PlannedPhase, agents: Sequence[object] | None) -> Iterator[Problem]:
     earlier = {task.id for phase in planned.phase.list_predecessors() for task in phase.own_tasks}
-    found = find_structure_problems(planned.phase.own_tasks, agents, planned.workflow, earlier)
-    yield from (Problem(f"{planned.path}.{problem.path}", problem.message) for problem in found)
+    problems = find_structure_problems(planned.phase.own_tasks, agents, planned.workflow, earlier)
+    yield from (Problem(f"{planned.path}.{problem.path}", problem.message) for problem in problems)
     if planned.reviewer is not None:
         visible = earlier | {task.id for task in planned.phase.own_tasks}
         place = f"{planned.path}.review.reviewer"

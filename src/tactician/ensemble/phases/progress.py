@@ -14,7 +14,7 @@ from tactician.runs import RunContext, revive
 
 @dataclass(frozen=True, slots=True)
 class PhaseExecution:
-    """One time that the tasks of a phase run.
+    """Execution of the tasks of a phase.
 
     Attributes:
         feedback: what has to change; empty for the first time, and when a phase before has run again.
@@ -36,7 +36,7 @@ class PhaseExecution:
 
 
 class PhaseProgress:
-    """Progress of one phase in a run. Executions have numbers from 1.
+    """Progress of a phase in a run. Executions have numbers from 1.
 
     Args:
         place: the context whose checkpoint keeps the progress.
@@ -60,33 +60,34 @@ class PhaseProgress:
     @property
     def accepted(self) -> int | None:
         """The number of the latest execution whose outputs others may use; `None` when there is none."""
-        return max((number for number, one in self._enumerate() if one.is_accepted), default=None)
+        return max((number for number, execution in self._enumerate() if execution.is_accepted), default=None)
 
     @property
     def record(self) -> PhaseReviewRecord:
         """The attempts and the decisions on them."""
         attempts = (
-            PhaseAttempt(number, one.raw or "", one.decision)
-            for number, one in self._enumerate()
-            if one.decision is not None
+            PhaseAttempt(number, execution.raw or "", execution.decision)
+            for number, execution in self._enumerate()
+            if execution.decision is not None
         )
         return PhaseReviewRecord(tuple(attempts))
 
     def find_request(self, request: str) -> int | None:
         """Return the number of the execution that a decision of another phase has asked for."""
-        return next((number for number, one in self._enumerate() if one.request == request), None)
+        return next((number for number, execution in self._enumerate() if execution.request == request), None)
 
     def find_last(self, start: int) -> int:
-        """Return the number of the last of the executions that begin with one and follow from reviews of the phase."""
-        later = (number for number, one in self._enumerate() if number > start and one.request)
+        """Return the number of the last execution that follows from `start` by reviews of the phase alone."""
+        later = (number for number, execution in self._enumerate() if number > start and execution.request)
         return next(later, self.count + 1) - 1
 
     def find_previous(self, number: int) -> int | None:
-        """Return the number of the latest execution before another one that had all its outputs."""
-        return max((n for n, one in self._enumerate() if n < number and one.raw is not None), default=None)
+        """Return the number of the latest execution before `number` that had all its outputs."""
+        complete = (other for other, execution in self._enumerate() if other < number and execution.raw is not None)
+        return max(complete, default=None)
 
     def count_retries(self, number: int) -> int:
-        """Return how many executions up to this one the phase has had since it was last begun from outside."""
+        """Return how many executions up to `number` the phase has had since it was last begun from outside."""
         count = 0
         while number > 1 and not self[number].request:
             number -= 1
@@ -98,7 +99,7 @@ class PhaseProgress:
 
     def count_predecessor_retries(self, phase: str) -> int:
         """Return how often reviews of this phase have asked for another execution of a phase before it."""
-        asked = (one.decision for one in self._executions if one.decision is not None)
+        asked = (execution.decision for execution in self._executions if execution.decision is not None)
         return sum(decision.verdict == "retry_predecessor" and decision.phase == phase for decision in asked)
 
     def begin(self, execution: PhaseExecution) -> int:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias, get_args
 
 from tactician.ensemble.errors import EnsembleDefinitionError
-from tactician.ensemble.output import TaskInput
 from tactician.ensemble.phase_decisions import PhaseDecision
 from tactician.ensemble.task import Task
+from tactician.ensemble.task_input import TaskInput
 from tactician.errors import Problem
 
 PhaseReviewer: TypeAlias = Callable[[TaskInput], PhaseDecision | str | Awaitable[PhaseDecision | str]]
@@ -47,7 +47,7 @@ class PhaseReview:
 
     Args:
         reviewer: task that decides, whose context is all tasks of the phase by default; or a function of a `TaskInput`,
-            also an async one.
+            which may be async.
         max_retries: how often the phase may run again. After that the run fails.
         max_predecessor_retries: how often it may let each phase before it run again.
 

@@ -13,11 +13,11 @@ from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.execution import TaskRunner
 from tactician.ensemble.inputs import EnsembleInput
 from tactician.ensemble.outcomes import SkippedTask, TaskOutcome, collect_context
-from tactician.ensemble.output import Revision
 from tactician.ensemble.phase_decisions import FORMS, PhaseDecision, UndecidedError
 from tactician.ensemble.phases.people import ask_person
 from tactician.ensemble.phases.plan import PlannedPhase
 from tactician.ensemble.phases.review import PersonReview
+from tactician.ensemble.task_input import Revision
 from tactician.runs import OutputError, RunContext
 
 _AGAIN = f"Your answer was no decision. Answer with one: {FORMS}."
@@ -30,7 +30,7 @@ async def decide(
     place: RunContext,
     exit: EarlyExit,
 ) -> PhaseDecision:
-    """Return the decision on a phase. One that runs another phase again names it.
+    """Return the decision on a phase. A decision that runs another phase again names that phase.
 
     Args:
         planned: the phase.
@@ -78,7 +78,7 @@ async def _run_reviewer(
     place: RunContext,
     exit: EarlyExit,
 ) -> PhaseDecision:
-    """Return the decision of a task. One that gives none is asked once more; an agent does that itself."""
+    """Return the decision of a task. A task that returns none is asked once more; an agent does that itself."""
     try:
         return await _run_once(job, outcomes, input, place.at("review"), exit)
     except OutputError as error:

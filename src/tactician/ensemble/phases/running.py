@@ -9,22 +9,23 @@ from dataclasses import replace
 from tactician.ensemble.early_exit import EarlyExit
 from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import INTERRUPTIONS, PhaseReviewError, TaskFailedError
-from tactician.ensemble.events import PhaseCompleted, PhaseResumed, PhaseReviewed, PhaseStarted
 from tactician.ensemble.execution import TaskRunner
 from tactician.ensemble.outcomes import SkippedTask, TaskOutcome
-from tactician.ensemble.output import EnsembleResult, PhaseOutput, Revision
 from tactician.ensemble.phase_decisions import PhaseDecision, UndecidedError
+from tactician.ensemble.phase_events import PhaseCompleted, PhaseResumed, PhaseReviewed, PhaseStarted
 from tactician.ensemble.phases.plan import PhasePlan, PlannedPhase
 from tactician.ensemble.phases.progress import PhaseExecution, PhaseProgress
 from tactician.ensemble.phases.reviewing import decide
+from tactician.ensemble.results import EnsembleResult, PhaseOutput
 from tactician.ensemble.running import NO_LIMIT, TaskOrder, run_tasks
+from tactician.ensemble.task_input import Revision
 from tactician.ensemble.workflows import Workflow
 from tactician.runs import RunContext
 from tactician.text import describe_error
 
 
 class PhaseRuns:
-    """Attempts at the phases in one run of an ensemble. What is completed is saved, and does not run again.
+    """Attempts at the phases in a run of an ensemble. What is completed is saved, and does not run again.
 
     Args:
         plan: the phases.
@@ -75,7 +76,7 @@ class PhaseRuns:
             TaskRunner(self._environment, "", place).record_failures(error.failed)
 
     async def _complete(self, name: str, start: int) -> None:
-        """Run a phase, beginning with one of its executions, until its outputs are accepted."""
+        """Run a phase, beginning with execution `start`, until its outputs are accepted."""
         planned, progress = self._by_name[name], self._progress[name]
         while not progress[number := progress.find_last(start)].is_accepted:
             result = await self._perform(name, number)
@@ -92,7 +93,7 @@ class PhaseRuns:
             self._begin(name, decision.feedback if decision.verdict == "retry" else "")
 
     async def _run_again(self, name: str, feedback: str, request: str) -> None:
-        """Run a phase again because the review of another one has asked for it."""
+        """Run a phase again because the review of another phase has asked for it."""
         progress = self._progress[name]
         async with self._locks[name]:
             start = progress.find_request(request)
@@ -145,7 +146,7 @@ class PhaseRuns:
         return known
 
     async def _collect_revisions(self, name: str, number: int) -> dict[str, Revision]:
-        """Return what the tasks of an execution are told: the feedback, and their outputs before."""
+        """Return the revisions for the tasks of an execution: the feedback, and their outputs before."""
         progress = self._progress[name]
         feedback, previous = progress[number].feedback, progress.find_previous(number)
         if not feedback or previous is None:

@@ -23,10 +23,10 @@ _CHOICES: Final = {
 class ConsoleReviewer:
     """Reviewer that asks at the terminal. At the end of the input it does not decide, and the run waits.
 
-    It reads in a thread, so that other tasks go on. One question is asked at a time.
+    It reads in a thread, so that other tasks go on. Questions are asked in turn.
 
     Args:
-        role: its role, for gates that require one.
+        role: its role, for gates that require a role.
         name: its name, which decisions keep.
         read: function that reads a line after a prompt; `input` by default.
         write: function that writes a line; `print` by default.

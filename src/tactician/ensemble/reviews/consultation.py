@@ -17,9 +17,9 @@ from tactician.runs import Checkpoint, Live, PendingRequest, Response, RunContex
 
 T = TypeVar("T")
 Reviewer: TypeAlias = Callable[[PendingRequest], Response | Awaitable[Response]]
-"""Function that answers the requests of a run. It returns `None` for one that somebody else is to answer.
+"""Function that answers the requests of a run. It returns `None` for a request that somebody else is to answer.
 
-A request with a required role is given only to a reviewer whose attribute `role` is equal to it.
+A request with a required role goes only to a reviewer whose attribute `role` is equal to it.
 """
 _MAX_TRIES: Final = 3
 
@@ -32,7 +32,7 @@ class Question(Generic[T]):
         key: key of its checkpoint; the same when the run continues.
         prompt: the question.
         schema: the JSON schema of the answer.
-        read: function that returns the meaning of an answer. It raises `InvalidOutput` for one that is not valid.
+        read: function that returns the meaning of an answer. It raises `InvalidOutput` for an answer that is not valid.
         encode: function that returns an answer that was read as JSON.
         decode: function that returns the answer that `encode` wrote.
         timeout: seconds to wait; 0 or `None` waits for ever.
@@ -56,7 +56,7 @@ _TIMED_OUT: Final = {"timed_out": True}
 
 
 class ReviewerConsultation(Generic[T]):
-    """One question in a run, with its checkpoint.
+    """Question in a run, with its checkpoint.
 
     The answer is saved before it counts. Without a reviewer that answers, the run waits, and any process that has its
     store may answer. An answer that is not valid is refused, and the run waits on.
@@ -76,7 +76,7 @@ class ReviewerConsultation(Generic[T]):
 
     @property
     def was_asked(self) -> bool:
-        """True when the question was asked before, in this run of the program or in an earlier one."""
+        """True when the question was asked before, in this or in an earlier run of the program."""
         return "asked" in self._checkpoint.data
 
     @property

@@ -20,7 +20,7 @@ _WAYS: Final = "answer with ReviewDecision.approve(), .edit(text), .retry(why) o
 
 @dataclass(frozen=True, slots=True)
 class ReviewDecision:
-    """Decision of a reviewer. Make one with `approve`, `edit`, `retry` or `exit_early`.
+    """Decision of a reviewer. Make a decision with `approve`, `edit`, `retry` or `exit_early`.
 
     Attributes:
         decision: the decision.

@@ -52,7 +52,7 @@ def find_gate(timing: GateTiming, reviews: Sequence[Review], policy: ReviewPolic
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """Gate of one task in one run.
+    """Gate of a task in a run.
 
     Attributes:
         review: its settings.

@@ -31,7 +31,7 @@ _SPEC: Final = ToolSpec(
 class AskPerson(Tool):
     """Tool by which an agent asks a person. The run waits for the answer, days if need be.
 
-    The reviewer of the ensemble is asked first, if there is one.
+    The reviewer of the ensemble, if any, is asked first.
 
     Args:
         timeout: seconds to wait; 0 or `None` waits for ever.

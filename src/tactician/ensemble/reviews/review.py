@@ -1,4 +1,4 @@
-"""`Review`: a gate before or after a task, and the policy that says which tasks have one."""
+"""`Review`: a gate before or after a task, and the policy that says which tasks have reviews."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ class ReviewPolicy(StrEnum):
     AFTER_EVERY_TASK = "after_every_task"
     """All, each after it has run."""
     AFTER_LAST_TASK = "after_last_task"
-    """The last one in the list, after it has run."""
+    """The last task in the list, after it has run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """Gate of a task, at which somebody decides how it goes on. Make one with `before`, `after` or `skip`.
+    """Gate of a task, at which somebody decides how it goes on. Make a review with `before`, `after` or `skip`.
 
     Attributes:
         timing: `"before"` or `"after"` the task; `"skip"` for a task without the gate that the policy asks for.
-        prompt: the question for the reviewer; one about the task by default.
+        prompt: the question for the reviewer; a question about the task by default.
         timeout: seconds to wait for a decision; 0 or `None` waits for ever.
         on_timeout: the effect of no decision in time: `"exit_early"` ends the ensemble with the outputs so far,
             `"continue"` approves, `"reject"` fails the task.

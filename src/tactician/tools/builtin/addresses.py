@@ -12,12 +12,12 @@ _CLOUDS: Final = (IPv4Network("192.0.0.0/24"), IPv4Network("168.63.129.16/32"))
 
 
 def is_public(address: str) -> bool:
-    """Return whether an IP address is reachable for everyone; an IPv6 address that stands for an IPv4 one counts so."""
+    """Return whether an IP address is reachable for everyone, with all IPv4 addresses that it carries."""
     try:
         parsed = ip_address(address.partition("%")[0])
     except ValueError:
         return False
-    return all(_is_public(one) for one in (parsed, *_find_embedded(parsed)))
+    return all(_is_public(part) for part in (parsed, *_find_embedded(parsed)))
 
 
 def _is_public(address: IPv4Address | IPv6Address) -> bool:
@@ -36,7 +36,8 @@ def _find_embedded(address: IPv4Address | IPv6Address) -> list[IPv4Address]:
     """Return the IPv4 addresses that an IPv6 address carries, to which a gateway or the system may connect."""
     if isinstance(address, IPv4Address):
         return []
-    found = [one for one in (address.ipv4_mapped, address.sixtofour, *(address.teredo or ())) if one is not None]
+    carried = (address.ipv4_mapped, address.sixtofour, *(address.teredo or ()))
+    embedded = [part for part in carried if part is not None]
     if address in _NAT64 or address in _COMPATIBLE:
-        found.append(IPv4Address(int(address) & 0xFFFFFFFF))
-    return found
+        embedded.append(IPv4Address(int(address) & 0xFFFFFFFF))
+    return embedded

@@ -133,7 +133,7 @@ class _Parser:
         return _apply(function, *values)
 
     def _take(self, *signs: str) -> str | None:
-        """Return the next token and go past it, if it is one of the signs."""
+        """Return the next token and go past it, if it is among the signs."""
         if self._next < len(self._tokens):
             kind, text, _ = self._tokens[self._next]
             if kind == "sign" and text in signs:

@@ -16,7 +16,7 @@ from tactician.tools.traits import NO_TRAITS, NeedsApproval, ToolTraits
 
 @dataclass(frozen=True)
 class ConfigurableTool(Tool):
-    """Tool whose settings are the fields of a frozen dataclass. A method that changes one returns a copy.
+    """Tool whose settings are the fields of a frozen dataclass. A method that changes a setting returns a copy.
 
     Attributes:
         traits: the special behaviour in the turn loop.

@@ -79,7 +79,7 @@ def _read_moment(text: str, zone: ZoneInfo, context: RunContext) -> datetime:
         return datetime.fromtimestamp(context.clock.time(), zone)
     try:
         read = datetime.fromisoformat(text.strip() if len(text) < _LONGEST else "")
-        # By way of UTC: a time that a clock change skips becomes the one that clocks show instead.
+        # By way of UTC: a time that a clock change skips becomes the time that clocks show instead.
         return (read if read.tzinfo else read.replace(tzinfo=zone)).astimezone(UTC).astimezone(zone)
     except (ValueError, OverflowError) as error:
         example = "Write ISO 8601, such as 2026-03-29T14:30, or now."

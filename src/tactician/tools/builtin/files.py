@@ -16,9 +16,9 @@ from tactician.tools.function import tool
 from tactician.tools.tool import Tool
 
 MAX_READ: Final = 200_000
-"""Bytes that `read_file` returns at once, unless told otherwise."""
+"""Bytes that `read_file` returns at once by default."""
 MAX_WRITE: Final = 1_000_000
-"""Bytes of a file that `write_file` writes, unless told otherwise."""
+"""Bytes of a file that `write_file` writes by default."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class FileTool(ConfigurableTool):
     """Tool that works on the files of a workspace.
 
     Attributes:
-        workspace: the folder that paths cannot leave. Without one, a call is a `ConfigurationError`.
+        workspace: the folder that paths cannot leave. Without a folder, a call is a `ConfigurationError`.
         max_bytes: bytes that a call may read or write.
     """
 

@@ -112,8 +112,8 @@ def _get(data: JsonValue, key: str | int, before: Sequence[Key]) -> JsonValue:
         if -len(data) <= key < len(data):
             return data[key]
         raise ToolError(f"{_format(before)} has {len(data)} items, so there is no [{key}].")
-    wanted = "an object" if isinstance(key, str) else "a list"
-    raise ToolError(f"{_format(before)} is {_describe(data)}, not {wanted}.")
+    expected = "an object" if isinstance(key, str) else "a list"
+    raise ToolError(f"{_format(before)} is {_describe(data)}, not {expected}.")
 
 
 def _format(keys: Sequence[Key]) -> str:

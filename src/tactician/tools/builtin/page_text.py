@@ -85,8 +85,8 @@ def _scan(html: str) -> Iterator[tuple[_Tag | None, str]]:
 
 def _find(html: str, end: str, place: int) -> int:
     """Return the place behind the next occurrence of a text; the end of the page, when there is none."""
-    found = html.find(end, place)
-    return len(html) if found < 0 else found + len(end)
+    position = html.find(end, place)
+    return len(html) if position < 0 else position + len(end)
 
 
 _TAG_REST: Final = re.compile(r"""[^>"']*(?:"[^"]{0,10000}"|'[^']{0,10000}')?""")

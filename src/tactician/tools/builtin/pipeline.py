@@ -1,4 +1,4 @@
-"""Pipelines: tools that run one after another, each on the output of the one before, as one tool."""
+"""Pipelines: tools that run in turn, each on the output of the tool before, as a single tool."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Adapter:
     """Function between two steps of a pipeline.
 
     Attributes:
-        function: gets the output of the step before, and returns the input of the next one.
-        to: the parameter of the next step that gets the input; the first one, when `None`.
+        function: gets the output of the step before, and returns the input of the next step.
+        to: the parameter of the next step that gets the input; the first parameter, when `None`.
     """
 
     function: Callable[[str], object]
@@ -39,7 +39,7 @@ def adapt(function: Callable[[str], object] = str, *, to: str | None = None) -> 
 
     Args:
         function: gets the output of the step before, if that succeeded, and returns the input of the next step.
-        to: the parameter of the next step that gets the input; the first one by default.
+        to: the parameter of the next step that gets the input; the first parameter by default.
     """
     return Adapter(function, to)
 
@@ -50,7 +50,7 @@ def pipeline(
     description: str | None = None,
     on_error: PipelineErrorPolicy = "stop",
 ) -> Pipeline:
-    """Create a tool that runs other tools one after another, without a model between them.
+    """Create a tool that runs other tools in turn, without a model between them.
 
     The first parameter of each step gets the output of the step before; its other parameters are parameters of the
     pipeline, as are all those of the first step.
@@ -69,12 +69,12 @@ def pipeline(
     label = name or "_then_".join(step.tool.name for step in parsed)[:64]
     if on_error not in get_args(PipelineErrorPolicy):
         raise DeclarationError(f"pipeline {label}", [f"on_error is {on_error!r}, not 'stop' or 'continue'"])
-    told = description or _describe(parsed)
-    return Pipeline(parsed, ToolSpec(label, told, combine_schemas(parsed, label)), on_error)
+    purpose = description or _describe(parsed)
+    return Pipeline(parsed, ToolSpec(label, purpose, combine_schemas(parsed, label)), on_error)
 
 
 class Pipeline(Tool):
-    """Tools that run one after another, as one tool: see `pipeline`.
+    """Tools that run in turn, as a single tool: see `pipeline`.
 
     A step that is completed does not run again when the run goes on after a suspension.
     """
@@ -96,11 +96,11 @@ class Pipeline(Tool):
 
     @override
     async def call(self, arguments: str, context: RunContext) -> str:
-        """Run the steps, and return the output of the last one.
+        """Run the steps, and return the output of the last step.
 
         Raises:
             InvalidArgumentsError: when the arguments do not fit; then no step has run.
-            ToolError: when a step fails, or only the last one with `on_error="continue"`.
+            ToolError: when a step fails, or only the last step with `on_error="continue"`.
         """
         self._check.check(arguments)
         values: Mapping[str, object] = from_json(arguments or "{}")
@@ -149,7 +149,7 @@ def _describe(steps: Sequence[PipelineStep]) -> str:
 
 
 def _needs_approval(steps: Sequence[PipelineStep]) -> bool | Callable[[Mapping[str, object]], bool]:
-    """Return the rule for approvals: of one step for all. What later steps are called with is not known beforehand."""
+    """Return the rule of the first step, or `True` if a later step, whose call is not known yet, needs an approval."""
     if any(step.tool.traits.needs_approval for step in steps[1:]):
         return True
     return steps[0].tool.traits.needs_approval

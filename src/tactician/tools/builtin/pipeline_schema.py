@@ -20,7 +20,7 @@ class PipelineStep:
     Attributes:
         tool: the tool.
         adapt: function that makes its input of the output of the step before.
-        to: the parameter that gets the input; the first one, when `None`.
+        to: the parameter that gets the input; the first parameter, when `None`.
         names: the parameters of the pipeline that are passed on to the tool, with the names that it has for them.
     """
 
@@ -44,7 +44,7 @@ class PipelineStep:
 
         Args:
             values: the arguments of the pipeline.
-            before: the result of the step before, if there is one. An adapter sees it only when the step succeeded.
+            before: the result of the step before, if any. An adapter sees it only when the step succeeded.
         """
         arguments = {own: values[name] for name, own in self.names.items() if name in values}
         if before is None or self.piped is None:

@@ -28,7 +28,7 @@ class Program:
 
     Attributes:
         arguments: the program and its arguments.
-        folder: the folder in which it starts; the current one, when `None`.
+        folder: the folder in which it starts; the current folder, when `None`.
         environment: its environment variables.
         input: its standard input.
     """

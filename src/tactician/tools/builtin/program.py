@@ -28,10 +28,10 @@ _MAX_INPUT: Final = 1_000_000
 
 @dataclass(frozen=True)
 class ProgramRunner(ConfigurableTool):
-    """Tool that runs a program: `run_program`. Each call needs an approval, unless told otherwise.
+    """Tool that runs a program: `run_program`. Each call needs an approval by default.
 
     Attributes:
-        folder: the folder in which programs start; the current one by default. It does not confine them.
+        folder: the folder in which programs start; the current folder by default. It does not confine them.
         environment: further environment variables. No `repr` shows them.
         timeout: seconds that a program may run. Then it is killed, with all that it has started.
         max_output: bytes of each output that are kept.

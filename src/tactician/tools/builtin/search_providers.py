@@ -23,7 +23,7 @@ _URL: Final = "SEARXNG_URL"
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """Page that a search found."""
+    """Page among the results of a search."""
 
     title: str
     url: str
@@ -34,7 +34,7 @@ class SearchProvider(Protocol):
     """Service that searches the web."""
 
     async def search(self, query: str, limit: int) -> Sequence[SearchHit]:
-        """Return at most `limit` pages, the best one first.
+        """Return at most `limit` pages, the best page first.
 
         Raises:
             ToolError: when the service does not answer.
@@ -59,7 +59,7 @@ class TavilySearch:
     clock: Clock = field(default=SYSTEM_CLOCK, repr=False)
 
     async def search(self, query: str, limit: int) -> Sequence[SearchHit]:
-        """Return at most `limit` pages, the best one first.
+        """Return at most `limit` pages, the best page first.
 
         Raises:
             ConfigurationError: when there is no key.
@@ -90,7 +90,7 @@ class SearxngSearch:
     clock: Clock = field(default=SYSTEM_CLOCK, repr=False, kw_only=True)
 
     async def search(self, query: str, limit: int) -> Sequence[SearchHit]:
-        """Return at most `limit` pages, the best one first.
+        """Return at most `limit` pages, the best page first.
 
         Raises:
             ToolError: when the server does not answer.

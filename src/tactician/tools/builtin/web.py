@@ -26,7 +26,7 @@ from tactician.tools.function import tool
 from tactician.tools.tool import Tool
 
 MAX_TEXT: Final = 40_000
-"""Characters of text for the model, unless told otherwise."""
+"""Characters of text for the model by default."""
 _HTML: Final = ("text/html", "application/xhtml+xml", "")
 _TEXT: Final = re.compile(r"text/.*|application/(?:.*[+-])?(?:json|xml|yaml|javascript|x-ndjson)|image/svg\+xml")
 _OWN_HEADERS: Final = {"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer"}
@@ -125,8 +125,8 @@ class PageFetcher(WebTool):
 
     def _read_page(self, answer: WebAnswer) -> str:
         html = answer.text
-        found = None if self.extract is None else self.extract(html)
-        text = found or extract_text(html, answer.url)
+        extracted = None if self.extract is None else self.extract(html)
+        text = extracted or extract_text(html, answer.url)
         title = extract_title(html)
         return f"# {title}\n\n{text}" if title and title not in text[: len(title) + 10] else text
 

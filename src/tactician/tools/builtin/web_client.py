@@ -41,7 +41,7 @@ class WebLimits:
 
 @dataclass(frozen=True, slots=True)
 class WebRequest:
-    """Request to an address. Its headers go to the origin that it names, and to no other one."""
+    """Request to an address. Its headers go to the origin that it names, and to no other origin."""
 
     url: str
     method: str = "GET"
@@ -87,7 +87,7 @@ async def send_request(request: WebRequest, limits: WebLimits, clock: Clock) -> 
     """Send a request, follow its redirects, and return the answer.
 
     Each connection goes to an address that was checked, so neither a redirect nor a name whose address changes between
-    check and connection leads to a private one.
+    check and connection leads to a private address.
 
     Raises:
         ToolError: when the address is not allowed, or the server does not answer in time.
@@ -106,7 +106,7 @@ def format_place(url: str) -> str:
 async def _exchange(request: WebRequest, limits: WebLimits) -> WebAnswer:
     from aiohttp import ClientError, ClientSession, DummyCookieJar, TCPConnector
 
-    # One address after another, so that the refusal of the first is not taken for a failed attempt.
+    # Try the addresses in turn, so that the refusal of the first is not taken for a failed attempt.
     guard = None if limits.allow_private else _open_public_socket
     connector = TCPConnector(socket_factory=guard, happy_eyeballs_delay=None, use_dns_cache=False, force_close=True)
     async with ClientSession(connector=connector, cookie_jar=DummyCookieJar(), trust_env=False) as session:

@@ -25,7 +25,7 @@ class WebSearcher(ConfigurableTool):
     """Tool that searches the web: `web_search`.
 
     Attributes:
-        provider: the service; by default the one that the environment names, by `TAVILY_API_KEY` or `SEARXNG_URL`.
+        provider: the service; by default, the environment names it by `TAVILY_API_KEY` or `SEARXNG_URL`.
     """
 
     provider: SearchProvider | None = None
@@ -42,12 +42,12 @@ class WebSearcher(ConfigurableTool):
             query: the words to search for
             limit: number of pages, at most 20
         """
-        wanted = replace_surrogates(query).strip()
-        if not wanted:
+        words = replace_surrogates(query).strip()
+        if not words:
             raise ToolError("The query must not be blank.")
-        if len(wanted) > _MAX_QUERY:
+        if len(words) > _MAX_QUERY:
             raise ToolError(f"The query is longer than {_MAX_QUERY:,} characters.")
-        hits = await (self.provider or find_provider()).search(wanted, limit)
+        hits = await (self.provider or find_provider()).search(words, limit)
         return [replace(hit, snippet=hit.snippet[:_MAX_SNIPPET]) for hit in hits[:limit]]
 
     @property

@@ -122,7 +122,7 @@ def _split(path: str) -> list[str]:
 
 @contextmanager
 def _explain(path: str, folder: int, name: str) -> Iterator[None]:
-    """Turn an error of the system into one that a model can act on."""
+    """Turn an error of the system into an error that a model can act on."""
     try:
         yield
     except FileNotFoundError as error:
@@ -144,7 +144,7 @@ def _is_link(name: str, folder: int) -> bool:
 
 
 def _find_mode(name: str, folder: int, path: str) -> int:
-    """Return the permissions of a file that is replaced, or those of a new one."""
+    """Return the permissions of a file that is replaced, or those of a new file."""
     try:
         mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
     except FileNotFoundError:

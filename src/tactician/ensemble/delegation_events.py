@@ -1,0 +1,92 @@
+"""Events of the delegations between the agents of an ensemble."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tactician.events import Event, SpanFacts, SpanKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DelegationStarted(Event):
+    """Event of the agent `delegator` that asks for a delegation to the worker `role`, also when it is refused."""
+
+    usual_level: ClassVar[int] = logging.INFO
+
+    opens: ClassVar[str | None] = SpanKind.DELEGATION
+
+    delegation_id: str
+    delegator: str
+    role: str
+    task: str
+    priority: str = "normal"
+    depth: int = 1
+
+    @property
+    def span_key(self) -> str:
+        """The id of the delegation."""
+        return self.delegation_id
+
+    def describe(self) -> str:
+        """Return to whom a task is delegated."""
+        return f"{self.delegator} delegates to {self.role}"
+
+    def describe_span(self) -> SpanFacts:
+        """Return the worker and its task."""
+        return SpanFacts(self.role, content={"task": self.task})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DelegationCompleted(Event):
+    """Event of a worker that has its output."""
+
+    usual_level: ClassVar[int] = logging.INFO
+
+    closes: ClassVar[str | None] = SpanKind.DELEGATION
+
+    delegation_id: str
+    delegator: str
+    role: str
+    seconds: float
+    status: str = "success"
+
+    @property
+    def span_key(self) -> str:
+        """The id of the delegation."""
+        return self.delegation_id
+
+    def describe(self) -> str:
+        """Return which worker is done."""
+        return f"{self.role} is done, {self.seconds:.2f} s"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DelegationFailed(Event):
+    """Event of a delegation that was refused, or whose worker failed."""
+
+    closes: ClassVar[str | None] = SpanKind.DELEGATION
+
+    delegation_id: str
+    delegator: str
+    role: str
+    error: str
+
+    @property
+    def span_key(self) -> str:
+        """The id of the delegation."""
+        return self.delegation_id
+
+    def describe_span(self) -> SpanFacts:
+        """Return why the delegation failed."""
+        return SpanFacts(status="failed", error=self.error)
+
+    @property
+    def level(self) -> int:
+        """Level `WARNING`."""
+        return logging.WARNING
+
+    def describe(self) -> str:
+        """Return which delegation failed, and why."""
+        return f"the delegation to {self.role} failed: {self.error}"

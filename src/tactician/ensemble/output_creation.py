@@ -1,0 +1,45 @@
+"""Creation of the output of a task from the result of the agent that did it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from tactician.ensemble.results import EnsembleResult
+from tactician.ensemble.task_input import TaskInput
+from tactician.ensemble.task_output import TaskOutput
+from tactician.llm import ToolResult
+from tactician.runs import RunResult
+from tactician.tools import as_text
+
+
+def create_task_output(
+    task: TaskInput, role: str, result: RunResult[object], began: float, now: float, *, is_typed: bool
+) -> TaskOutput:
+    """Return the output of a task.
+
+    Args:
+        task: the task, with its templates filled in.
+        role: the role of the agent that did it.
+        result: the result of the agent.
+        began: the time at which the task started, in seconds since the epoch.
+        now: the time at which it ended.
+        is_typed: true when an output type was asked for, so that text is an object too.
+    """
+    return TaskOutput(
+        task.task_id,
+        role,
+        task.description,
+        as_text(result.output),
+        datetime.fromtimestamp(now, UTC),
+        tool_calls=count_tool_calls(result),
+        usage=result.usage,
+        duration=max(0.0, now - began),
+    ).with_result(result, is_typed=is_typed)
+
+
+def count_tool_calls(result: RunResult[object]) -> int:
+    """Return the number of tool calls in the conversations of a run and of those beside it."""
+    if isinstance(result, EnsembleResult):
+        return result.total_tool_calls
+    own = sum(isinstance(message, ToolResult) for message in result.messages)
+    return own + sum(map(count_tool_calls, result.related)) if result.related else own

@@ -1,0 +1,132 @@
+"""Events of the phases of an ensemble."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tactician.events import Event, SpanFacts, SpanKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseStarted(Event):
+    """Event of a phase whose tasks start, for the first time or once more."""
+
+    usual_level: ClassVar[int] = logging.INFO
+    opens: ClassVar[str | None] = SpanKind.PHASE
+
+    phase: str
+    attempt: int
+
+    @property
+    def span_key(self) -> str:
+        """The name of the phase."""
+        return self.phase
+
+    def describe(self) -> str:
+        """Return which phase starts."""
+        return f"phase {self.phase!r} starts" + (f", attempt {self.attempt}" if self.attempt > 1 else "")
+
+    def describe_span(self) -> SpanFacts:
+        """Return the phase and the attempt."""
+        return SpanFacts(self.phase, facts={"attempt": self.attempt})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseResumed(Event):
+    """Event of a phase that goes on where it waited, or where it was interrupted."""
+
+    usual_level: ClassVar[int] = logging.INFO
+    opens: ClassVar[str | None] = SpanKind.PHASE
+
+    phase: str
+
+    @property
+    def span_key(self) -> str:
+        """The name of the phase."""
+        return self.phase
+
+    def describe(self) -> str:
+        """Return which phase goes on."""
+        return f"phase {self.phase!r} goes on"
+
+    def describe_span(self) -> SpanFacts:
+        """Return the phase."""
+        return SpanFacts(self.phase)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseReviewed(Event):
+    """Event of a decision on a phase: `"approve"`, `"retry"`, `"retry_predecessor"` or `"reject"`."""
+
+    usual_level: ClassVar[int] = logging.INFO
+    closes: ClassVar[str | None] = SpanKind.PHASE
+
+    phase: str
+    attempt: int
+    decision: str
+    feedback: str
+
+    @property
+    def span_key(self) -> str:
+        """The name of the phase."""
+        return self.phase
+
+    def describe_span(self) -> SpanFacts:
+        """Return the decision, which ends the attempt."""
+        status = "completed" if self.decision == "approve" else self.decision
+        return SpanFacts(status=status, facts={"decision": self.decision}, content={"feedback": self.feedback})
+
+    def describe(self) -> str:
+        """Return the decision."""
+        return f"phase {self.phase!r}, attempt {self.attempt}: {self.decision} {self.feedback}".rstrip()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseCompleted(Event):
+    """Event of a phase whose outputs are accepted."""
+
+    usual_level: ClassVar[int] = logging.INFO
+    closes: ClassVar[str | None] = SpanKind.PHASE
+
+    phase: str
+    attempt: int
+    seconds: float
+
+    @property
+    def span_key(self) -> str:
+        """The name of the phase."""
+        return self.phase
+
+    def describe(self) -> str:
+        """Return which phase is completed."""
+        return f"phase {self.phase!r} is completed, {self.seconds:.2f} s"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseFailed(Event):
+    """Event of a phase that failed. Those that come after it do not run."""
+
+    closes: ClassVar[str | None] = SpanKind.PHASE
+
+    phase: str
+    error: str
+
+    @property
+    def span_key(self) -> str:
+        """The name of the phase."""
+        return self.phase
+
+    def describe_span(self) -> SpanFacts:
+        """Return why the phase failed."""
+        return SpanFacts(status="failed", error=self.error)
+
+    @property
+    def level(self) -> int:
+        """Level `ERROR`."""
+        return logging.ERROR
+
+    def describe(self) -> str:
+        """Return which phase failed, and why."""
+        return f"phase {self.phase!r} failed: {self.error}"

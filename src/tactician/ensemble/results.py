@@ -1,0 +1,173 @@
+"""Results of ensembles and of their phases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from enum import StrEnum
+from types import MappingProxyType
+
+from typing_extensions import override
+
+from tactician.documents import did_you_mean
+from tactician.ensemble.delegation import DelegationResponse
+from tactician.ensemble.phase_decisions import PhaseReviewRecord
+from tactician.ensemble.result_trace import trace_tasks
+from tactician.ensemble.task_output import TaskOutput
+from tactician.runs import RunContext, RunResult, RunStatus
+from tactician.trace import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseOutput:
+    """Output of a completed phase.
+
+    Attributes:
+        name: the name of the phase.
+        task_outputs: the outputs of its tasks in the attempt that was accepted, in the order in which they ended.
+        raw: the output of its last task, as text.
+        duration: seconds that the tasks of that attempt took, waiting included.
+        skipped: the reasons why other tasks of the phase did not run, by task id.
+        review: the attempts and the decisions on them; without attempts, when the phase has no review.
+    """
+
+    name: str
+    task_outputs: tuple[TaskOutput, ...]
+    raw: str
+    duration: float = 0.0
+    skipped: Mapping[str, str] = field(default_factory=dict)
+    review: PhaseReviewRecord = field(default_factory=PhaseReviewRecord)
+
+    def __getitem__(self, task_id: str) -> TaskOutput:
+        """Return the output of a task.
+
+        Raises:
+            KeyError: when no task of the phase has the id.
+        """
+        return _find_output(self.task_outputs, task_id)
+
+
+class ExitReason(StrEnum):
+    """Reason for the end of an ensemble."""
+
+    COMPLETED = "completed"
+    """All tasks have completed, but for those that were skipped because of their `when`."""
+    EXIT_EARLY = "exit_early"
+    """A reviewer has ended the ensemble."""
+    TIMEOUT = "timeout"
+    """A review was not answered in time, and its `on_timeout` ends the ensemble."""
+    FAILED = "failed"
+    """A task has failed."""
+
+
+@dataclass(slots=True)
+class EnsembleResult(RunResult[object]):
+    """Result of a run of an ensemble. `output` is that of the last task in the list of tasks.
+
+    Of an ensemble that has ended early, or whose last task was skipped, it is that of the last completed task.
+
+    Attributes:
+        raw: the same output as text.
+        task_outputs: the outputs of the completed tasks, in the order in which they ended.
+        duration: seconds from the start of the run to its end, waiting included.
+        phase_outputs: the outputs of the completed phases, by name.
+        exit_reason: the reason for the end; `None` while the run waits.
+        skipped: the reasons why other tasks did not run, by task id.
+        delegations: the responses to all delegations in the run, those that were not allowed included.
+    """
+
+    raw: str = ""
+    task_outputs: tuple[TaskOutput, ...] = ()
+    duration: float = 0.0
+    phase_outputs: Mapping[str, PhaseOutput] = field(default_factory=dict)
+    exit_reason: ExitReason | None = None
+    skipped: Mapping[str, str] = field(default_factory=dict)
+    delegations: tuple[DelegationResponse, ...] = ()
+
+    @classmethod
+    def create(
+        cls,
+        outputs: Iterable[TaskOutput],
+        last: TaskOutput | None,
+        context: RunContext,
+        duration: float,
+        *,
+        exit_reason: ExitReason = ExitReason.COMPLETED,
+        skipped: Mapping[str, str] = MappingProxyType({}),
+    ) -> EnsembleResult:
+        """Return the result of a run.
+
+        Args:
+            outputs: the outputs of the completed tasks.
+            last: the output of the ensemble; `None` when there is none.
+            context: the context of the run.
+            duration: seconds from its start to its end.
+            exit_reason: the reason for the end.
+            skipped: the reasons why other tasks did not run, by task id.
+        """
+        ended = tuple(sorted(outputs, key=lambda output: output.completed_at))
+        status = RunStatus.FAILED if exit_reason is ExitReason.FAILED else RunStatus.COMPLETED
+        result = cls(None, status, tally=context.tally, run_id=context.run_id, task_outputs=ended, duration=duration)
+        result.exit_reason, result.skipped = exit_reason, dict(skipped)
+        if last is not None and exit_reason is not ExitReason.FAILED:
+            result.raw = last.raw
+            result.output = last.raw if last.parsed is None else last.parsed
+        return result
+
+    @classmethod
+    def of(cls, result: RunResult[object]) -> EnsembleResult:
+        """Return the result of a run of an ensemble, also of a run that waits, as an `EnsembleResult`."""
+        if isinstance(result, cls):
+            return result
+        return cls(**{entry.name: getattr(result, entry.name) for entry in fields(RunResult)})
+
+    @property
+    @override
+    def trace(self) -> Trace:
+        """Tree of all that the run did; with the tasks alone, when it was not captured."""
+        return self.recorded or trace_tasks(self.task_outputs, self.run_id, self.status, self.duration)
+
+    @property
+    def total_tool_calls(self) -> int:
+        """Number of tool calls of all tasks."""
+        return sum(output.tool_calls for output in self.task_outputs)
+
+    def mark(self, output: TaskOutput) -> TaskOutput:
+        """Return the output of the task for which the ensemble stands, with the outputs of the tasks inside it."""
+        return replace(output, parts=self.task_outputs)
+
+    def __getitem__(self, task_id: str) -> TaskOutput:
+        """Return the output of a task; of a task that runs several times, as in a loop, the latest output.
+
+        The id of a task is its description, unless it has another id.
+
+        Raises:
+            KeyError: when no completed task has the id.
+        """
+        return _find_output(self.task_outputs, task_id)
+
+
+def _find_output(outputs: Iterable[TaskOutput], task_id: str) -> TaskOutput:
+    outside = tuple(outputs)
+    known = {inner.task_id: inner for output in outside for inner in output.walk()}
+    known |= {output.task_id: output for output in outside}
+    if task_id in known:
+        return known[task_id]
+    raise KeyError(f"no completed task has the id {task_id!r}.{did_you_mean(task_id, known)}")
+
+
+@dataclass(slots=True)
+class CompositeResult(EnsembleResult):
+    """Result of a task that other tasks did; `task_outputs` are theirs.
+
+    Attributes:
+        shown: those task outputs that tasks with this task in their context see.
+        limit_reached: true when a loop ended at its limit, and says so.
+    """
+
+    shown: tuple[TaskOutput, ...] = ()
+    limit_reached: bool = False
+
+    @override
+    def mark(self, output: TaskOutput) -> TaskOutput:
+        return replace(output, parts=self.task_outputs, shown=self.shown, limit_reached=self.limit_reached)

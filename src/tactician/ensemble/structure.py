@@ -1,0 +1,196 @@
+"""Structure of an ensemble: its tasks with their agents and their order, derived from its arguments once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from tactician.agents import Agent, Member
+from tactician.ensemble.arguments import EnsembleArguments
+from tactician.ensemble.assignment import Assignment, assign
+from tactician.ensemble.checks import (
+    find_hierarchy_mistakes,
+    find_structure_problems,
+    list_part_templates,
+    number_tasks,
+    warn_of_unused_agents,
+)
+from tactician.ensemble.composite import Equipment, TaskTemplate, walk_tasks
+from tactician.ensemble.hierarchy import Hierarchy, create_hierarchy
+from tactician.ensemble.inputs import TEXT_NAME
+from tactician.ensemble.learning import LearningStores
+from tactician.ensemble.phases import PhasePlan
+from tactician.ensemble.roster import Roster, find_agents
+from tactician.ensemble.running import TaskOrder
+from tactician.ensemble.task import Task
+from tactician.ensemble.task_learning import find_learning_mistakes
+from tactician.ensemble.task_reviews import ReviewSettings
+from tactician.ensemble.team import create_team, find_duplicates, list_handlers
+from tactician.ensemble.worker import TeamWorker
+from tactician.ensemble.workflows import Workflow, find_context, find_first_tasks
+from tactician.errors import Problem
+
+
+@dataclass(frozen=True, eq=False)
+class EnsembleStructure:
+    """Tasks of an ensemble with their agents and their order. Each part is derived when it is first needed.
+
+    Attributes:
+        arguments: the arguments of the ensemble.
+        synthesized: tasks with an agent that a model has made, by id; they take the place of those with the same ids.
+    """
+
+    arguments: EnsembleArguments
+    synthesized: Mapping[str, Task] = field(default_factory=dict)
+
+    @cached_property
+    def tasks(self) -> tuple[Task, ...]:
+        """The tasks, those of all phases included."""
+        return tuple(self.synthesized.get(task.id, task) for task in self.arguments.tasks)
+
+    @property
+    def is_hierarchical(self) -> bool:
+        """True when a manager delegates the tasks."""
+        return self.arguments.workflow is Workflow.HIERARCHICAL
+
+    @cached_property
+    def jobs(self) -> tuple[Assignment, ...]:
+        """The tasks of an ensemble without phases, with their agents."""
+        workflow = self.arguments.workflow
+        contexts = (find_context(self.tasks, number, workflow) for number in range(len(self.tasks)))
+        return tuple(self._assign(task, context) for task, context in zip(self.tasks, contexts, strict=True))
+
+    @cached_property
+    def order(self) -> TaskOrder:
+        """The order of the tasks of an ensemble without phases and without a manager."""
+        arguments = self.arguments
+        is_sequence = arguments.workflow is Workflow.SEQUENTIAL
+        return TaskOrder(self.jobs, is_sequence, arguments.max_parallel, arguments.on_error, self._reviews)
+
+    @cached_property
+    def plan(self) -> PhasePlan:
+        """The order of the phases, with their tasks."""
+        arguments = self.arguments
+        return PhasePlan(
+            arguments.phases,
+            arguments.given_workflow,
+            self._assign,
+            arguments.max_parallel,
+            arguments.on_error,
+            self._reviews,
+        )
+
+    @cached_property
+    def hierarchy(self) -> Hierarchy:
+        """The manager of a hierarchical workflow, with its workers."""
+        manager, constraints, model = self.arguments.manager, self.arguments.constraints, self.arguments.model
+        return create_hierarchy(self.jobs, self.team, manager, constraints, model, self.roster.settings)
+
+    @cached_property
+    def roster(self) -> Roster:
+        """The agents to which others may delegate."""
+        return Roster.create(self._agents, self.arguments.delegation)
+
+    @cached_property
+    def delegates(self) -> bool:
+        """True when a manager or an agent may delegate."""
+        is_peer = any(isinstance(agent, Agent) and agent.spec.allow_delegation for agent in self._agents)
+        return is_peer or self.is_hierarchical
+
+    @cached_property
+    def team(self) -> tuple[TeamWorker, ...]:
+        """The workers that get delegations."""
+        team = create_team(self.tasks, self._agents, self.arguments.model, self.arguments.tools, self.roster)
+        return (*team, *list_handlers(self.jobs)) if self.is_hierarchical else tuple(team)
+
+    @cached_property
+    def first_ids(self) -> frozenset[str]:
+        """The ids of the tasks that begin the work."""
+        if self.arguments.phases:
+            return self.plan.find_first_ids()
+        return frozenset(task.id for task in find_first_tasks(self.tasks, self.arguments.workflow))
+
+    @cached_property
+    def templates(self) -> tuple[TaskTemplate, ...]:
+        """The templates that need values, those of tasks inside of others included."""
+        return tuple(list_part_templates((path, job.task) for path, job in self.list_jobs()))
+
+    @cached_property
+    def value_names(self) -> tuple[str, ...]:
+        """The names for which the templates need values, each once."""
+        return tuple(dict.fromkeys(name for template in self.templates for name in template.names))
+
+    @property
+    def names_text(self) -> bool:
+        """True when a template names the text of the caller."""
+        return TEXT_NAME in self.value_names
+
+    @cached_property
+    def problems(self) -> tuple[Problem, ...]:
+        """The mistakes in how the tasks and agents fit together."""
+        return tuple(self._find_problems())
+
+    def list_jobs(self) -> Iterator[tuple[str, Assignment]]:
+        """Yield the tasks with their agents, and their places."""
+        if self.arguments.phases:
+            yield from self.plan.list_jobs()
+        else:
+            yield from ((f"tasks[{number}]", job) for number, job in enumerate(self.jobs))
+
+    def list_members(self) -> Iterator[Member]:
+        """Yield the Runnables that do the tasks; of a hierarchy, the manager and the workers."""
+        if self.is_hierarchical:
+            yield Member("manager", self.hierarchy.manager)
+            yield from (Member("worker", worker.runnable) for worker in self.hierarchy.workers)
+        elif self.arguments.phases:
+            yield from self.plan.list_members()
+        else:
+            yield from (Member(job.task.label, job.runnable) for job in self.jobs)
+
+    def find_arrows(self) -> Iterator[tuple[str, str]]:
+        """Yield the ids of two tasks of which the second comes after the first, or reads its output."""
+        known = {task.id for task in self.tasks}
+        if self.arguments.phases:
+            yield from self.plan.find_arrows()
+        elif self.arguments.workflow is Workflow.SEQUENTIAL:
+            yield from ((task.id, later.id) for task, later in zip(self.tasks, self.tasks[1:], strict=False))
+        else:
+            yield from ((read.id, job.task.id) for job in self.jobs for read in job.context if read.id in known)
+
+    def _find_problems(self) -> Iterator[Problem]:
+        name, agents, workflow = self.arguments.name, self.arguments.agents, self.arguments.workflow
+        if agents is not None and not self.delegates:
+            warn_of_unused_agents(name, self.tasks, agents)
+        if self.arguments.phases:
+            yield from self.plan.find_problems(agents)
+        else:
+            yield from find_structure_problems(self.tasks, agents, workflow)
+        places = walk_tasks((path, job.task) for path, job in self.list_jobs())
+        mistakes = [*find_learning_mistakes(places, self._stores)]
+        if self.delegates:
+            mistakes += find_duplicates(self.team)
+        if self.is_hierarchical:
+            mistakes += (*self.hierarchy.find_mistakes(), *find_hierarchy_mistakes(self.tasks))
+        yield from (Problem(path, message) for path, message in mistakes)
+
+    def _assign(self, task: Task, context: tuple[Task, ...]) -> Assignment:
+        task = self.synthesized.get(task.id, task)
+        return assign(task, context, Equipment(self.arguments.model, self.arguments.tools, self.roster, self._stores))
+
+    @cached_property
+    def _agents(self) -> tuple[object, ...]:
+        """The agents of the ensemble without its manager."""
+        tasks = self.tasks
+        if not self.is_hierarchical:  # tasks inside of a worker of a hierarchy get no delegations
+            tasks = tuple(task for _, task in walk_tasks(number_tasks(tasks)))
+        agents = find_agents(tasks, self.arguments.agents)
+        return tuple(agent for agent in agents if agent is not self.arguments.manager)
+
+    @cached_property
+    def _stores(self) -> LearningStores:
+        return LearningStores(self.arguments.memory, self.arguments.reflections)
+
+    @property
+    def _reviews(self) -> ReviewSettings:
+        return ReviewSettings(self.arguments.review_policy, self.arguments.reviewer)

@@ -1,0 +1,93 @@
+"""Output of a task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Protocol, TypeVar, runtime_checkable
+
+from tactician.llm import NO_USAGE, Usage
+from tactician.runs import RunResult
+
+T = TypeVar("T")
+
+
+@runtime_checkable
+class TasksResult(Protocol):
+    """Result of several tasks, which may together be a task of an ensemble around them."""
+
+    def mark(self, output: TaskOutput) -> TaskOutput:
+        """Return the output of that task with the outputs of the tasks inside it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class TaskOutput:
+    """Output of a completed task.
+
+    Attributes:
+        task_id: the id of the task.
+        role: the role of the agent that did the task; `"(deterministic)"` for a handler.
+        description: the description of the task, with its templates filled in.
+        raw: the whole output as text.
+        parsed: the output as an object, when the task has an output type or the output is not text; else `None`.
+        tool_calls: number of tool calls.
+        usage: the tokens that the task used.
+        duration: seconds from the start of the task to its end, waiting included.
+        completed_at: the time of its end, in UTC.
+        parts: the outputs of the tasks inside, when other tasks did the task.
+        shown: those parts that tasks with this task in their context see in its place; none, when they see it itself.
+        limit_reached: true for a loop with `on_limit="flag"` that ended at its limit.
+    """
+
+    task_id: str
+    role: str
+    description: str
+    raw: str
+    completed_at: datetime
+    parsed: object = None
+    tool_calls: int = 0
+    usage: Usage = NO_USAGE
+    duration: float = 0.0
+    parts: tuple[TaskOutput, ...] = ()
+    shown: tuple[TaskOutput, ...] = ()
+    limit_reached: bool = False
+
+    def with_result(self, result: RunResult[object], *, is_typed: bool) -> TaskOutput:
+        """Return the output with the object of a result, and with the outputs of the tasks that did the task.
+
+        Args:
+            result: the result.
+            is_typed: true when an output type was asked for, so that text is an object too.
+        """
+        parsed = result.output if is_typed or not isinstance(result.output, str) else None
+        output = replace(self, parsed=parsed)
+        return result.mark(output) if isinstance(result, TasksResult) else output
+
+    @property
+    def readable(self) -> tuple[TaskOutput, ...]:
+        """The outputs that tasks with this task in their context see."""
+        return tuple(output for part in self.shown for output in part.readable) or (self,)
+
+    def walk(self) -> Iterator[TaskOutput]:
+        """Yield the output, and all inside it."""
+        yield self
+        for part in self.parts:
+            yield from part.walk()
+
+    @property
+    def cost(self) -> float | None:
+        """US dollars; `None` when the price of a model that was used is not known."""
+        return self.usage.cost
+
+    def get_parsed(self, kind: type[T]) -> T:
+        """Return the parsed output as an object of a class.
+
+        Raises:
+            TypeError: when there is no parsed output, or it is of another class.
+        """
+        if isinstance(self.parsed, kind):
+            return self.parsed
+        actual = "no parsed output" if self.parsed is None else f"a {type(self.parsed).__name__}"
+        raise TypeError(f"task {self.task_id!r} has {actual}, not a {kind.__name__}; see the task's output_type")
