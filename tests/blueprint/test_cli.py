@@ -251,11 +251,11 @@ def test_the_schema_has_the_types_of_modules_that_are_imported(tmp_path: Path) -
     put(
         tmp_path / "acme_types.py",
         "from typing import Literal\nfrom tactician.blueprint import Blueprint, blueprint_type\n"
-        "@blueprint_type('ensemble')\nclass Ensemble(Blueprint):\n"
-        "    'Several tasks.'\n    type: Literal['ensemble'] = 'ensemble'\n",
+        "@blueprint_type('acme_crew')\nclass Crew(Blueprint):\n"
+        "    'Several tasks.'\n    type: Literal['acme_crew'] = 'acme_crew'\n",
     )
     done = blueprint(tmp_path, "schema", "--module", "acme_types")
-    assert json.loads(done.out)["$defs"]["Ensemble"]["required"] == ["type"]
+    assert json.loads(done.out)["$defs"]["Crew"]["required"] == ["type"]
 
 
 class TestShow:

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given
 from tactician import Blueprint
 from tactician.blueprint import Node, blueprint_type, json_schema
 from tactician.blueprint.blueprint import KINDS
-from tactician.errors import BlueprintError, Problem
+from tactician.errors import BlueprintError, DeclarationError, Problem
 from tests.blueprint.constellations import AnyRunnable, constellations
 from tests.blueprint.test_examples import EXAMPLES, ROUTER, YAML, agent
 from tests.blueprint.test_round_trip import LIMITS, Json, mutated
@@ -158,21 +158,32 @@ def without_nulls(data: Json) -> Json:
 
 
 def test_a_registered_type_is_in_it() -> None:
-    class Ensemble(Blueprint):
+    class Crew(Blueprint):
         """Several tasks."""
 
-        type: Literal["ensemble"] = "ensemble"
+        type: Literal["test_crew"] = "test_crew"
         tasks: tuple[Node, ...]
 
-    blueprint_type("ensemble")(Ensemble)
+    blueprint_type("test_crew")(Crew)
     try:
         validator = jsonschema.Draft202012Validator(json_schema())
     finally:
-        del KINDS["ensemble"]
+        del KINDS["test_crew"]
     member = agent("Mini")
 
-    validator.validate({"type": "ensemble", "tasks": [member]})
-    validator.validate({**ROUTER, "fallback": {"type": "ensemble", "tasks": []}})
-    assert not validator.is_valid({"type": "ensemble", "tasks": [{**member, "model": 1}]})
-    assert not validator.is_valid({"type": "ensemble"})
-    assert not VALIDATOR.is_valid({"type": "ensemble", "tasks": [member]})
+    validator.validate({"type": "test_crew", "tasks": [member]})
+    validator.validate({**ROUTER, "fallback": {"type": "test_crew", "tasks": []}})
+    assert not validator.is_valid({"type": "test_crew", "tasks": [{**member, "model": 1}]})
+    assert not validator.is_valid({"type": "test_crew"})
+    assert not VALIDATOR.is_valid({"type": "test_crew", "tasks": [member]})
+
+
+def test_a_type_belongs_to_a_single_class() -> None:
+    class Router(Blueprint):
+        """Another router."""
+
+    with pytest.raises(DeclarationError, match=r"its type 'router' is that of tactician\..*RouterBlueprint"):
+        blueprint_type("router")(Router)
+
+    assert VALIDATOR.is_valid(ROUTER)
+    assert Blueprint.from_data(ROUTER).to_data()["type"] == "router"

@@ -18,7 +18,7 @@ from tactician.blueprint.permissions import BuildPermissions
 from tactician.blueprint.recovery import recover_parse
 from tactician.blueprint.schema_base import Part, one_of
 from tactician.documents import Data, Problems, explain_validation, validate_document, write_yaml
-from tactician.errors import BlueprintError, Problem
+from tactician.errors import BlueprintError, DeclarationError, Problem
 from tactician.names import NOTHING_REGISTERED, Names, read_allowed_packages
 from tactician.tools import Tool
 
@@ -257,9 +257,18 @@ def _adapter() -> TypeAdapter[Blueprint]:
 
 
 def blueprint_type(name: str) -> Callable[[K], K]:
-    """Register a class of blueprints under a name: its `type` in JSON."""
+    """Register a class of blueprints under a name: its `type` in JSON.
+
+    Raises:
+        DeclarationError: when another class has this name.
+    """
 
     def register(kind: K) -> K:
+        other = KINDS.setdefault(name, kind)
+        if (other.__module__, other.__qualname__) != (kind.__module__, kind.__qualname__):
+            raise DeclarationError(
+                kind.__qualname__, [f"its type {name!r} is that of {other.__module__}.{other.__qualname__}"]
+            )
         KINDS[name] = kind
         return kind
 
