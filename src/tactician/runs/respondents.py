@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from typing import Final
 
 from tactician.errors import ResponseError
+from tactician.frozen import frozen
 from tactician.runs.suspension import PendingRequest, Response
 
 _AUTHOR: Final = "by"
 """Field of an answer that names who gave it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Respondent:
     """Person or program that answers requests.
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Final, Generic, TypeAlias, TypeVar
 
 from pydantic import JsonValue
 
 from tactician.errors import StoredStateError
 from tactician.flow import StepTimeoutError, run_with_timeout
+from tactician.frozen import frozen
 from tactician.llm import JsonSchema
 from tactician.loop import InvalidOutput
 from tactician.runs import Checkpoint, Live, PendingRequest, Response, RunContext, Suspended, revive
@@ -24,7 +24,7 @@ A request with a required role goes only to a reviewer whose attribute `role` is
 _MAX_TRIES: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Question(Generic[T]):
     """Question to a reviewer.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, cast
 
 from pydantic import JsonValue
@@ -12,6 +11,7 @@ from tactician.ensemble.reviews.consultation import Question, Reviewer, Reviewer
 from tactician.ensemble.reviews.decision import ReviewDecision, decision_adapter, get_decision_schema, read_decision
 from tactician.ensemble.reviews.events import ReviewDecided, ReviewRequested
 from tactician.ensemble.reviews.review import OnTimeout, Review, ReviewPolicy
+from tactician.frozen import frozen
 from tactician.loop import InvalidOutput
 from tactician.runs import Response, RunContext
 
@@ -20,7 +20,7 @@ _AFTER: Final = Review.after()
 _TIMEOUT: Final = "timed_out"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TimedOut:
     """Outcome of a gate at which nobody has decided in time."""
 
@@ -50,7 +50,7 @@ def find_gate(timing: GateTiming, reviews: Sequence[Review], policy: ReviewPolic
     return _AFTER if is_meant else None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Gate:
     """Gate of a task in a run.
 
