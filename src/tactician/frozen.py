@@ -67,7 +67,8 @@ def _define(kind: type[T], kw_only: bool) -> type[T]:
     late = {name: _Late(kw_only) for name in (*_GENERATED, *_DESCRIBED) if body.get(name) is None}
     slots = tuple(name for name in names if name not in inherited)
     body |= {"__qualname__": kind.__qualname__, "__slots__": slots, _DECLARED: defaults}
-    return type(kind)(kind.__name__, kind.__bases__, {**_FROZEN, **body, **late})
+    create: Callable[[str, tuple[type, ...], dict[str, object]], type[T]] = type(kind)
+    return create(kind.__name__, kind.__bases__, {**_FROZEN, **body, **late})
 
 
 def _is_field(annotation: object) -> bool:
@@ -80,18 +81,19 @@ def _generate(kind: type, kw_only: bool) -> None:
     Two threads may do so at once: they set attributes that are equal, one by one.
     """
     declared = dict(_declare_fields(kind))
-    body = {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "__doc__": kind.__doc__ or ""}
-    for name in ("__post_init__", *_GENERATED):
-        if (own := vars(kind).get(name)) is not None and not isinstance(own, _Late):
-            body[name] = own
-    if hasattr(kind, "__post_init__"):
-        body["__post_init__"] = kind.__post_init__
-    body["__annotations__"] = {name: annotation for name, (annotation, _) in declared.items()}
-    body |= {name: default for name, (_, default) in declared.items() if default is not MISSING}
-    twin = dataclass(frozen=True, kw_only=kw_only)(type(kind.__name__, (), body))
-    for name in (*_GENERATED, *_DESCRIBED):
-        if isinstance(vars(kind)[name], _Late):
-            setattr(kind, name, vars(twin)[name])
+    late = [name for name in (*_GENERATED, *_DESCRIBED) if isinstance(vars(kind)[name], _Late)]
+    body: dict[str, object] = {
+        "__module__": kind.__module__,
+        "__qualname__": kind.__qualname__,
+        "__doc__": kind.__doc__ or "",
+        "__annotations__": {name: annotation for name, (annotation, _) in declared.items()},
+        **{name: default for name, (_, default) in declared.items() if default is not MISSING},
+        **{name: getattr(kind, name) for name in ("__post_init__",) if hasattr(kind, name)},
+        **{name: vars(kind)[name] for name in _GENERATED if name not in late},
+    }
+    twin: type = dataclass(frozen=True, kw_only=kw_only)(type(kind.__name__, (), body))
+    for name in late:
+        setattr(kind, name, vars(twin)[name])
 
 
 def _declare_fields(kind: type) -> Iterator[tuple[str, tuple[object, object]]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import field, fields
 from functools import cache
 from typing import Final, NamedTuple
 
@@ -164,7 +164,7 @@ def fold(name: str, snapshot: Snapshot | None, steps: Iterable[RunStep], size: L
 
 
 def _fields(value: RunStep | Snapshot) -> dict[str, object]:
-    return {name: getattr(value, name) for name in value.__slots__} | {"format": STORED_FORMAT}
+    return {each.name: getattr(value, each.name) for each in fields(value)} | {"format": STORED_FORMAT}
 
 
 def _to_json(value: RunStep | Snapshot, subject: str) -> str:
