@@ -120,7 +120,7 @@ class Search:
         self._masks = masks
         self._weights = weights
         self._finder = LandmarkFinder(masks, weights)
-        self._stubborn = StubbornSets(masks, earlier and earlier._stubborn)
+        self._stubborn: StubbornSets = StubbornSets(masks, earlier._stubborn if earlier else None)
         self._bound_bits = sum(weights).bit_length()  # landmarks share the weights out, so no bound is above their sum
         self._bounds = (1 << self._bound_bits) - 1
         self._queue: list[int] = []

@@ -33,10 +33,10 @@ class StubbornSets:
         """
         self._masks = masks
         self._achievers = {fact: _join(numbers) for fact, numbers in masks.achievers.items()}
-        self._rivals = earlier._rivals if earlier else _Rivals(masks)
-        self._trials, self._runnable, self._kept = (
-            (earlier._trials, earlier._runnable, earlier._kept) if earlier else (0, 0, 0)
-        )
+        self._rivals: _Rivals = earlier._rivals if earlier else _Rivals(masks)
+        self._trials: int = earlier._trials if earlier else 0
+        self._runnable: int = earlier._runnable if earlier else 0
+        self._kept: int = earlier._kept if earlier else 0
 
     def successors(self, state: int, landmarks: Sequence[Landmark]) -> list[int]:
         """Return the runnable actions to try, preferred ones first; none that adds nothing to the state."""
