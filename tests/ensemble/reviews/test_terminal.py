@@ -71,7 +71,7 @@ async def test_two_reviewers_at_a_terminal_ask_in_turn(keyboard: Keyboard, capsy
     await asyncio.sleep(0)
     assert "for Bob" not in capsys.readouterr().out
     keyboard.type("Ann\nBob\n")
-    assert await asked == ["Ann", "Bob"]
+    assert list(await asked) == ["Ann", "Bob"]
     keyboard.close()
 
 
