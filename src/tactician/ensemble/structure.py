@@ -85,7 +85,8 @@ class EnsembleStructure:
     def hierarchy(self) -> Hierarchy:
         """The manager of a hierarchical workflow, with its workers."""
         manager, constraints, model = self.arguments.manager, self.arguments.constraints, self.arguments.model
-        return create_hierarchy(self.jobs, self.team, manager, constraints, model, self.roster.settings)
+        settings, reviews = self.roster.settings, self._reviews
+        return create_hierarchy(self.jobs, self.team, manager, constraints, model, settings, reviews)
 
     @cached_property
     def roster(self) -> Roster:
