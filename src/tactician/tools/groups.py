@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from enum import StrEnum
@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from tactician.documents import did_you_mean
 from tactician.errors import ConfigurationError, DeclarationError
+from tactician.tools.selection import matches_name
 from tactician.tools.tool import Tool
 from tactician.tools.toolbox import as_tool, find_declared_tools, require_declared_tools
 
@@ -37,6 +38,7 @@ class ToolGroup:
         provider: the provider of the tools.
         version: the version of the group.
         permissions: resources outside the program that they use. Permissions are informational only.
+        exclude: names, or patterns such as `brave_local_*`, of tools that are left out.
 
     Raises:
         DeclarationError: when a tool is not declared correctly, or the function that gives them has parameters.
@@ -51,8 +53,10 @@ class ToolGroup:
         provider: str = "",
         version: str = "",
         permissions: Iterable[ToolGroupPermission] = (),
+        exclude: Sequence[str] = (),
     ) -> None:
         self.name = name
+        self._exclude = tuple(exclude)
         self.description = description
         self.provider = provider
         self.version = version
@@ -81,7 +85,8 @@ class ToolGroup:
 
     def _collect_tools(self, source: ToolSource) -> tuple[Tool, ...]:
         several = source if isinstance(source, Iterable) and not _has_tools(source) else (source,)
-        return tuple(_set_group(self.name, tool) for item in several for tool in _list_tools(item))
+        tools = (tool for item in several for tool in _list_tools(item))
+        return tuple(_set_group(self.name, tool) for tool in tools if not matches_name(tool.name, self._exclude))
 
 
 def merge_tools(tools: Iterable[Tool]) -> tuple[Tool, ...]:
