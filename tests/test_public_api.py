@@ -20,7 +20,8 @@ PUBLIC = {
         ToolGroup UserInput UserMessage Verbosity Window Workflow
     """,
     "tactician.agents": """
-        Agent AgentDefinition AgenticTool PromptCreator ToolParameter AgentNetwork AgentSettings AgentSpec BLUEPRINTS BaseRunnable BlueprintLike
+        Agent AgentDefinition AgenticTool AgentNetwork AgentSettings AgentSpec BLUEPRINTS BaseRunnable BlueprintLike
+        PromptCreator ToolParameter
         Broadcast WindowDefinition DEFAULT_SUPERVISOR_ROUNDS DEFINITIONS Department FirstOf FunctionRunnable
         LEADER HandoffDefinition HierarchicalAgents Member ParallelAgents Planned PlannedAgent Planner TypedRunnable
         RouterAgent RouteChosen RunnableTool SupervisorAgent Synthesis ModelWithTemperature achieves_goal

@@ -48,13 +48,14 @@ from tactician.tools import (
     NamingStrategy,
     RunnableTool,
     Toolbox,
-    ToolGroup,
     ToolLike,
     ToolObject,
+    ToolProvider,
     as_tool,
     load_group_tools,
     require_declared_tools,
     select_tools,
+    split_providers,
 )
 
 T = TypeVar("T")
@@ -74,7 +75,7 @@ class Ai:
     _tools: tuple[ToolLike, ...] = ()
     _images: tuple[Image, ...] = ()
     _examples: tuple[Example, ...] = ()
-    _groups: tuple[str | ToolGroup, ...] = ()
+    _groups: tuple[str | ToolProvider, ...] = ()
     _contributors: tuple[PromptContributor, ...] = ()
     _template: str | Path | None = None
     _has_generated_example: bool = False
@@ -121,7 +122,8 @@ class Ai:
         Raises:
             DeclarationError: when an object is neither.
         """
-        return replace(self, _tools=(*self._tools, *map(as_tool, tools)))
+        listed, providers = split_providers(tools)
+        return replace(self, _tools=(*self._tools, *map(as_tool, listed)), _groups=(*self._groups, *providers))
 
     def with_tool_object(
         self, owner: object, *, only: NameFilter | None = None, named: NamingStrategy | None = None
@@ -139,11 +141,11 @@ class Ai:
         tools = owner if isinstance(owner, ToolObject) else require_declared_tools(owner)
         return self.with_tools(*select_tools(tools, only=only, named=named))
 
-    def with_tool_group(self, group: str | ToolGroup) -> Self:
+    def with_tool_group(self, group: str | ToolProvider) -> Self:
         """Add the tools of a group; a name is resolved on the platform when the model is called."""
         return self.with_tool_groups(group)
 
-    def with_tool_groups(self, *groups: str | ToolGroup) -> Self:
+    def with_tool_groups(self, *groups: str | ToolProvider) -> Self:
         """Add the tools of several groups."""
         return replace(self, _groups=(*self._groups, *groups))
 

@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 
 from tactician.events import Event
 from tactician.runs import RunContext
+from tactician.tools.output import ToolOutput
 from tactician.tools.tool import as_text
 
 T_co = TypeVar("T_co", covariant=True)
@@ -70,14 +71,16 @@ def collect_artifacts() -> Iterator[Sequence[object]]:
         yield found
 
 
-def deliver_result(result: object, tool: str, context: RunContext) -> str:
-    """Return a tool's result as text for the model, and deliver the object of an artifact to the program.
+def deliver_result(result: object, tool: str, context: RunContext) -> str | ToolOutput:
+    """Return a tool's result for the model, and deliver the object of an artifact to the program.
 
     Args:
         result: what the tool returned.
         tool: name of the tool.
         context: context of the call.
     """
+    if isinstance(result, ToolOutput):
+        return result
     if not isinstance(result, Artifact):
         return as_text(result)
     if (sink := context.find(ArtifactSink)) is not None:

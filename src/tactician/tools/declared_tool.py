@@ -10,6 +10,7 @@ from tactician.errors import ToolError
 from tactician.llm import JsonSchema, ToolCall, ToolSpec
 from tactician.runs import RunContext
 from tactician.tools.artifacts import deliver_result
+from tactician.tools.output import ToolOutput
 from tactician.tools.schema_check import SchemaCheck
 from tactician.tools.tool import Tool
 from tactician.tools.traits import NO_TRAITS, ToolTraits
@@ -50,7 +51,7 @@ class DeclaredTool(Tool):
         spec, traits = self._spec, replace(self.traits, client_side=False)
         return DeclaredTool(spec.name, spec.description, spec.parameters, execute=execute, traits=traits)
 
-    async def call(self, arguments: str, context: RunContext) -> str:
+    async def call(self, arguments: str, context: RunContext) -> str | ToolOutput:
         """Execute the tool.
 
         Raises:

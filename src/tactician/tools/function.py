@@ -15,6 +15,7 @@ from tactician.errors import DeclarationError, InvalidArgumentsError
 from tactician.llm import ToolSpec
 from tactician.runs import RunContext, find_run_parameter, in_thread
 from tactician.tools.artifacts import deliver_result
+from tactician.tools.output import ToolOutput
 from tactician.tools.signature import find_caller_namespace, parse_docstring, resolve_hints
 from tactician.tools.tool import Tool
 from tactician.tools.traits import NO_TRAITS, NeedsApproval, ToolTraits
@@ -138,7 +139,7 @@ class FunctionTool(Tool, Generic[P, R]):
     def __repr__(self) -> str:
         return f"FunctionTool({self.name!r})"
 
-    async def call(self, arguments: str, context: RunContext) -> str:
+    async def call(self, arguments: str, context: RunContext) -> str | ToolOutput:
         """Validate the arguments, run the function, and return its result as text.
 
         Raises:

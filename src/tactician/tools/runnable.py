@@ -14,6 +14,7 @@ from tactician.llm import ToolSpec
 from tactician.runs import Input, RunContext, Runnable
 from tactician.tools.artifacts import deliver_result
 from tactician.tools.function import create_arguments_error, remove_titles
+from tactician.tools.output import ToolOutput
 from tactician.tools.tool import Tool, snake_case
 
 
@@ -73,7 +74,7 @@ class RunnableTool(Tool, Generic[A]):
         """The Runnable."""
         return self._runnable
 
-    async def call(self, arguments: str, context: RunContext) -> str:
+    async def call(self, arguments: str, context: RunContext) -> str | ToolOutput:
         """Run the Runnable, as a child of the calling run.
 
         Raises:

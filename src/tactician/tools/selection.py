@@ -11,6 +11,7 @@ from typing import TypeAlias
 from tactician.errors import DeclarationError
 from tactician.llm import ToolSpec
 from tactician.runs import RunContext
+from tactician.tools.output import ToolOutput
 from tactician.tools.tool import Tool
 from tactician.tools.toolbox import require_declared_tools
 
@@ -39,7 +40,7 @@ class RenamedTool(Tool):
         """The tool as a model sees it."""
         return self._spec
 
-    async def call(self, arguments: str, context: RunContext) -> str:
+    async def call(self, arguments: str, context: RunContext) -> str | ToolOutput:
         """Call the tool.
 
         Raises:
