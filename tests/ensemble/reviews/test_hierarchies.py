@@ -157,7 +157,7 @@ async def test_days_later_another_process_decides_and_nothing_is_done_again() ->
 
     writer = says("Writer", "text")
     first = Platform(models=ScriptedModel(), store=store).register(build())
-    waiting = await first.find_agent("Firm").run(None, context=first.context())
+    waiting = await build().run(context=first.context())
     for decision, status in (
         (ReviewDecision.retry("bolder"), RunStatus.WAITING),
         (ReviewDecision.approve(), RunStatus.COMPLETED),
