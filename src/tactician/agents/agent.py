@@ -214,10 +214,11 @@ class Agent(BaseRunnable[T_co]):
     def _run(
         self, input: Input, context: RunContext, conversation: Conversation | None
     ) -> Coroutine[object, object, RunResult[T_co]]:
-        spec = self.spec
-        if spec.tool_groups or not isinstance(spec.instructions, str) or self._current_tools().providers:
+        spec, view = self.spec, self._view
+        tools = self._tools if view is None else view()
+        if spec.tool_groups or not isinstance(spec.instructions, str) or tools.providers:
             return self._load_and_run(input, context, conversation)
-        return self._start_loop(context, self._current_tools, spec.prompt).run(messages_of(input), conversation)
+        return self._start_loop(context, view or tools, spec.prompt).run(messages_of(input), conversation)
 
     async def _load_and_run(
         self, input: Input, context: RunContext, conversation: Conversation | None
@@ -231,7 +232,7 @@ class Agent(BaseRunnable[T_co]):
             instructions = await source.resolve()
         return await self._start_loop(context, tools, instructions).run(messages_of(input), conversation)
 
-    def _start_loop(self, context: RunContext, tools: ToolboxSource, instructions: str) -> TurnLoop[T_co]:
+    def _start_loop(self, context: RunContext, tools: Toolbox | ToolboxSource, instructions: str) -> TurnLoop[T_co]:
         spec = self.spec
         model, options = context.find_model(self.model)
         if self._invocations:
