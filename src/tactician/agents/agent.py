@@ -214,11 +214,10 @@ class Agent(BaseRunnable[T_co]):
     def _run(
         self, input: Input, context: RunContext, conversation: Conversation | None
     ) -> Coroutine[object, object, RunResult[T_co]]:
-        spec, view = self.spec, self._view
-        tools = self._tools if view is None else view()
-        if spec.tool_groups or not isinstance(spec.instructions, str) or tools.providers:
+        spec = self.spec
+        if spec.tool_groups or not isinstance(spec.instructions, str) or self._current_tools().providers:
             return self._load_and_run(input, context, conversation)
-        return self._start_loop(context, view or tools, spec.prompt).run(messages_of(input), conversation)
+        return self._start_loop(context, self._current_tools, spec.prompt).run(messages_of(input), conversation)
 
     async def _load_and_run(
         self, input: Input, context: RunContext, conversation: Conversation | None
