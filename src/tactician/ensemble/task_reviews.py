@@ -1,62 +1,17 @@
-"""Reviews of a task: its gates, and the reviewer's answers to what its agent waits for."""
+"""Reviews of a task: somebody decides before it runs, or about its output."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass, replace
-from typing import TypeAlias, cast
+from typing import cast
 
-from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.errors import ReviewRejectedError
 from tactician.ensemble.results import ExitReason
-from tactician.ensemble.reviews import (
-    Gate,
-    Review,
-    ReviewDecision,
-    Reviewer,
-    ReviewPolicy,
-    TimedOut,
-    call_reviewer,
-    find_gate,
-    is_admitted,
-)
+from tactician.ensemble.reviews import Gate, Review, ReviewDecision, Reviewer, ReviewPolicy, TimedOut
+from tactician.ensemble.task_execution import TaskExecution
 from tactician.ensemble.task_output import TaskOutput
+from tactician.ensemble.task_signals import EnsembleExit, RetryRequested
 from tactician.loop import output_type
-from tactician.runs import (
-    Live,
-    PendingRequest,
-    Response,
-    RunContext,
-    RunResult,
-    RunStatus,
-    find_suspension,
-    restore_response,
-    save_response,
-)
-
-Run: TypeAlias = Callable[[RunContext], Coroutine[object, object, RunResult[object]]]
-
-
-class EnsembleExit(Exception):  # noqa: N818 - it says what happens
-    """Signal that a review ends the ensemble.
-
-    Attributes:
-        reason: the reason.
-        output: the output of the reviewed task; `None` before it has run.
-    """
-
-    def __init__(self, reason: ExitReason, output: TaskOutput | None) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.output = output
-
-
-class RetryRequested(Exception):  # noqa: N818 - it says what happens
-    """Signal that a review asks for another attempt, with feedback."""
-
-    def __init__(self, feedback: str) -> None:
-        super().__init__(feedback)
-        self.feedback = feedback
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,32 +27,19 @@ class ReviewSettings:
     reviewer: Reviewer | None = None
 
 
-class TaskReviews:
-    """Reviews of a task.
+@dataclass(frozen=True, slots=True)
+class TaskGate:
+    """Gate of a task.
 
-    Args:
-        job: the task.
-        settings: the settings of the ensemble.
-        place: the context of the task.
-        is_last: true for the last task in the list.
+    Attributes:
+        review: its settings.
+        reviewer: the reviewer of the ensemble.
     """
 
-    __slots__ = ("_after", "_before", "_job", "_place", "_reviewer")
+    review: Review
+    reviewer: Reviewer | None
 
-    def __init__(self, job: Assignment, settings: ReviewSettings, place: RunContext, *, is_last: bool) -> None:
-        self._job = job
-        self._place = place
-        self._reviewer = settings.reviewer
-        own = job.task.reviews
-        self._before = find_gate("before", own, settings.policy, is_last=is_last)
-        self._after = find_gate("after", own, settings.policy, is_last=is_last)
-
-    @property
-    def follow_output(self) -> bool:
-        """True when the output is reviewed."""
-        return self._after is not None
-
-    async def review_task(self, description: str) -> None:
+    async def review_task(self, execution: TaskExecution) -> None:
         """Let somebody decide whether the task runs.
 
         Raises:
@@ -105,10 +47,9 @@ class TaskReviews:
             ReviewRejectedError: when nobody has decided in time, and that rejects the task.
             Suspended: when nobody has decided yet.
         """
-        if self._before is not None:
-            await self._decide(self._before, "review before", description, None)
+        await self._decide("review before", execution.input.description, execution, None)
 
-    async def review_output(self, output: TaskOutput, attempt: int) -> TaskOutput:
+    async def review_output(self, execution: TaskExecution, output: TaskOutput) -> TaskOutput:
         """Return the output that counts: this output, or the reviewer's edit of it.
 
         Raises:
@@ -117,74 +58,40 @@ class TaskReviews:
             ReviewRejectedError: when nobody has decided in time, and that rejects the output.
             Suspended: when nobody has decided yet.
         """
-        if self._after is None:
-            return output
-        decision = await self._decide(self._after, f"review after {attempt}", output.raw, output)
+        key = f"review after {execution.progress.attempt}"
+        decision = await self._decide(key, output.raw, execution, output)
         if decision is not None and decision.decision == "retry":
             raise RetryRequested(decision.feedback)
         if decision is not None and decision.decision == "edit":
-            return replace(output, raw=decision.text, parsed=self._parse(decision.text))
+            return replace(output, raw=decision.text, parsed=_parse(decision.text, execution))
         return output
 
-    async def _decide(self, review: Review, key: str, subject: str, output: TaskOutput | None) -> ReviewDecision | None:
-        """Return the decision at a gate; `None` for an approval because nobody has decided in time."""
-        gate = Gate(review, self._job.task.id, subject, self._parse, self._reviewer)
-        outcome = await gate.decide(key, self._place)
+    async def _decide(
+        self, key: str, subject: str, execution: TaskExecution, output: TaskOutput | None
+    ) -> ReviewDecision | None:
+        """Return the decision; `None` for an approval because nobody has decided in time."""
+        task_id = execution.job.task.id
+        gate = Gate(self.review, task_id, subject, lambda text: _parse(text, execution), self.reviewer)
+        outcome = await gate.decide(key, execution.place)
         match outcome:
             case TimedOut("exit_early"):
                 raise EnsembleExit(ExitReason.TIMEOUT, output)
             case TimedOut("reject"):
-                raise self._create_rejection(review)
+                problem = f"nobody decided within {self.review.timeout:g} seconds, and on_timeout is 'reject'"
+                message = f"the review {self.review.timing} task {task_id!r}: {problem}"
+                raise ReviewRejectedError(message, execution.create_failed_result())
             case TimedOut():
                 return None
             case ReviewDecision("exit_early"):
                 raise EnsembleExit(ExitReason.EXIT_EARLY, output)
         return outcome
 
-    def _parse(self, text: str) -> object:
-        """Return a text as an object of the output type of the task; `None` without an output type.
 
-        Raises:
-            InvalidOutput: when the text is not valid.
-        """
-        kind = self._job.output_kind
-        return None if kind is object else output_type(cast("type[object]", kind)).parse(text)
+def _parse(text: str, execution: TaskExecution) -> object:
+    """Return a text as an object of the output type of a task; `None` without an output type.
 
-    def _create_rejection(self, review: Review) -> ReviewRejectedError:
-        failed = RunResult(None, RunStatus.FAILED, tally=self._place.tally, run_id=self._place.run_id)
-        problem = f"nobody decided within {review.timeout:g} seconds, and on_timeout is 'reject'"
-        return ReviewRejectedError(f"the review {review.timing} task {self._job.task.id!r}: {problem}", failed)
-
-    async def run_with_reviewer(self, run: Run, place: RunContext) -> RunResult[object]:
-        """Run, and let the reviewer answer what the run waits for: questions, and approvals of tools.
-
-        Args:
-            run: function that runs the task in a context.
-            place: that context.
-
-        Raises:
-            Suspended: when the reviewer does not answer.
-        """
-        if self._reviewer is None:
-            return await run(place)
-        assert place.checkpoint is not None
-        answers = place.checkpoint.at("answers")
-        while True:
-            known = {name: restore_response(saved) for name, saved in answers.data.items()}
-            try:
-                return await run(replace(place, responses={**known, **place.responses}) if known else place)
-            except BaseException as error:
-                suspended = find_suspension(error)
-                if suspended is None or not (new := await self._answer(suspended.pending, known)):
-                    raise
-            answers.set(**new)
-            place.checkpoint.detach()  # so that the run reads its completed steps from the beginning
-
-    async def _answer(self, pending: Iterable[PendingRequest], known: dict[str, Response]) -> dict[str, Live[Response]]:
-        """Return the reviewer's answers to requests that it has not answered yet."""
-        reviewer = self._reviewer
-        if reviewer is None:
-            return {}
-        asked = [request for request in pending if request.id not in known and is_admitted(reviewer, request)]
-        answers = {request.id: await call_reviewer(reviewer, request) for request in asked}
-        return {name: save_response(answer) for name, answer in answers.items() if answer is not None}
+    Raises:
+        InvalidOutput: when the text is not valid.
+    """
+    kind = execution.job.output_kind
+    return None if kind is object else output_type(cast("type[object]", kind)).parse(text)

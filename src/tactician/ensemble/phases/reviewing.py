@@ -18,6 +18,7 @@ from tactician.ensemble.phases.people import ask_person
 from tactician.ensemble.phases.plan import PlannedPhase
 from tactician.ensemble.phases.review import PersonReview
 from tactician.ensemble.task_input import Revision
+from tactician.ensemble.task_plan import TaskPlan
 from tactician.runs import OutputError, RunContext
 
 _AGAIN = f"Your answer was no decision. Answer with one: {FORMS}."
@@ -100,7 +101,7 @@ async def _run_once(
     revisions: Mapping[str, Revision] = MappingProxyType({}),
 ) -> PhaseDecision:
     environment = TaskEnvironment(input, known=outcomes, revisions=revisions)
-    output = await TaskRunner(environment, "", place, exit=exit).run(job, {})
+    output = await TaskRunner(environment, place, exit).run(TaskPlan.create(job), {})
     if isinstance(output, SkippedTask):  # its `when` says that there is nothing to review
         return PhaseDecision.approve()
     return output.get_parsed(PhaseDecision)

@@ -1,0 +1,96 @@
+"""Plan of a task: the steps that it really has, chosen once for all runs of an ensemble."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from tactician.ensemble.assignment import Assignment
+from tactician.ensemble.composite import find_composite
+from tactician.ensemble.reviews import find_gate
+from tactician.ensemble.task_execution import TaskExecution
+from tactician.ensemble.task_guardrails import check_input, check_output
+from tactician.ensemble.task_learning import learn, recall
+from tactician.ensemble.task_output import TaskOutput
+from tactician.ensemble.task_reviews import ReviewSettings, TaskGate
+from tactician.ensemble.task_work import Work, choose_work
+
+NO_REVIEWS: Final = ReviewSettings()
+
+Preparation: TypeAlias = Callable[[TaskExecution], Awaitable[None]]
+"""Step before a task runs."""
+Check: TypeAlias = Callable[[TaskExecution, TaskOutput], Awaitable[TaskOutput]]
+"""Step that returns the output that counts, or asks for another attempt with `RetryRequested`."""
+Conclusion: TypeAlias = Callable[[TaskExecution, TaskOutput], Awaitable[None]]
+"""Step after the output is accepted."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskPlan:
+    """Task of an ensemble, with the steps that it has. Most tasks have only their work.
+
+    Attributes:
+        job: the task.
+        is_last: true for the task whose output is that of the ensemble.
+        reviews: the settings of the ensemble for reviews.
+        preparations: the steps before it runs, in order: what earlier runs have left, the review before, and the input
+            guardrails.
+        work: function that does the task.
+        checks: the steps that accept its output, in order: the output guardrails, and the review after.
+        conclusions: the steps after that: what later runs read.
+        context_ids: the ids of the tasks whose outputs it sees.
+        is_composite: true when other tasks do it.
+    """
+
+    job: Assignment
+    is_last: bool
+    reviews: ReviewSettings
+    preparations: tuple[Preparation, ...]
+    work: Work
+    checks: tuple[Check, ...]
+    conclusions: tuple[Conclusion, ...]
+    context_ids: tuple[str, ...]
+    is_composite: bool
+
+    @classmethod
+    def create(cls, job: Assignment, reviews: ReviewSettings = NO_REVIEWS, *, is_last: bool = False) -> TaskPlan:
+        """Return the plan of a task.
+
+        Args:
+            job: the task.
+            reviews: the settings of the ensemble for reviews.
+            is_last: true for the task whose output is that of the ensemble.
+        """
+        return cls(
+            job,
+            is_last,
+            reviews,
+            tuple(_list_preparations(job, reviews)),
+            choose_work(job, reviews.reviewer),
+            tuple(_list_checks(job, reviews, is_last=is_last)),
+            (learn,) if job.task.learns else (),
+            tuple(other.id for other in job.context),
+            find_composite(job.task) is not None,
+        )
+
+    @property
+    def is_followed(self) -> bool:
+        """True when other steps follow on the output, so that it is saved before."""
+        return bool(self.checks or self.conclusions)
+
+
+def _list_preparations(job: Assignment, reviews: ReviewSettings) -> Iterator[Preparation]:
+    if job.task.learns:
+        yield recall
+    if (gate := find_gate("before", job.task.reviews, reviews.policy, is_last=False)) is not None:
+        yield TaskGate(gate, reviews.reviewer).review_task
+    if job.task.guards.input.all:
+        yield check_input
+
+
+def _list_checks(job: Assignment, reviews: ReviewSettings, *, is_last: bool) -> Iterator[Check]:
+    if job.task.guards.output:
+        yield check_output
+    if (gate := find_gate("after", job.task.reviews, reviews.policy, is_last=is_last)) is not None:
+        yield TaskGate(gate, reviews.reviewer).review_output
