@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import chain
+from operator import attrgetter
+from typing import Final
 
 from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.early_exit import ENDED, EarlyExit
@@ -38,6 +40,8 @@ from tactician.runs import (
     list_prompts,
 )
 from tactician.text import describe_error
+_get_readable: Final = attrgetter("readable")
+
 
 class TaskRunner:
     """Runner of the tasks in a run of an ensemble. A completed task is saved, and does not run again.
@@ -56,7 +60,7 @@ class TaskRunner:
         self._internal = self._context.as_internal()
         self._failures = _read_failures(self._context)
         self._exit = EarlyExit(context) if exit is None else exit
-        known = (outcome for outcome in environment.known.values() if isinstance(outcome, TaskOutput))
+        known = [outcome for outcome in environment.known.values() if isinstance(outcome, TaskOutput)]
         self._outputs: list[TaskOutput] = [*known, *environment.earlier]
 
     def record_failures(self, failed: Mapping[str, Exception]) -> None:
@@ -206,14 +210,16 @@ def _find_context(
 
     A group of tasks chooses itself which outputs its tasks see.
     """
-    task, named = plan.job.task, [outcomes[name] for name in plan.context_ids if name in outcomes]
-    if task.context is None and len(named) == 1 and isinstance(named[0], SkippedTask):
-        outputs = named[0].context_outputs
-    else:
-        outputs = tuple(outcome for outcome in named if isinstance(outcome, TaskOutput))
-    if task.context is None and task.id in environment.first_ids:
-        outputs = (*environment.entry, *outputs)
-    return outputs if plan.is_composite else tuple(chain.from_iterable(output.readable for output in outputs))
+    outputs: list[TaskOutput] = []
+    if plan.job.task.context is None and plan.job.task.id in environment.first_ids:
+        outputs += environment.entry
+    for name in plan.context_ids:
+        outcome = outcomes.get(name)
+        if isinstance(outcome, TaskOutput):
+            outputs.append(outcome)
+        elif outcome is not None and plan.follows_one:
+            outputs += outcome.context_outputs
+    return tuple(outputs) if plan.is_composite else tuple(chain.from_iterable(map(_get_readable, outputs)))
 
 
 def _read_failures(context: RunContext) -> dict[str, str]:

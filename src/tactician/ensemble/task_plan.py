@@ -39,7 +39,9 @@ class TaskPlan:
         work: function that does the task.
         checks: the steps that accept its output, in order: the output guardrails, and the review after.
         conclusions: the steps after that: what later runs read.
+        is_followed: true when other steps follow on the output, so that it is saved before.
         context_ids: the ids of the tasks whose outputs it sees.
+        follows_one: true when it names no context, and sees the output of the task before it.
         is_composite: true when other tasks do it.
     """
 
@@ -50,7 +52,9 @@ class TaskPlan:
     work: Work
     checks: tuple[Check, ...]
     conclusions: tuple[Conclusion, ...]
+    is_followed: bool
     context_ids: tuple[str, ...]
+    follows_one: bool
     is_composite: bool
 
     @classmethod
@@ -62,22 +66,20 @@ class TaskPlan:
             reviews: the settings of the ensemble for reviews.
             is_last: true for the task whose output is that of the ensemble.
         """
+        checks = tuple(_list_checks(job, reviews, is_last=is_last))
         return cls(
             job,
             is_last,
             reviews,
-            tuple(_list_preparations(job, reviews)),
-            choose_work(job, reviews.reviewer),
-            tuple(_list_checks(job, reviews, is_last=is_last)),
-            (learn,) if job.task.learns else (),
-            tuple(other.id for other in job.context),
-            find_composite(job.task) is not None,
+            preparations=tuple(_list_preparations(job, reviews)),
+            work=choose_work(job, reviews.reviewer),
+            checks=checks,
+            conclusions=(learn,) if job.task.learns else (),
+            is_followed=bool(checks) or job.task.learns,
+            context_ids=tuple(other.id for other in job.context),
+            follows_one=job.task.context is None and len(job.context) == 1,
+            is_composite=find_composite(job.task) is not None,
         )
-
-    @property
-    def is_followed(self) -> bool:
-        """True when other steps follow on the output, so that it is saved before."""
-        return bool(self.checks or self.conclusions)
 
 
 def _list_preparations(job: Assignment, reviews: ReviewSettings) -> Iterator[Preparation]:

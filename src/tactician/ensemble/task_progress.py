@@ -50,15 +50,15 @@ class TaskProgress:
     @property
     def revision(self) -> Revision | None:
         """The feedback with which the attempt begins, and the output of the attempt before; `None` in the first."""
-        if self.attempt == 1 or (earlier := self.earlier) is None:
+        if (earlier := self.earlier) is None:
             return self._revision
         number = self.attempt + (0 if self._revision is None else self._revision.attempt - 1)
         return Revision(number, str(self._data.get("feedback", "")), earlier.raw)
 
     @property
     def earlier(self) -> TaskOutput | None:
-        """The output of the attempt before."""
-        return self._read("earlier")
+        """The output of the attempt before; `None` in the first."""
+        return None if self.attempt == 1 else self._read("earlier")
 
     @property
     def draft(self) -> TaskOutput | None:

@@ -224,7 +224,7 @@ async def _continue_work(
 
 async def _run_inside(input: Input, child: RunContext, work: Work[T]) -> RunResult[T]:
     try:
-        with child.enter():
+        with EnteredRun(child):
             return await work(input, child)
     except BaseException as error:
         if (suspended := find_suspension(error)) is None or suspended is error:
