@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, TypeAlias
 
 from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.composite import find_composite
+from tactician.ensemble.reviewed_work import work_with_reviewer
 from tactician.ensemble.reviews import find_gate
 from tactician.ensemble.task_execution import TaskExecution
 from tactician.ensemble.task_guardrails import check_input, check_output
@@ -66,13 +68,14 @@ class TaskPlan:
             reviews: the settings of the ensemble for reviews.
             is_last: true for the task whose output is that of the ensemble.
         """
+        work, reviewer = choose_work(job), reviews.reviewer
         checks = tuple(_list_checks(job, reviews, is_last=is_last))
         return cls(
             job,
             is_last,
             reviews,
             preparations=tuple(_list_preparations(job, reviews)),
-            work=choose_work(job, reviews.reviewer),
+            work=work if reviewer is None else partial(work_with_reviewer, work, reviewer),
             checks=checks,
             conclusions=(learn,) if job.task.learns else (),
             is_followed=bool(checks) or job.task.learns,

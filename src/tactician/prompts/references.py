@@ -9,7 +9,7 @@ from hashlib import sha256
 from tactician.llm import ToolSpec
 from tactician.prompts.contributors import PromptContributor
 from tactician.runs import RunContext
-from tactician.tools import Tool, ToolLike, as_tool, find_declared_tools, snake_case
+from tactician.tools import Tool, ToolLike, ToolOutput, as_tool, find_declared_tools, snake_case
 
 _MARK = 6
 _LONGEST_NAME = 64
@@ -90,7 +90,7 @@ class _PrefixedTool(Tool):
         """The tool as a model sees it."""
         return self._spec
 
-    async def call(self, arguments: str, context: RunContext) -> str:
+    async def call(self, arguments: str, context: RunContext) -> str | ToolOutput:
         """Call the tool.
 
         Raises:

@@ -6,11 +6,21 @@ from tactician.tools.arguments import repair_arguments
 from tactician.tools.declared_tool import DeclaredTool, ToolExecutor
 from tactician.tools.function import FunctionTool, create_arguments_error, describe_validation_error, tool
 from tactician.tools.group_registry import ToolGroups, load_group_tools
-from tactician.tools.groups import ToolGroup, ToolGroupPermission, ToolSource, describe_unknown_groups
+from tactician.tools.groups import ToolGroup, ToolGroupPermission, ToolSource, describe_unknown_groups, list_groups
+from tactician.tools.output import ToolOutput
+from tactician.tools.provider import OpenProviders, ToolProvider
 from tactician.tools.runnable import RunnableTool
+from tactician.tools.schema_check import SchemaCheck
 from tactician.tools.signature import ParsedDocstring, find_caller_namespace, parse_docstring, resolve_hints
 from tactician.tools.tool import Tool, as_text, snake_case
-from tactician.tools.toolbox import Toolbox, ToolLike, as_tool, find_declared_tools, require_declared_tools
+from tactician.tools.toolbox import (
+    Toolbox,
+    ToolLike,
+    as_tool,
+    find_declared_tools,
+    require_declared_tools,
+    split_providers,
+)
 from tactician.tools.traits import NO_TRAITS, NeedsApproval, ToolTraits
 
 if TYPE_CHECKING:
@@ -66,7 +76,13 @@ __all__ = [
     "ToolGroup",
     "ToolGroupPermission",
     "ToolGroups",
+    "list_groups",
     "ToolSource",
+    "ToolProvider",
+    "OpenProviders",
+    "ToolOutput",
+    "SchemaCheck",
+    "split_providers",
     "load_group_tools",
     "describe_unknown_groups",
     "Toolbox",

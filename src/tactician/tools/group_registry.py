@@ -10,6 +10,7 @@ from tactician.config import ToolGroupSettings, load_settings
 from tactician.errors import ConfigurationError, DeclarationError
 from tactician.runs import RunContext
 from tactician.tools.groups import ToolGroup, ToolGroupPermission, describe_unknown_groups, merge_tools
+from tactician.tools.provider import OpenProviders, ToolProvider
 from tactician.tools.tool import Tool
 
 
@@ -100,18 +101,22 @@ class ToolGroups(Mapping[str, ToolGroup]):
         return merge_tools(chosen)
 
 
-async def load_group_tools(groups: Iterable[str | ToolGroup], context: RunContext) -> tuple[Tool, ...]:
-    """Return the tools of groups, which may be names in the context.
+async def load_group_tools(groups: Iterable[str | ToolProvider], context: RunContext) -> tuple[Tool, ...]:
+    """Return the tools of groups, which may be names in the context, and of other providers.
 
-    Of two groups of the same name, the last counts. A tool that several groups have is there once.
+    Of two groups of the same name, the last counts. A tool that several groups have is there once. The platform of the
+    context closes the providers.
 
     Raises:
         ConfigurationError: when a name is unknown, or two groups have different tools of the same name.
     """
-    groups_by_name = {group if isinstance(group, str) else group.name: group for group in groups}
+    groups_by_name = {group.name if isinstance(group, ToolGroup) else group: group for group in groups}
     known = context.services.find(ToolGroups)
     unknown = [group for group in groups_by_name.values() if isinstance(group, str) and group not in known]
     if unknown:
         raise ConfigurationError(describe_unknown_groups(unknown, known))
     resolved = [known[group] if isinstance(group, str) else group for group in groups_by_name.values()]
-    return merge_tools([tool for group in resolved for tool in await group.load_tools()])
+    opened = context.services.find(OpenProviders)
+    for provider in resolved:
+        opened.add(provider)
+    return merge_tools([tool for provider in resolved for tool in await provider.load_tools()])
