@@ -260,9 +260,7 @@ class Ensemble(BaseRunnable[object]):
         self._check(checked, context)
         return self._begin(TaskEnvironment(self._show(checked), self._structure.first_ids), context)
 
-    def run_tasks(
-        self, environment: TaskEnvironment, context: RunContext
-    ) -> Coroutine[object, object, EnsembleResult]:
+    def run_tasks(self, environment: TaskEnvironment, context: RunContext) -> Coroutine[object, object, EnsembleResult]:
         """Run the tasks inside a run that has checked them.
 
         Args:

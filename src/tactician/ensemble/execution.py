@@ -40,6 +40,7 @@ from tactician.runs import (
     list_prompts,
 )
 from tactician.text import describe_error
+
 _get_readable: Final = attrgetter("readable")
 
 

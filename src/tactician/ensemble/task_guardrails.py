@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
-from tactician.ensemble.task_signals import RetryRequested
 from tactician.ensemble.prompts import build_prompt
 from tactician.ensemble.task_execution import TaskExecution
 from tactician.ensemble.task_output import TaskOutput
+from tactician.ensemble.task_signals import RetryRequested
 from tactician.guardrails import (
     CheckedInput,
     CheckedOutput,
@@ -58,9 +58,7 @@ async def check_output(execution: TaskExecution, output: TaskOutput) -> TaskOutp
     return output
 
 
-async def _find_objection(
-    guardrails: Sequence[Guardrail[V]], value: V, execution: TaskExecution
-) -> Objection | None:
+async def _find_objection(guardrails: Sequence[Guardrail[V]], value: V, execution: TaskExecution) -> Objection | None:
     inside = execution.place.as_internal()
     with inside.enter():
         return await find_first_objection(guardrails, value, inside)
