@@ -13,8 +13,8 @@ from tactician.context_format import ContextFormat, ContextFormatter, load_forma
 from tactician.conversation import Conversation
 from tactician.diagrams import Diagram
 from tactician.ensemble.arguments import find_argument_mistakes
-from tactician.ensemble.checks import find_template_problems
-from tactician.ensemble.composite import TaskTemplate
+from tactician.ensemble.checks import find_template_problems, number_tasks
+from tactician.ensemble.composite import Casting, TaskTemplate, walk_tasks
 from tactician.ensemble.constraints import HierarchicalConstraints
 from tactician.ensemble.delegation import Delegation
 from tactician.ensemble.environment import TaskEnvironment
@@ -76,7 +76,9 @@ class Ensemble(BaseRunnable[object]):
         rate_limit: requests to models a second, shared by all tasks of all runs of this object; no limit by default.
         listeners: functions that hear the events of each run.
         synthesize: model that makes the agents of tasks without an agent: a role, a goal and a background, in a single
-            call. By default the role follows from the description.
+            call for all of them, those of loops and graphs included. An ensemble inside that names no such model asks
+            this one, and a map-reduce does for the first task of each level. By default the role follows from the
+            description.
         budget: the budget of each run that names no other budget.
         capture: how much `result.trace` has: `"off"`, `"standard"` or `"full"`. By default as the context of the run or
             the setting `[telemetry] capture` says, which is `"off"`: then the trace has the tasks alone.
@@ -278,15 +280,18 @@ class Ensemble(BaseRunnable[object]):
             context = with_formatter(context, load_formatter(self.context_format))
         if self.rate_limit is not None:
             context = self._pace.limit(context, self.rate_limit)
-        if self.synthesize is None:
+        maker = environment.synthesize if self.synthesize is None else self.synthesize
+        if maker is None:
             return run_structure(self._structure, environment, context)
-        return self._synthesize_and_run(self.synthesize, environment, context)
+        return self._cast_and_run(maker, environment, context)
 
-    async def _synthesize_and_run(
-        self, model: ModelLike, environment: TaskEnvironment, context: RunContext
+    async def _cast_and_run(
+        self, maker: ModelLike, environment: TaskEnvironment, context: RunContext
     ) -> EnsembleResult:
-        synthesized = await synthesize_agents(self.tasks, model, context)
-        return await run_structure(EnsembleStructure(self, synthesized), environment, context)
+        """Run the tasks with the agents that a model chooses."""
+        tasks = (task for _, task in walk_tasks(number_tasks(self.tasks)))
+        casting = Casting(maker, await synthesize_agents(tasks, maker, context))
+        return await run_structure(EnsembleStructure(self, casting), environment, context)
 
     def _show(self, input: EnsembleInput) -> EnsembleInput:
         """Return the input as the tasks see it: text that a template names stands nowhere else."""

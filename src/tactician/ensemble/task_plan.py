@@ -10,12 +10,11 @@ from typing import Final, TypeAlias
 from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.composite import find_composite
 from tactician.ensemble.reviewed_work import work_with_reviewer
-from tactician.ensemble.reviews import find_gate
 from tactician.ensemble.task_execution import TaskExecution
 from tactician.ensemble.task_guardrails import check_input, check_output
 from tactician.ensemble.task_learning import learn, recall
 from tactician.ensemble.task_output import TaskOutput
-from tactician.ensemble.task_reviews import ReviewSettings, TaskGate
+from tactician.ensemble.task_reviews import ReviewSettings, TaskGate, find_task_gate
 from tactician.ensemble.task_work import Work, choose_work
 
 NO_REVIEWS: Final = ReviewSettings()
@@ -88,8 +87,8 @@ class TaskPlan:
 def _list_preparations(job: Assignment, reviews: ReviewSettings) -> Iterator[Preparation]:
     if job.task.learns:
         yield recall
-    if (gate := find_gate("before", job.task.reviews, reviews.policy, is_last=False)) is not None:
-        yield TaskGate(gate, reviews.reviewer).review_task
+    if (gate := find_task_gate("before", job, reviews, is_last=False)) is not None:
+        yield partial(_review_task, gate)
     if job.task.guards.input.all:
         yield check_input
 
@@ -97,5 +96,13 @@ def _list_preparations(job: Assignment, reviews: ReviewSettings) -> Iterator[Pre
 def _list_checks(job: Assignment, reviews: ReviewSettings, *, is_last: bool) -> Iterator[Check]:
     if job.task.guards.output:
         yield check_output
-    if (gate := find_gate("after", job.task.reviews, reviews.policy, is_last=is_last)) is not None:
-        yield TaskGate(gate, reviews.reviewer).review_output
+    if (gate := find_task_gate("after", job, reviews, is_last=is_last)) is not None:
+        yield partial(_review_output, gate)
+
+
+def _review_task(gate: TaskGate, execution: TaskExecution) -> Awaitable[None]:
+    return gate.review_task(execution.input.description, execution.place)
+
+
+def _review_output(gate: TaskGate, execution: TaskExecution, output: TaskOutput) -> Awaitable[TaskOutput]:
+    return gate.review_output(output, execution.progress.attempt, execution.place)

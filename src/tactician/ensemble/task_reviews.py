@@ -5,13 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import cast
 
+from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.errors import ReviewRejectedError
 from tactician.ensemble.results import ExitReason
-from tactician.ensemble.reviews import Gate, Review, ReviewDecision, Reviewer, ReviewPolicy, TimedOut
-from tactician.ensemble.task_execution import TaskExecution
+from tactician.ensemble.reviews import (
+    Gate,
+    GateTiming,
+    Review,
+    ReviewDecision,
+    Reviewer,
+    ReviewPolicy,
+    TimedOut,
+    find_gate,
+)
 from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.task_signals import EnsembleExit, RetryRequested
 from tactician.loop import output_type
+from tactician.runs import RunContext, RunResult, RunStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,24 +43,35 @@ class TaskGate:
 
     Attributes:
         review: its settings.
+        job: the task.
         reviewer: the reviewer of the ensemble.
     """
 
     review: Review
+    job: Assignment
     reviewer: Reviewer | None
 
-    async def review_task(self, execution: TaskExecution) -> None:
+    async def review_task(self, description: str, place: RunContext) -> None:
         """Let somebody decide whether the task runs.
+
+        Args:
+            description: the description of the task.
+            place: the context of the task.
 
         Raises:
             EnsembleExit: when it does not.
             ReviewRejectedError: when nobody has decided in time, and that rejects the task.
             Suspended: when nobody has decided yet.
         """
-        await self._decide("review before", execution.input.description, execution, None)
+        await self._decide("review before", description, place, None)
 
-    async def review_output(self, execution: TaskExecution, output: TaskOutput) -> TaskOutput:
+    async def review_output(self, output: TaskOutput, attempt: int, place: RunContext) -> TaskOutput:
         """Return the output that counts: this output, or the reviewer's edit of it.
+
+        Args:
+            output: the output.
+            attempt: number of the attempt at it, from 1.
+            place: the context of the task.
 
         Raises:
             RetryRequested: when the task has to run again.
@@ -58,40 +79,53 @@ class TaskGate:
             ReviewRejectedError: when nobody has decided in time, and that rejects the output.
             Suspended: when nobody has decided yet.
         """
-        key = f"review after {execution.progress.attempt}"
-        decision = await self._decide(key, output.raw, execution, output)
+        decision = await self._decide(f"review after {attempt}", output.raw, place, output)
         if decision is not None and decision.decision == "retry":
             raise RetryRequested(decision.feedback)
         if decision is not None and decision.decision == "edit":
-            return replace(output, raw=decision.text, parsed=_parse(decision.text, execution))
+            return replace(output, raw=decision.text, parsed=self._parse(decision.text))
         return output
 
     async def _decide(
-        self, key: str, subject: str, execution: TaskExecution, output: TaskOutput | None
+        self, key: str, subject: str, place: RunContext, output: TaskOutput | None
     ) -> ReviewDecision | None:
         """Return the decision; `None` for an approval because nobody has decided in time."""
-        task_id = execution.job.task.id
-        gate = Gate(self.review, task_id, subject, lambda text: _parse(text, execution), self.reviewer)
-        outcome = await gate.decide(key, execution.place)
+        gate = Gate(self.review, self.job.task.id, subject, self._parse, self.reviewer)
+        outcome = await gate.decide(key, place)
         match outcome:
             case TimedOut("exit_early"):
                 raise EnsembleExit(ExitReason.TIMEOUT, output)
             case TimedOut("reject"):
-                problem = f"nobody decided within {self.review.timeout:g} seconds, and on_timeout is 'reject'"
-                message = f"the review {self.review.timing} task {task_id!r}: {problem}"
-                raise ReviewRejectedError(message, execution.create_failed_result())
+                raise self._create_rejection(place)
             case TimedOut():
                 return None
             case ReviewDecision("exit_early"):
                 raise EnsembleExit(ExitReason.EXIT_EARLY, output)
         return outcome
 
+    def _parse(self, text: str) -> object:
+        """Return a text as an object of the output type of the task; `None` without an output type.
 
-def _parse(text: str, execution: TaskExecution) -> object:
-    """Return a text as an object of the output type of a task; `None` without an output type.
+        Raises:
+            InvalidOutput: when the text is not valid.
+        """
+        kind = self.job.output_kind
+        return None if kind is object else output_type(cast("type[object]", kind)).parse(text)
 
-    Raises:
-        InvalidOutput: when the text is not valid.
+    def _create_rejection(self, place: RunContext) -> ReviewRejectedError:
+        failed = RunResult(None, RunStatus.FAILED, tally=place.tally, run_id=place.run_id)
+        problem = f"nobody decided within {self.review.timeout:g} seconds, and on_timeout is 'reject'"
+        return ReviewRejectedError(f"the review {self.review.timing} task {self.job.task.id!r}: {problem}", failed)
+
+
+def find_task_gate(timing: GateTiming, job: Assignment, settings: ReviewSettings, *, is_last: bool) -> TaskGate | None:
+    """Return the gate of a task at a time; `None` when it has none.
+
+    Args:
+        timing: the time.
+        job: the task.
+        settings: the settings of the ensemble for reviews.
+        is_last: true for the task whose output is that of the ensemble.
     """
-    kind = execution.job.output_kind
-    return None if kind is object else output_type(cast("type[object]", kind)).parse(text)
+    review = find_gate(timing, job.task.reviews, settings.policy, is_last=is_last)
+    return None if review is None else TaskGate(review, job, settings.reviewer)

@@ -9,6 +9,7 @@ from functools import partial
 from tactician.config import ToolGroupSettings, load_settings
 from tactician.errors import ConfigurationError, DeclarationError
 from tactician.runs import RunContext
+from tactician.tools.core_groups import CoreToolGroups, create_math_group
 from tactician.tools.groups import ToolGroup, ToolGroupPermission, describe_unknown_groups, merge_tools
 from tactician.tools.provider import OpenProviders, ToolProvider
 from tactician.tools.tool import Tool
@@ -20,6 +21,7 @@ class ToolGroups(Mapping[str, ToolGroup]):
     def __init__(self, groups: Iterable[ToolGroup] = ()) -> None:
         self._registered: dict[str, ToolGroup] = {}
         self._selected: dict[str, ToolGroup] | None = None
+        self._built_in = {CoreToolGroups.MATH: create_math_group()}
         self.add(groups)
 
     def __getitem__(self, name: str) -> ToolGroup:
@@ -68,7 +70,7 @@ class ToolGroups(Mapping[str, ToolGroup]):
                 f"tactician.toml: tool_groups: a group of the name {', '.join(sorted(twice))} is registered by the "
                 "program; rename either"
             )
-        return {**self._registered, **self._selected}
+        return {**self._built_in, **self._registered, **self._selected}
 
     def _create_selection(self, name: str, settings: ToolGroupSettings) -> ToolGroup:
         return ToolGroup(
@@ -78,6 +80,7 @@ class ToolGroups(Mapping[str, ToolGroup]):
             provider=settings.provider,
             version=settings.version,
             permissions=map(ToolGroupPermission, settings.permissions),
+            exclude=settings.exclude,
         )
 
     async def _select_tools(self, name: str, selections: Iterable[str]) -> tuple[Tool, ...]:
