@@ -196,16 +196,18 @@ class BaseRunnable(ABC, Generic[T_co]):
         context: RunContext | None = None,
         budget: Budget | None = None,
         conversation: Conversation | None = None,
+        timeout: float | None = None,
     ) -> AsyncGenerator[Event]:
         """Stream the events of a run, with the answer in pieces; the last event is `RunCompleted`.
 
         Pieces of what others say on the way to the answer are there too: these are `is_internal`. See `run`.
+        A run that takes longer than `timeout` seconds in all is cancelled, with a `StreamTimeoutError`.
         """
 
         async def run(heard: RunContext) -> RunResult[object]:
             return await self.run(input, context=heard, budget=budget, conversation=conversation)
 
-        return stream_events(run, context or RunContext.current())
+        return stream_events(run, context or RunContext.current(), limit=timeout)
 
     def stream_text(
         self,
@@ -214,10 +216,11 @@ class BaseRunnable(ABC, Generic[T_co]):
         context: RunContext | None = None,
         budget: Budget | None = None,
         conversation: Conversation | None = None,
+        timeout: float | None = None,
     ) -> AsyncGenerator[str]:
-        """Stream the text of the answer; see `run` and `read_answer_text`."""
+        """Stream the text of the answer; see `stream` and `read_answer_text`."""
         outer = context or RunContext.current()
-        events = self.stream(input, context=outer, budget=budget, conversation=conversation)
+        events = self.stream(input, context=outer, budget=budget, conversation=conversation, timeout=timeout)
         return read_answer_text(events, len(outer.path))
 
     def as_tool(self, name: str | None = None, description: str | None = None) -> Tool:

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Self, TypeVar, cast
 
 from tactician.ai.items import ItemReader
+from tactician.ai.own_turns import select_own_turns
 from tactician.ai.prompt_parts import Example, attach_images, build_instructions, format_example, generate_example
 from tactician.conversation import Conversation
 from tactician.errors import ConfigurationError
+from tactician.events import Event
 from tactician.llm import (
     AssistantMessage,
     EmbeddingOptions,
@@ -28,7 +30,7 @@ from tactician.llm import (
     as_media_source,
     as_model_source,
 )
-from tactician.loop import DEFAULT_POLICY, OutputType, TurnLoop, TurnPolicy, output_type
+from tactician.loop import DEFAULT_POLICY, OutputType, TurnLoop, TurnPolicy, output_type, read_answer_text
 from tactician.prompts import LlmReference, PromptContributor, check_contributor, render_template
 from tactician.runs import (
     Input,
@@ -243,21 +245,63 @@ class Ai:
         """
         return await self.create(bool, f"Is this condition true: {condition}?\n\n<subject>\n{subject}\n</subject>")
 
-    def stream_objects(self, kind: type[T], prompt: Input) -> AsyncGenerator[Thinking | T]:
+    def stream_objects(
+        self, kind: type[T], prompt: Input, *, timeout: float | None = None
+    ) -> AsyncGenerator[Thinking | T]:
         """Stream objects of a type as soon as the model has written each, and its thinking.
 
         Models without JSON schemas of their own give all objects at the end.
 
+        Args:
+            kind: the type.
+            prompt: the prompt.
+            timeout: seconds that the whole stream may take; no limit, when `None`.
+
         Raises:
             OutputError: when no answer was valid.
+            StreamTimeoutError: when it took too long.
             ModelError: when the model cannot be called.
         """
-        whole = cast("OutputType[object]", output_type(list[kind]))  # type: ignore[valid-type]  # known at runtime only
+        whole = cast("type[object]", list[kind])  # type: ignore[valid-type]  # known at runtime only
+        events = self.stream(whole, prompt, timeout=timeout)
+        return ItemReader(output_type(kind)).read(select_own_turns(events, self.context.run_id))
+
+    def stream_text(self, prompt: Input, *, timeout: float | None = None) -> AsyncGenerator[str]:
+        """Stream the model's answer as plain text, as it comes.
+
+        Text that the model writes before it calls a tool is a paragraph of its own.
+
+        Args:
+            prompt: the prompt.
+            timeout: seconds that the whole stream may take; no limit, when `None`.
+
+        Raises:
+            StreamTimeoutError: when it took too long.
+            ModelError: when the model cannot be called.
+        """
+        events = self.stream(str, prompt, timeout=timeout)
+        return read_answer_text(select_own_turns(events, self.context.run_id), len(self.context.path))
+
+    def stream(self, kind: type[object], prompt: Input, *, timeout: float | None = None) -> AsyncGenerator[Event]:
+        """Stream all events of the creation of an object: text, thinking, partial objects, calls of tools.
+
+        The last event is `RunCompleted`; the `output` of its result is what `create` returns.
+
+        Args:
+            kind: the type of the object; `str` for text.
+            prompt: the prompt.
+            timeout: seconds that the whole stream may take; no limit, when `None`.
+
+        Raises:
+            OutputError: when no answer was valid.
+            StreamTimeoutError: when it took too long.
+            ModelError: when the model cannot be called.
+        """
 
         async def run(heard: RunContext) -> RunResult[object]:
-            return await replace(self, context=heard)._run(whole, prompt)
+            return await replace(self, context=heard)._run(output_type(kind), prompt)
 
-        return ItemReader(output_type(kind), self.context.run_id).read(stream_events(run, self.context))
+        return stream_events(run, self.context, limit=timeout)
 
     async def respond(
         self, conversation: Sequence[Message] | Conversation, values: Mapping[str, object] | None = None

@@ -16,6 +16,7 @@ from tactician.runs.errors import (
     RoutingError,
     RunError,
     RunKilledError,
+    StreamTimeoutError,
     TurnLimitError,
 )
 from tactician.runs.events import (
@@ -183,4 +184,5 @@ __all__ = [
     "RoutingError",
     "NoConsensusError",
     "RepeatLimitError",
+    "StreamTimeoutError",
 ]

@@ -66,9 +66,11 @@ class Planned(Generic[T_co]):
         context: RunContext | None = None,
         budget: Budget | None = None,
         conversation: Conversation | None = None,
+        timeout: float | None = None,
     ) -> AsyncGenerator[Event]:
         """Return the events of a run as they happen; the last is `RunCompleted`."""
-        return PlannedAgent(self).stream(input, context=context, budget=budget, conversation=conversation)
+        agent = PlannedAgent(self)
+        return agent.stream(input, context=context, budget=budget, conversation=conversation, timeout=timeout)
 
     def stream_text(
         self,
@@ -77,9 +79,11 @@ class Planned(Generic[T_co]):
         context: RunContext | None = None,
         budget: Budget | None = None,
         conversation: Conversation | None = None,
+        timeout: float | None = None,
     ) -> AsyncGenerator[str]:
         """Return the text of the answer, which comes when the goal is reached."""
-        return PlannedAgent(self).stream_text(input, context=context, budget=budget, conversation=conversation)
+        agent = PlannedAgent(self)
+        return agent.stream_text(input, context=context, budget=budget, conversation=conversation, timeout=timeout)
 
     async def resume(
         self,

@@ -1,0 +1,32 @@
+"""Servers that publish the agents, goals and tools of a platform to other programs.
+
+The names are loaded when they are first used, as each of them needs an extra.
+"""
+
+from tactician.errors import MissingExtraError
+
+_EXTRAS: dict[str, str] = {}
+"""The extra that each name needs."""
+
+__all__: list[str] = []
+
+
+def __getattr__(name: str) -> object:
+    if (extra := _EXTRAS.get(name)) is None:
+        raise AttributeError(f"module 'tactician.serve' has no attribute {name!r}")
+    try:
+        value = _load(name)
+    except ImportError as error:
+        raise MissingExtraError(
+            f'tactician.serve.{name} needs {error.name}, which is not installed. Run: pip install "tactician[{extra}]"'
+        ) from error
+    globals()[name] = value
+    return value
+
+
+def _load(name: str) -> object:
+    raise AttributeError(name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_EXTRAS})
