@@ -170,14 +170,14 @@ class Platform(RunControl):
         return self.services.find(ToolGroups)
 
     def goal_tools(self, remote: bool | None = None) -> tuple[Tool, ...]:
-        """Return the exported goals of the registered planned agents as tools, a tool for each type of start object.
+        """Return the exported goals of the registered planned agents as tools, one for all that a goal can start from.
 
         Args:
             remote: only those exported to other programs, or, when `False`, to other agents; both, when `None`.
 
         Raises:
-            DeclarationError: with all goals that are exported on purpose, to which no single object leads, or only an
-                object of a type that has no JSON form.
+            DeclarationError: with all goals that are exported on purpose, to which nothing leads that can be given, or
+                only objects without a JSON form.
         """
         return goal_tools(self.agents, self.context, remote=remote)
 
