@@ -8,6 +8,7 @@ from tactician.a2a.extra import require_a2a
 from tactician.a2a.messages import A2aData, A2aMessage, A2aPart, create_parts
 from tactician.a2a.questions import IDEMPOTENCY_KEY, REQUEST_ID, REQUESTS, SKILL_ID
 from tactician.a2a.remote_agent import RemoteAgent
+from tactician.a2a.settings import RemoteOptions
 
 if TYPE_CHECKING:
     from tactician.a2a.cards import sign_card
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "RemoteAgent",
+    "RemoteOptions",
     "A2aMessage",
     "A2aPart",
     "A2aData",

@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from functools import cache
 from typing import Final
 from urllib.parse import urlsplit
@@ -15,47 +14,15 @@ from urllib.parse import urlsplit
 import httpx
 from a2a.client import A2ACardResolver, A2AClientError, Client, ClientConfig, ClientFactory
 from a2a.types import AgentCard
-from a2a.utils.constants import AGENT_CARD_WELL_KNOWN_PATH, TransportProtocol
+from a2a.utils.constants import TransportProtocol
 
 from tactician.a2a.cards import create_verifier
 from tactician.a2a.errors import RemoteCardError, RemoteUnavailableError
+from tactician.a2a.settings import RemoteSettings
 from tactician.addresses import is_public
 
 _CONNECT: Final = 10.0
-_BINDINGS: Final = [TransportProtocol.JSONRPC, TransportProtocol.HTTP_JSON]
-
-
-@dataclass(frozen=True, slots=True)
-class RemoteSettings:
-    """Address of a remote agent, and limits of the connections to it.
-
-    Attributes:
-        url: address of its card.
-        headers: headers of each request to the origin of that address, such as `Authorization`.
-        verify_key: public key in PEM form that the card must be signed with.
-        idle: seconds without a byte after which a connection is given up.
-        max_bytes: bytes of a response; a stream is a response.
-        allow_private: true to reach private addresses that the card names.
-    """
-
-    url: str
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    verify_key: str | None = field(default=None, repr=False)
-    idle: float = 60.0
-    max_bytes: int = 20_000_000
-    allow_private: bool = False
-
-
-def complete_url(url: str) -> str:
-    """Return the address of a card, also for the address of a server.
-
-    Raises:
-        RemoteCardError: when it is not an HTTP address.
-    """
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc:
-        raise RemoteCardError("The address of an agent card begins with http:// or https://, and has no password in it.")
-    return url if parts.path.endswith(".json") else f"{url.rstrip('/')}{AGENT_CARD_WELL_KNOWN_PATH}"
+_BINDINGS: Final = (TransportProtocol.JSONRPC.value, TransportProtocol.HTTP_JSON.value)
 
 
 async def load_card(settings: RemoteSettings) -> AgentCard:
@@ -83,11 +50,13 @@ async def open_client(settings: RemoteSettings, card: AgentCard) -> AsyncIterato
         RemoteCardError: when the agent has no interface that is known here.
     """
     async with open_http(settings) as http:
-        config = ClientConfig(httpx_client=http, supported_protocol_bindings=_BINDINGS)
+        config = ClientConfig(httpx_client=http, supported_protocol_bindings=list(_BINDINGS))
         try:
             yield ClientFactory(config).create(card)
         except ValueError as error:
-            raise RemoteCardError(f"{settings.url}: the agent speaks no protocol that is known here: {error}") from error
+            raise RemoteCardError(
+                f"{settings.url}: the agent speaks no protocol that is known here: {error}"
+            ) from error
 
 
 @asynccontextmanager

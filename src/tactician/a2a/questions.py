@@ -77,18 +77,25 @@ def read_question(parts: Iterable[A2aPart], remote: str) -> RemoteQuestion:
     known = tuple(parts)
     text = "\n".join(part.text for part in known if isinstance(part, Text))
     for part in known:
-        match part:
-            case A2aData({"requests": [{"id": str(request_id), "prompt": str(prompt)} as asked, *_]}):
-                is_confirmation = asked.get("kind") in ("confirmation", "approval")
-                schema, problem = asked.get("schema"), asked.get("problem")
-                return RemoteQuestion(
-                    prompt,
-                    request_id,
-                    "confirmation" if is_confirmation else "form",
-                    None if is_confirmation else cast("JsonSchema", schema) if isinstance(schema, dict) else _TEXT,
-                    str(problem) if problem is not None else None,
-                )
+        if isinstance(part, A2aData) and (question := _read_request(part.value)) is not None:
+            return question
     return RemoteQuestion(text or f"{remote} needs input")
+
+
+def _read_request(data: JsonValue) -> RemoteQuestion | None:
+    """Return the first request of a Tactician server; `None` for other data."""
+    requests = data.get(REQUESTS) if isinstance(data, dict) else None
+    asked = requests[0] if isinstance(requests, list) and requests else None
+    if not isinstance(asked, dict) or not isinstance(asked.get("id"), str):
+        return None
+    schema, problem = asked.get("schema"), asked.get("problem")
+    return RemoteQuestion(
+        str(asked.get("prompt", "")),
+        str(asked["id"]),
+        "confirmation" if asked.get("kind") in ("confirmation", "approval") else "form",
+        cast("JsonSchema", schema) if isinstance(schema, dict) else None,
+        str(problem) if problem is not None else None,
+    )
 
 
 def create_answer(response: Response) -> tuple[A2aPart, ...]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from typing_extensions import override
+from typing_extensions import Unpack, override
 
+from tactician.a2a.errors import RemoteCardError
 from tactician.a2a.extra import require_a2a
+from tactician.a2a.settings import RemoteOptions, RemoteSettings, complete_url
 from tactician.agents import BaseRunnable
 from tactician.runs import Input, RunContext, RunResult
 
@@ -27,74 +28,37 @@ class RemoteAgent(BaseRunnable[object]):
 
     Args:
         url: address of its card, or of its server; the card is loaded when it is first needed.
-        name: name of the Runnable; a name that is stored with runs.
+        name: name of the Runnable, under which its runs are kept.
         description: purpose of the agent.
-        skill: id of the skill to use, where a Tactician server offers several.
-        headers: headers of each request to the origin of the address, such as `{"Authorization": "Bearer ..."}`.
-        verify_key: public key, in PEM form, that the card has to be signed with; no check by default.
-        timeout: seconds that the task may take, without the time in which it waits for input.
-        idle: seconds without a byte after which a connection is given up, and the task is looked up again.
-        max_bytes: bytes of a response, and of all parts of the result.
-        allow_private: true to reach private addresses that the card names. The address itself may be private.
+        **options: see `RemoteOptions`.
 
     Raises:
         RemoteCardError: when the address is not valid.
+        MissingExtraError: when the extra `a2a` is not installed.
     """
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        name: str,
-        description: str = "",
-        skill: str | None = None,
-        headers: Mapping[str, str] | None = None,
-        verify_key: str | None = None,
-        timeout: float = 600.0,
-        idle: float = 60.0,
-        max_bytes: int = 20_000_000,
-        allow_private: bool = False,
-    ) -> None:
+    def __init__(self, url: str, *, name: str, description: str = "", **options: Unpack[RemoteOptions]) -> None:
         with require_a2a():
-            from tactician.a2a.connection import RemoteSettings, complete_url
+            from tactician.a2a import connection  # noqa: F401 - what is missing is told now
         self.name = name
         self.description = description
-        self.skill = skill
-        self.timeout = timeout
-        self._settings = RemoteSettings(complete_url(url), headers or {}, verify_key, idle, max_bytes, allow_private)
+        self._settings = RemoteSettings(complete_url(url), **options)
         self._card: AgentCard | None = None
 
     @classmethod
-    async def discover(
-        cls,
-        url: str,
-        *,
-        name: str | None = None,
-        skill: str | None = None,
-        headers: Mapping[str, str] | None = None,
-        verify_key: str | None = None,
-        timeout: float = 600.0,
-        idle: float = 60.0,
-        max_bytes: int = 20_000_000,
-        allow_private: bool = False,
-    ) -> RemoteAgent:
+    async def discover(cls, url: str, *, name: str | None = None, **options: Unpack[RemoteOptions]) -> RemoteAgent:
         """Load the card of an agent, and return the agent with the name and the description that are there.
+
+        Args:
+            url: address of the card, or of the server.
+            name: name of the Runnable; that on the card by default.
+            **options: see `RemoteOptions`.
 
         Raises:
             RemoteUnavailableError: when there is no card at the address.
             RemoteCardError: when the signature of the card is not valid, or it has no such skill.
         """
-        agent = cls(
-            url,
-            name=name or "",
-            skill=skill,
-            headers=headers,
-            verify_key=verify_key,
-            timeout=timeout,
-            idle=idle,
-            max_bytes=max_bytes,
-            allow_private=allow_private,
-        )
+        agent = cls(url, name=name or "", **options)
         await agent._describe_itself()
         return agent
 
@@ -111,7 +75,7 @@ class RemoteAgent(BaseRunnable[object]):
         from tactician.a2a.remote_task import RemoteTask
 
         card = await self._load_card()
-        return await RemoteTask(self.name, self._settings, card, context).run(input, self.skill, self.timeout)
+        return await RemoteTask(self.name, self._settings, card, context).run(input)
 
     async def _load_card(self) -> AgentCard:
         from tactician.a2a.connection import load_card
@@ -121,15 +85,14 @@ class RemoteAgent(BaseRunnable[object]):
         return self._card
 
     async def _describe_itself(self) -> None:
-        from tactician.a2a.errors import RemoteCardError
-
-        card = await self._load_card()
+        """Take the name and the description from the card, or from the skill that is used."""
+        card, wanted = await self._load_card(), self._settings.skill
         skills = {skill.id: skill for skill in card.skills}
-        if self.skill is not None and self.skill not in skills:
+        if wanted is None:
+            lines = [f"- {skill.name}: {skill.description}" for skill in skills.values()]
+            self.name, self.description = self.name or card.name, "\n".join([card.description, *lines])
+            return
+        if wanted not in skills:
             known = ", ".join(skills) or "none"
-            raise RemoteCardError(f"{self.url}: the agent has no skill {self.skill!r}; it has: {known}")
-        chosen = None if self.skill is None else skills[self.skill]
-        self.name = self.name or card.name if chosen is None else self.name or chosen.name
-        lines = [f"- {skill.name}: {skill.description}" for skill in skills.values()]
-        self.description = "\n".join([card.description, *lines]) if chosen is None else chosen.description
-
+            raise RemoteCardError(f"{self.url}: the agent has no skill {wanted!r}; it has: {known}")
+        self.name, self.description = self.name or skills[wanted].name, skills[wanted].description

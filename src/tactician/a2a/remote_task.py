@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, suppress
 from typing import Final, cast
 from uuid import NAMESPACE_URL, uuid5
@@ -24,7 +24,7 @@ from a2a.utils.errors import A2AError, TaskNotFoundError, UnsupportedOperationEr
 from google.protobuf.json_format import ParseError
 from pydantic import JsonValue
 
-from tactician.a2a.connection import RemoteSettings, open_client
+from tactician.a2a.connection import open_client
 from tactician.a2a.errors import RemoteTaskError, RemoteUnavailableError
 from tactician.a2a.events import RemoteTaskChanged
 from tactician.a2a.messages import A2aMessage, A2aPart, create_parts, get_value
@@ -36,6 +36,7 @@ from tactician.a2a.questions import (
     create_answer,
     read_question,
 )
+from tactician.a2a.settings import RemoteSettings
 from tactician.a2a.task_view import RemoteTaskView
 from tactician.a2a.wire import to_wire_message
 from tactician.errors import TransientError
@@ -67,7 +68,7 @@ class RemoteTask:
         self._view = RemoteTaskView(settings.max_bytes, self._get_text("task"), self._get_text("conversation"))
         self._noted: tuple[str, str] | None = None
 
-    async def run(self, input: Input, skill: str | None, timeout: float) -> RunResult[object]:
+    async def run(self, input: Input) -> RunResult[object]:
         """Send the task, or continue with what is known of it, until it ends or asks for input.
 
         Raises:
@@ -77,10 +78,10 @@ class RemoteTask:
         """
         if (result := self._checkpoint.data.get("result")) is not None:
             return self._create_result(get_value(_restore_parts(cast("JsonValue", result))))
-        message = self._answer_question() or (None if self._view.task_id else self._create_message(input, skill))
+        message = self._answer_question() or (None if self._view.task_id else self._create_message(input))
         try:
             async with open_client(self._settings, self._card) as client:
-                return await self._follow_in_time(client, message, timeout)
+                return await self._follow_in_time(client, message)
         except asyncio.CancelledError:
             await self._cancel_unless_resumed()
             raise
@@ -95,39 +96,39 @@ class RemoteTask:
         """
         if not isinstance(saved := self._checkpoint.data.get("question"), dict):
             return None
-        question, id = RemoteQuestion.from_json(saved), self._request_id
+        question, request_id = RemoteQuestion.from_json(saved), self._request_id
         if (saved_answer := self._checkpoint.data.get("answer")) is None:
-            if id not in self._context.responses:
-                raise Suspended(question.to_request(id, self._context.path))
-            saved_answer = encode_value(create_answer(self._context.responses[id]), tuple[A2aPart, ...])
+            if request_id not in self._context.responses:
+                raise Suspended(question.to_request(request_id, self._context.path))
+            saved_answer = encode_value(create_answer(self._context.responses[request_id]), tuple[A2aPart, ...])
             self._checkpoint.set(answer=saved_answer)
         answer = _restore_parts(cast("JsonValue", saved_answer))
         metadata = {} if question.request_id is None else {REQUEST_ID: question.request_id}
         return self._create_wire(answer, metadata, f"answer-{self._count_questions()}")
 
-    def _create_message(self, input: Input, skill: str | None) -> Message:
+    def _create_message(self, input: Input) -> Message:
         metadata: dict[str, JsonValue] = dict(input.metadata) if isinstance(input, A2aMessage) else {}
-        if skill is not None:
-            metadata[SKILL_ID] = skill
+        if self._settings.skill is not None:
+            metadata[SKILL_ID] = self._settings.skill
         return self._create_wire(create_parts(input), metadata, "task")
 
     def _create_wire(self, parts: tuple[A2aPart, ...], metadata: Mapping[str, JsonValue], key: str) -> Message:
-        id = str(uuid5(NAMESPACE_URL, f"{self._context.idempotency_key}/{key}"))
+        message_id = str(uuid5(NAMESPACE_URL, f"{self._context.idempotency_key}/{key}"))
         message = A2aMessage(
             parts=parts,
-            message_id=id,
+            message_id=message_id,
             context_id=self._view.context_id,
-            metadata={**metadata, IDEMPOTENCY_KEY: id},
+            metadata={**metadata, IDEMPOTENCY_KEY: message_id},
         )
         return to_wire_message(message, Role.ROLE_USER, task_id=self._view.task_id)
 
-    async def _follow_in_time(self, client: Client, message: Message | None, timeout: float) -> RunResult[object]:
+    async def _follow_in_time(self, client: Client, message: Message | None) -> RunResult[object]:
         try:
-            async with asyncio.timeout(timeout):
+            async with asyncio.timeout(self._settings.timeout):
                 return await self._follow(client, message)
         except TimeoutError:
             await self._cancel(client)
-            raise self._fail(f"has not ended after {timeout:g} seconds, and was cancelled") from None
+            raise self._fail(f"has not ended after {self._settings.timeout:g} seconds, and was cancelled") from None
 
     async def _follow(self, client: Client, message: Message | None) -> RunResult[object]:
         """Follow the task by streams, and by polls between them, until it ends or asks."""
@@ -147,16 +148,19 @@ class RemoteTask:
                 raise self._fail(f"was refused: {error}") from error
             except _BROKEN as error:
                 await self._look_up_after(client, error)
-            if self._view.has_ended or self._view.is_interrupted:
-                return await self._conclude()
-            message = None
-            await self._context.clock.sleep(pause)
-            pause = min(pause * 2, _LONGEST_POLL)
-            await self._look_up(client)
-            if self._view.has_ended or self._view.is_interrupted:
+            if not self._rests():
+                message = None
+                await self._context.clock.sleep(pause)
+                pause = min(pause * 2, _LONGEST_POLL)
+                await self._look_up(client)
+            if self._rests():
                 return await self._conclude()
 
-    async def _open_stream(self, client: Client, message: Message | None) -> AsyncIterator[StreamResponse]:
+    def _rests(self) -> bool:
+        """Return whether the task has ended, or asks."""
+        return self._view.has_ended or self._view.is_interrupted
+
+    async def _open_stream(self, client: Client, message: Message | None) -> AsyncGenerator[StreamResponse]:
         if message is not None:
             async for event in client.send_message(SendMessageRequest(message=message)):
                 yield event

@@ -31,7 +31,7 @@ def to_wire_part(part: A2aPart) -> Part:
         case Text():
             return Part(text=part.text, media_type="text/plain")
         case A2aData():
-            return Part(data=ParseDict(part.value, Value()), media_type="application/json")
+            return Part(data=_to_value(part.value), media_type="application/json")
     name = part.name if isinstance(part, Document) else ""
     if part.url is not None:
         return Part(url=part.url, media_type=part.media_type, filename=name)
@@ -95,3 +95,7 @@ def restore_whole_numbers(value: object) -> JsonValue:
 def describe_state(state: TaskState) -> str:
     """Return the state of a task in words, such as `"input required"`."""
     return TaskState.Name(state).removeprefix("TASK_STATE_").lower().replace("_", " ")
+
+
+def _to_value(value: JsonValue) -> Value:
+    return ParseDict({"data": value}, Part()).data

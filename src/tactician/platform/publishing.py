@@ -24,7 +24,7 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 def goal_tools(
     agents: Mapping[str, Runnable], home: Callable[[], RunContext], *, remote: bool | None
-) -> tuple[Tool, ...]:
+) -> tuple[GoalTool, ...]:
     """Create a tool for each exported goal, and all that it can be reached from: an object, or several together.
 
     Args:
@@ -43,7 +43,7 @@ def goal_tools(
     return tuple(GoalTool(offer, name, home) for offer, name in zip(offers, _names(offers), strict=True))
 
 
-def local_goals(tools: Callable[[], tuple[Tool, ...]]) -> ToolGroup:
+def local_goals(tools: Callable[[], tuple[GoalTool, ...]]) -> ToolGroup:
     """Create the tool group of the goals that are exported to the other agents of a platform."""
     return ToolGroup(GOALS, tools, description="What the planned agents of this platform can do")
 

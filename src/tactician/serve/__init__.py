@@ -3,12 +3,17 @@
 The names are loaded when they are first used, as each of them needs an extra.
 """
 
+from typing import TYPE_CHECKING
+
 from tactician.errors import MissingExtraError
 
-_EXTRAS: dict[str, str] = {}
+if TYPE_CHECKING:
+    from tactician.serve.a2a import A2aSettings, a2a_app
+
+_EXTRAS: dict[str, str] = {"a2a_app": "a2a", "A2aSettings": "a2a"}
 """The extra that each name needs."""
 
-__all__: list[str] = []
+__all__ = ["a2a_app", "A2aSettings"]
 
 
 def __getattr__(name: str) -> object:
@@ -25,7 +30,9 @@ def __getattr__(name: str) -> object:
 
 
 def _load(name: str) -> object:
-    raise AttributeError(name)
+    from tactician.serve import a2a
+
+    return getattr(a2a, name)
 
 
 def __dir__() -> list[str]:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin, urlsplit
 
+from tactician.addresses import is_public
 from tactician.clock import Clock
 from tactician.errors import ToolError
 from tactician.flow import StepTimeoutError, run_with_timeout
-from tactician.addresses import is_public
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession
