@@ -35,7 +35,7 @@ async def serve_a2a(
         server = uvicorn.Server(config)
         serving = asyncio.create_task(server.serve(sockets=[listening]))
         try:
-            while not server.started:
+            while not server.started:  # noqa: ASYNC110 - uvicorn has no event for this
                 await asyncio.sleep(0.01)
             yield url
         finally:
@@ -43,7 +43,7 @@ async def serve_a2a(
             await serving
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     """The error that a server answers with: its code or HTTP status, and its message."""
 
     def __init__(self, code: int, message: str) -> None:
@@ -87,7 +87,7 @@ class JsonRpc:
 
     def _unwrap(self, body: Json) -> Json:
         if "error" in body:
-            raise Refused(body["error"]["code"], body["error"]["message"])
+            raise RefusedError(body["error"]["code"], body["error"]["message"])
         result: Json = body["result"]
         return result
 
@@ -135,7 +135,7 @@ class Rest:
 
     def _unwrap(self, status: int, body: Json) -> Json:
         if status >= 400:
-            raise Refused(status, body["error"]["message"])
+            raise RefusedError(status, body["error"]["message"])
         return body
 
 

@@ -16,7 +16,17 @@ from tactician import Platform
 from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel
 from tests.serve.a2a.scripted import create_scripted_agent, create_talker
-from tests.serve.a2a.serving import CLIENTS, HEADERS, Json, JsonRpc, RawClient, Refused, Rest, create_message, serve_a2a
+from tests.serve.a2a.serving import (
+    CLIENTS,
+    HEADERS,
+    Json,
+    JsonRpc,
+    RawClient,
+    RefusedError,
+    Rest,
+    create_message,
+    serve_a2a,
+)
 
 NOT_FOUND = {JsonRpc: -32001, Rest: 404}
 NOT_CANCELABLE = {JsonRpc: -32002, Rest: 400}
@@ -89,7 +99,7 @@ async def test_a_conversation_that_the_client_names_is_kept(client: RawClient) -
 
 async def test_a_task_id_that_the_client_invents_is_refused(client: RawClient) -> None:
     """CORE-MULTI-004."""
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(RefusedError) as refused:
         await send(client, "tck-complete-task", taskId="invented")
     assert refused.value.code == NOT_FOUND[type(client)]
 
@@ -97,7 +107,7 @@ async def test_a_task_id_that_the_client_invents_is_refused(client: RawClient) -
 async def test_a_task_that_has_ended_takes_no_message(client: RawClient) -> None:
     """CORE-SEND-002."""
     task = await send(client, "tck-complete-task")
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(RefusedError) as refused:
         await send(client, "tck-complete-task", taskId=task["id"])
     assert refused.value.code == UNSUPPORTED[type(client)]
 
@@ -105,7 +115,7 @@ async def test_a_task_that_has_ended_takes_no_message(client: RawClient) -> None
 async def test_a_media_type_that_is_not_on_the_card_is_refused(client: RawClient) -> None:
     """CORE-SEND-003."""
     message = create_message() | {"parts": [{"raw": "dGNr", "mediaType": "application/x-unsupported"}]}
-    with pytest.raises(Refused, match="not supported") as refused:
+    with pytest.raises(RefusedError, match="not supported") as refused:
         await client.call("SendMessage", {"message": message})
     assert refused.value.code == BAD_CONTENT_TYPE[type(client)]
 
@@ -114,7 +124,7 @@ async def test_a_media_type_that_is_not_on_the_card_is_refused(client: RawClient
 async def test_a_message_without_a_required_field_is_refused(client: RawClient, missing: str) -> None:
     """DM-MSG-002."""
     message = {name: value for name, value in create_message().items() if name != missing}
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(RefusedError) as refused:
         await client.call("SendMessage", {"message": message})
     assert refused.value.code == INVALID[type(client)]
 
@@ -166,7 +176,7 @@ async def test_a_task_can_be_got(client: RawClient) -> None:
     """CORE-GET-001, -002."""
     task = await send(client, "tck-complete-task")
     assert await client.call("GetTask", {"id": task["id"]}) == task
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(RefusedError) as refused:
         await client.call("GetTask", {"id": "unknown"})
     assert refused.value.code == NOT_FOUND[type(client)]
 
@@ -176,7 +186,7 @@ async def test_a_task_can_be_cancelled_until_it_has_ended(client: RawClient) -> 
     task = await send(client, "tck-input-required")
     assert (await client.call("CancelTask", {"id": task["id"]}))["status"]["state"] == "TASK_STATE_CANCELED"
     for unknown, code in ((task["id"], NOT_CANCELABLE), ("unknown", NOT_FOUND)):
-        with pytest.raises(Refused) as refused:
+        with pytest.raises(RefusedError) as refused:
             await client.call("CancelTask", {"id": unknown})
         assert refused.value.code == code[type(client)]
 
@@ -200,7 +210,7 @@ async def test_tasks_are_listed_in_pages_newest_first(client: RawClient) -> None
     waiting = await client.call("ListTasks", {"contextId": context, "status": "TASK_STATE_INPUT_REQUIRED"})
     assert waiting["tasks"] == []
     for wrong in ({"pageSize": 0}, {"pageSize": 101}, {"pageToken": "no token"}):
-        with pytest.raises(Refused) as refused:
+        with pytest.raises(RefusedError) as refused:
             await client.call("ListTasks", wrong)
         assert refused.value.code == INVALID[type(client)]
 
@@ -228,7 +238,7 @@ async def test_several_messages_are_a_history_in_order(client: RawClient) -> Non
 async def test_the_context_of_another_task_is_refused(client: RawClient) -> None:
     """CORE-MULTI-006."""
     task = await send(client, "tck-input-required")
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(RefusedError) as refused:
         await send(client, "more", taskId=task["id"], contextId="another")
     assert refused.value.code == INVALID[type(client)]
 
@@ -288,7 +298,7 @@ async def test_only_tasks_that_go_on_can_be_subscribed_to(client: RawClient) -> 
     """STREAM-SUB-003, -004."""
     ended = await send(client, "tck-complete-task")
     for unknown, code in ((ended["id"], UNSUPPORTED), ("unknown", NOT_FOUND)):
-        with pytest.raises(Refused) as refused:
+        with pytest.raises(RefusedError) as refused:
             await collect(client, "SubscribeToTask", {"id": unknown})
         assert refused.value.code == code[type(client)]
 
@@ -304,14 +314,14 @@ async def test_targets_of_notifications_are_kept(client: RawClient) -> None:
     assert (await client.call("ListTaskPushNotificationConfigs", {"taskId": task}))["configs"] == [target]
     for _ in range(2):
         await client.call("DeleteTaskPushNotificationConfig", named)
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(RefusedError) as refused:
         await client.call("GetTaskPushNotificationConfig", named)
     assert refused.value.code == NOT_FOUND[type(client)]
 
 
 async def test_there_is_no_extended_card(client: RawClient) -> None:
     """CORE-CAP-003."""
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(RefusedError) as refused:
         await client.call("GetExtendedAgentCard", {})
     assert refused.value.code == UNSUPPORTED[type(client)]
 

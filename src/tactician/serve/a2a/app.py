@@ -19,7 +19,7 @@ from tactician.serve.a2a.handler import TaskHandler
 from tactician.serve.a2a.request_guard import RequestGuard
 from tactician.serve.a2a.settings import A2aSettings
 from tactician.serve.a2a.skills import PublishedSkill, find_skills
-from tactician.serve.a2a.task_run import TaskRunnable
+from tactician.serve.a2a.task_run import PublishedTask
 
 _logger = logging.getLogger(__name__)
 _DEFAULTS = A2aSettings()
@@ -52,7 +52,7 @@ def a2a_app(
     def get_skills() -> Mapping[str, PublishedSkill]:
         return find_skills(platform, publish)
 
-    runnable = TaskRunnable(get_skills)
+    runnable = PublishedTask(get_skills)
     platform.register_internal(runnable)
     card = CardSource(url, get_skills, settings, platform.services.clock.time)
     handler = TaskHandler(platform, runnable, get_skills, card.get_card, settings)

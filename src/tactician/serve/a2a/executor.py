@@ -23,7 +23,7 @@ from tactician.runs import (
     stream_events,
 )
 from tactician.serve.a2a.settings import A2aSettings
-from tactician.serve.a2a.task_run import TASK_RUNS, TaskRunnable
+from tactician.serve.a2a.task_run import TASK_RUNS, PublishedTask
 from tactician.stores import Lease
 
 _logger = logging.getLogger(__name__)
@@ -84,7 +84,7 @@ class TaskExecutor:
     def __init__(
         self,
         platform: Platform,
-        runnable: TaskRunnable,
+        runnable: PublishedTask,
         settings: A2aSettings,
         on_rest: Callable[[str], Awaitable[None]],
     ) -> None:

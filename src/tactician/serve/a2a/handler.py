@@ -47,7 +47,7 @@ from tactician.serve.a2a.settings import A2aSettings
 from tactician.serve.a2a.skills import PublishedSkill
 from tactician.serve.a2a.task_documents import TaskDocument, TaskDocuments
 from tactician.serve.a2a.task_list import check_list_request, create_page
-from tactician.serve.a2a.task_run import TaskRunnable
+from tactician.serve.a2a.task_run import PublishedTask
 from tactician.serve.a2a.task_states import ENDED, TaskViews
 
 
@@ -70,7 +70,7 @@ class TaskHandler(RequestHandler):
     def __init__(
         self,
         platform: Platform,
-        runnable: TaskRunnable,
+        runnable: PublishedTask,
         skills: Callable[[], Mapping[str, PublishedSkill]],
         get_card: Callable[[], AgentCard],
         settings: A2aSettings,

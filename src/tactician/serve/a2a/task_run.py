@@ -20,7 +20,7 @@ TASK_RUNS: Final = "a2a"
 """Name of all runs of tasks."""
 
 
-class TaskRunnable(BaseRunnable[object]):
+class PublishedTask(BaseRunnable[object]):
     """Runnable of all tasks.
 
     The input is JSON: the id of the skill, and the message. The output is JSON too: the parts of the result, or of a
