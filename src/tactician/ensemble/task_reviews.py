@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias, cast
 
 from tactician.ensemble.assignment import Assignment
@@ -21,6 +21,7 @@ from tactician.ensemble.reviews import (
 )
 from tactician.ensemble.task_output import TaskOutput
 from tactician.flow import StepTimeoutError
+from tactician.frozen import frozen
 from tactician.loop import output_type
 from tactician.runs import (
     Live,
@@ -60,7 +61,7 @@ class RetryRequested(Exception):  # noqa: N818 - it says what happens
         self.feedback = feedback
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReviewSettings:
     """Settings of an ensemble for reviews.
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from pydantic.errors import PydanticUserError
 
 from tactician.agents import PlannedAgent, find_planned_specs
 from tactician.errors import DeclarationError, ToolError
+from tactician.frozen import frozen
 from tactician.llm import ToolSpec
 from tactician.platform.starting import Start, StartInput, StartObjects, find_starts
 from tactician.process import Export, GoalSpec, PlannedAgentSpec, ProcessError
@@ -48,7 +49,7 @@ def local_goals(tools: Callable[[], tuple[GoalTool, ...]]) -> ToolGroup:
     return ToolGroup(GOALS, tools, description="What the planned agents of this platform can do")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Offer:
     """Goal that can be reached from these objects."""
 
