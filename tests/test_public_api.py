@@ -84,8 +84,8 @@ PUBLIC = {
         output_guardrail passed registry retry tool_input tool_input_guardrail tool_output tool_output_guardrail
     """,
     "tactician.platform": """
-        Autonomy Conversations EnqueueOptions GOALS GoalTool ObjectView Picture Platform Ranked Request RequestOptions Requests
-        Role RunComparison RunReader RunTree RunView StepView SupervisorInvocation Worker create_message
+        Autonomy Conversations EnqueueOptions GOALS GoalTool ObjectView Picture Platform Ranked Request RequestOptions
+        Requests Role RunComparison RunReader RunTree RunView StepView SupervisorInvocation Worker create_message
         create_model_agent create_request read_picture replay_events
     """,
     "tactician.prompts": """
