@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final
 
@@ -18,6 +17,7 @@ from tactician.ensemble.roster import Roster, get_role
 from tactician.ensemble.task import Task
 from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.worker import expect_type
+from tactician.frozen import frozen
 from tactician.llm import ModelLike
 from tactician.runs import Runnable
 from tactician.tools import Toolbox, ToolLike
@@ -26,7 +26,7 @@ HANDLER_ROLE: Final = "(deterministic)"
 _LONGEST_KEY: Final = 80
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Assignment:
     """Task of an ensemble with the Runnable that does it.
 

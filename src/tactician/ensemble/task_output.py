@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
 
+from tactician.frozen import frozen
 from tactician.llm import NO_USAGE, Usage
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TaskOutput:
     """Output of a completed task.
 

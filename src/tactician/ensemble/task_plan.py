@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeAlias
 
@@ -16,6 +15,7 @@ from tactician.ensemble.task_learning import learn, recall
 from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.task_reviews import ReviewSettings, TaskGate, find_task_gate
 from tactician.ensemble.task_work import Work, choose_work
+from tactician.frozen import frozen
 
 NO_REVIEWS: Final = ReviewSettings()
 
@@ -27,7 +27,7 @@ Conclusion: TypeAlias = Callable[[TaskExecution, TaskOutput], Awaitable[None]]
 """Step after the output is accepted."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TaskPlan:
     """Task of an ensemble, with the steps that it has. Most tasks have only their work.
 

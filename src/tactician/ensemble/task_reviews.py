@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import cast
 
 from tactician.ensemble.assignment import Assignment
@@ -20,11 +20,12 @@ from tactician.ensemble.reviews import (
 )
 from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.task_signals import EnsembleExit, RetryRequested
+from tactician.frozen import frozen
 from tactician.loop import output_type
 from tactician.runs import RunContext, RunResult, RunStatus
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReviewSettings:
     """Settings of an ensemble for reviews.
 
@@ -37,7 +38,7 @@ class ReviewSettings:
     reviewer: Reviewer | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TaskGate:
     """Gate of a task.
 
