@@ -16,13 +16,14 @@ class Export:
         remote: offered to other programs, too.
         name: name of the goal there; its own name by default.
         local: offered to the other agents of this program.
-        starting_input_types: types to reach the goal from; by default, any single object that leads to it.
+        starting_input_types: types to reach the goal from, a tuple where several objects are needed, as in
+            `[UserInput, (Order, Customer)]`; by default, what leads to it: a single object where that is enough.
     """
 
     remote: bool = False
     name: str | None = None
     local: bool = True
-    starting_input_types: Sequence[type] = ()
+    starting_input_types: Sequence[type | tuple[type, ...]] = ()
 
 
 @frozen

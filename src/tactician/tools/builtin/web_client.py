@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin, urlsplit
 
+from tactician.addresses import is_public
 from tactician.clock import Clock
 from tactician.errors import ToolError
 from tactician.flow import StepTimeoutError, run_with_timeout
 from tactician.frozen import frozen
-from tactician.tools.builtin.addresses import is_public
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession
