@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache
 from typing import Final
 
@@ -11,6 +11,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic_core import to_json
 
 from tactician.errors import DocumentConflictError, RunConflictError, StoredStateError
+from tactician.frozen import frozen
 from tactician.stores import DocumentStore, StoredDocument
 
 _COLLECTION: Final = "a2a_tasks"
@@ -19,7 +20,7 @@ _ATTEMPTS: Final = 10
 _MOST_LISTED: Final = 1000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class TaskDocument:
     """Part of a task that its run does not have.
 
