@@ -2,7 +2,13 @@
 
 import subprocess
 import sys
+from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
+
+import tactician
+from tactician.events import Event
 
 HEAVY = (
     "aiohttp",
@@ -88,3 +94,21 @@ asyncio.run(work())"""
     assert "tactician.runs" in packages
     assert not packages & {"tactician.agents", "tactician.platform", "tactician.process", "tactician.loop"}
     assert not loaded_by(code).intersection({"aiohttp", "jinja2", "yaml", "genai_prices", "xllamacpp"})
+
+
+def test_events_are_found_by_their_names_before_their_modules_are_imported() -> None:
+    for module in walk_packages(tactician.__path__, "tactician."):
+        if module.name.endswith("events"):
+            import_module(module.name)
+    kinds = {kind.type: kind.__module__ for kind in list_subclasses(Event) if kind.__module__.startswith("tactician.")}
+    code = "import sys; from tactician.events import find_event_type; "
+    code += "print(*(name for name in sys.argv[1:] if find_event_type(name) is None))"
+    done = subprocess.run([sys.executable, "-c", code, *kinds], capture_output=True, text=True, check=True)
+    assert len(kinds) > 50
+    assert done.stdout.split() == []
+
+
+def list_subclasses(kind: type[Event]) -> Iterator[type[Event]]:
+    for inner in kind.__subclasses__():
+        yield inner
+        yield from list_subclasses(inner)

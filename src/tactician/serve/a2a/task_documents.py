@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field, replace
+from dataclasses import field, fields, replace
 from functools import cache
 from typing import Final
 
@@ -105,7 +105,7 @@ class TaskDocuments:
 
 
 def _write(task: TaskDocument) -> StoredDocument:
-    values = {name: getattr(task, name) for name in TaskDocument.__slots__ if name != "version"}
+    values = {each.name: getattr(task, each.name) for each in fields(task) if each.name != "version"}
     return StoredDocument(
         collection=_COLLECTION,
         id=task.task_id,
