@@ -28,7 +28,11 @@ HEAVY = (
 
 
 def loaded_by(code: str) -> set[str]:
-    report = "import sys; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+    return {name.partition(".")[0] for name in modules_loaded_by(code)}
+
+
+def modules_loaded_by(code: str) -> set[str]:
+    report = "import sys; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", f"{code}\n{report}"], capture_output=True, text=True, check=True)
     return set(done.stdout.split())
 
@@ -68,12 +72,24 @@ assert platform.start_sync("Comedian", "frogs").result == Joke("ha")
 """
 
 
-def test_a_planned_agent_with_a_model_in_the_process_runs_without_an_http_client() -> None:
-    loaded = loaded_by(PLANNED)
+MOST_MODULES = 300
+SERVED = ("catalog", "embeddings", "endpoint_resolver", "images", "instance", "remote", "routing", "wire")
+
+
+def test_a_planned_agent_with_a_model_in_the_process_runs_without_what_only_served_models_need() -> None:
+    modules = modules_loaded_by(PLANNED)
     refused = {*HEAVY, "sqlite3"} - {"asyncio", "pydantic"}
-    if "coverage" in loaded:  # it keeps its data there
+    if "coverage" in modules:  # it keeps its data there
         refused.discard("sqlite3")
-    assert not loaded.intersection(refused)
+    assert not modules & refused
+    assert not modules & {f"tactician.llm.{name}" for name in SERVED}
+    assert not modules & {
+        "tactician.ensemble",
+        "tactician.blueprint",
+        "tactician.planning.solving",
+        "tactician.trace.trace",
+    }
+    assert len([name for name in modules if name.startswith("tactician.")]) < MOST_MODULES, "see export_late"
 
 
 def test_runs_are_listed_without_what_runs_them(tmp_path: Path) -> None:

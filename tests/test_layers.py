@@ -28,6 +28,8 @@ LATE = {
     "tactician.llm.custom": "pydantic models that take a while to build",
     "tactician.llm.pydantic_ai_adapter.requests": "the extra `pydantic-ai`",
     "tactician.llm.pydantic_ai_adapter.responses": "the extra `pydantic-ai`",
+    "tactician.planning.solving": "the searches, which a plan of one possible chain does not need",
+    "tactician.trace.trace": "the tree of a trace, which few programs read",
     "tactician.stores.postgres": "the extra `postgres`",
     "tactician.stores.sqlite": "the extra `sql`",
     "tactician.tools.builtin": "the built-in tools, of which few programs use any",

@@ -7,6 +7,7 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import Self, TypeVar, cast
 
+from tactician import llm
 from tactician.ai.items import ItemReader
 from tactician.ai.own_turns import select_own_turns
 from tactician.ai.prompt_parts import Example, attach_images, build_instructions, format_example, generate_example
@@ -16,9 +17,7 @@ from tactician.events import Event
 from tactician.frozen import frozen
 from tactician.llm import (
     AssistantMessage,
-    EmbeddingOptions,
     Image,
-    ImageOptions,
     LanguageModel,
     LlmOptions,
     MediaModelSource,
@@ -364,7 +363,7 @@ class Ai:
             ConfigurationError: when there is no such model.
             ModelError: when it cannot be called.
         """
-        options = EmbeddingOptions(timeout=self.options.timeout)
+        options = llm.EmbeddingOptions(timeout=self.options.timeout)
         embedder = self._media_models.embedding_model(model, self._routing)
         response = await report_model_call(embedder.embed(texts, options), self.context, "embeddings", embedder.name)
         self.context.tally.add(response.usage)
@@ -378,7 +377,7 @@ class Ai:
             ModelError: when it cannot be called.
         """
         image_model = self._media_models.image_model(model, self._routing)
-        generating = image_model.generate(prompt, options=ImageOptions(timeout=self.options.timeout))
+        generating = image_model.generate(prompt, options=llm.ImageOptions(timeout=self.options.timeout))
         response = await report_model_call(generating, self.context, "images", image_model.name)
         self.context.tally.add(response.usage)
         return response.images[0]

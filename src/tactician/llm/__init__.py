@@ -5,13 +5,7 @@ from typing import TYPE_CHECKING
 from tactician.late_names import export_late
 
 if TYPE_CHECKING:
-    from tactician.llm.catalog import MediaModelSource as MediaModelSource
     from tactician.llm.catalog import ModelCatalog as ModelCatalog
-    from tactician.llm.catalog import ModelLike as ModelLike
-    from tactician.llm.catalog import ModelSource as ModelSource
-    from tactician.llm.catalog import OneModel as OneModel
-    from tactician.llm.catalog import as_media_source as as_media_source
-    from tactician.llm.catalog import as_model_source as as_model_source
     from tactician.llm.catalog import load_default_models as load_default_models
     from tactician.llm.embedded import LOCAL_INSTALL_HINT as LOCAL_INSTALL_HINT
     from tactician.llm.embedded import EmbeddedModel as EmbeddedModel
@@ -64,6 +58,12 @@ if TYPE_CHECKING:
     from tactician.llm.model import ToolSpec as ToolSpec
     from tactician.llm.model_profiles import ModelProfile as ModelProfile
     from tactician.llm.model_profiles import ModelProfiles as ModelProfiles
+    from tactician.llm.model_sources import MediaModelSource as MediaModelSource
+    from tactician.llm.model_sources import ModelLike as ModelLike
+    from tactician.llm.model_sources import ModelSource as ModelSource
+    from tactician.llm.model_sources import OneModel as OneModel
+    from tactician.llm.model_sources import as_media_source as as_media_source
+    from tactician.llm.model_sources import as_model_source as as_model_source
     from tactician.llm.options import NO_OPTIONS as NO_OPTIONS
     from tactician.llm.options import NO_ROUTING_OPTIONS as NO_ROUTING_OPTIONS
     from tactician.llm.options import LlmOptions as LlmOptions
@@ -110,9 +110,9 @@ else:
     __getattr__, __dir__, __all__ = export_late(
         __name__,
         {
-            "tactician.llm.catalog": (
-                "MediaModelSource ModelCatalog ModelLike ModelSource OneModel as_media_source as_model_source "
-                "load_default_models"
+            "tactician.llm.catalog": "ModelCatalog load_default_models",
+            "tactician.llm.model_sources": (
+                "MediaModelSource ModelLike ModelSource OneModel as_media_source as_model_source"
             ),
             "tactician.llm.embedded": "LOCAL_INSTALL_HINT EmbeddedModel",
             "tactician.llm.embeddings": (

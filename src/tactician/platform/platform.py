@@ -11,20 +11,22 @@ from typing import Self, TypeVar, overload
 
 from typing_extensions import Unpack
 
+from tactician import llm
 from tactician.agents import Planned, PlannedAgent, raise_unless_completed
 from tactician.clock import SYSTEM_CLOCK
 from tactician.config import load_settings
 from tactician.conversation import ConversationStore
 from tactician.errors import ConfigurationError
 from tactician.events import EventBus, EventListener
-from tactician.llm import LanguageModel, ModelSource, as_model_source, load_default_models
+from tactician.llm import LanguageModel, ModelSource, as_model_source
 from tactician.planning import PlanningBudget
+from tactician.platform import requests
 from tactician.platform.choosing import find_able, raise_if_none_can
 from tactician.platform.control import RunControl
 from tactician.platform.forking import Forker
 from tactician.platform.publishing import GoalTool, goal_tools, local_goals
 from tactician.platform.registry import Registry
-from tactician.platform.requests import Conversations, Requests, find_model_agent
+from tactician.platform.requests import Conversations, Requests
 from tactician.platform.running import EnqueueOptions, Runner
 from tactician.process import (
     AgentProcess,
@@ -79,7 +81,7 @@ class Platform(RunControl):
     ) -> None:
         start_telemetry()
         services = Services(
-            load_default_models() if models is None else as_model_source(models),
+            llm.load_default_models() if models is None else as_model_source(models),
             MemoryStore() if store is None else store,
             SYSTEM_CLOCK,
             EventBus(on_event),
@@ -150,7 +152,7 @@ class Platform(RunControl):
             AgentNotFoundError: when there is neither.
             ConfigurationError: when the key for the model is not set.
         """
-        agent = self._registry.find(name) or find_model_agent(name, self.services.models)
+        agent = self._registry.find(name) or requests.find_model_agent(name, self.services.models)
         if agent is None:
             raise self._registry.not_found(name)
         return agent

@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import cache
 from typing import TypeVar
 
+from tactician import llm
 from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.events import EventBus
-from tactician.llm import ModelCatalog, ModelSource, load_default_models
+from tactician.llm import ModelSource
 from tactician.runs.store import default_store
 from tactician.runs.telemetry import start_telemetry
 from tactician.stores import DocumentStore
@@ -56,7 +57,7 @@ class Services:
         Raises:
             ConfigurationError: when the settings are not valid.
         """
-        return _services_over(load_default_models())
+        return _services_over(llm.load_default_models())
 
     def find(self, kind: type[T]) -> T:
         """Return the service of a class. A service that nobody has provided is created without arguments."""
@@ -89,6 +90,6 @@ class Services:
 
 
 @cache
-def _services_over(models: ModelCatalog) -> Services:
+def _services_over(models: llm.ModelCatalog) -> Services:
     start_telemetry()
     return Services(models)
