@@ -26,7 +26,6 @@ from tactician.llm import (
     RoutingOptions,
     Text,
     Thinking,
-    Vector,
     as_media_source,
     as_model_source,
 )
@@ -347,7 +346,7 @@ class Ai:
             return self
         return replace(self, _template=None).with_system_prompt(await render_template(self._template, values or {}))
 
-    async def embed(self, text: str, *, model: str | None = None) -> Vector:
+    async def embed(self, text: str, *, model: str | None = None) -> llm.Vector:
         """Return the embedding of a text, by the embedding model with this name, else the default.
 
         Raises:
@@ -356,7 +355,7 @@ class Ai:
         """
         return (await self.embed_all((text,), model=model))[0]
 
-    async def embed_all(self, texts: Sequence[str], *, model: str | None = None) -> tuple[Vector, ...]:
+    async def embed_all(self, texts: Sequence[str], *, model: str | None = None) -> tuple[llm.Vector, ...]:
         """Return an embedding for each text, in order.
 
         Raises:
