@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
-from typing import Self, TypeVar, cast
+from typing import TYPE_CHECKING, Self, TypeVar, cast
 
-from tactician import llm
 from tactician.ai.items import ItemReader
 from tactician.ai.own_turns import select_own_turns
 from tactician.ai.prompt_parts import Example, attach_images, build_instructions, format_example, generate_example
@@ -56,6 +55,9 @@ from tactician.tools import (
     select_tools,
     split_providers,
 )
+
+if TYPE_CHECKING:
+    from tactician.llm import Vector
 
 T = TypeVar("T")
 
@@ -346,7 +348,7 @@ class Ai:
             return self
         return replace(self, _template=None).with_system_prompt(await render_template(self._template, values or {}))
 
-    async def embed(self, text: str, *, model: str | None = None) -> llm.Vector:
+    async def embed(self, text: str, *, model: str | None = None) -> Vector:
         """Return the embedding of a text, by the embedding model with this name, else the default.
 
         Raises:
@@ -355,14 +357,16 @@ class Ai:
         """
         return (await self.embed_all((text,), model=model))[0]
 
-    async def embed_all(self, texts: Sequence[str], *, model: str | None = None) -> tuple[llm.Vector, ...]:
+    async def embed_all(self, texts: Sequence[str], *, model: str | None = None) -> tuple[Vector, ...]:
         """Return an embedding for each text, in order.
 
         Raises:
             ConfigurationError: when there is no such model.
             ModelError: when it cannot be called.
         """
-        options = llm.EmbeddingOptions(timeout=self.options.timeout)
+        from tactician.llm import EmbeddingOptions
+
+        options = EmbeddingOptions(timeout=self.options.timeout)
         embedder = self._media_models.embedding_model(model, self._routing)
         response = await report_model_call(embedder.embed(texts, options), self.context, "embeddings", embedder.name)
         self.context.tally.add(response.usage)
@@ -375,8 +379,10 @@ class Ai:
             ConfigurationError: when there is no such model.
             ModelError: when it cannot be called.
         """
+        from tactician.llm import ImageOptions
+
         image_model = self._media_models.image_model(model, self._routing)
-        generating = image_model.generate(prompt, options=llm.ImageOptions(timeout=self.options.timeout))
+        generating = image_model.generate(prompt, options=ImageOptions(timeout=self.options.timeout))
         response = await report_model_call(generating, self.context, "images", image_model.name)
         self.context.tally.add(response.usage)
         return response.images[0]

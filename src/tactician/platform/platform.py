@@ -11,7 +11,6 @@ from typing import Self, TypeVar, overload
 
 from typing_extensions import Unpack
 
-from tactician import llm
 from tactician.agents import Planned, PlannedAgent, raise_unless_completed
 from tactician.clock import SYSTEM_CLOCK
 from tactician.config import load_settings
@@ -20,7 +19,6 @@ from tactician.errors import ConfigurationError
 from tactician.events import EventBus, EventListener
 from tactician.llm import LanguageModel, ModelSource, as_model_source
 from tactician.planning import PlanningBudget
-from tactician.platform import requests
 from tactician.platform.choosing import find_able, raise_if_none_can
 from tactician.platform.control import RunControl
 from tactician.platform.forking import Forker
@@ -81,7 +79,7 @@ class Platform(RunControl):
     ) -> None:
         start_telemetry()
         services = Services(
-            llm.load_default_models() if models is None else as_model_source(models),
+            _load_default_models() if models is None else as_model_source(models),
             MemoryStore() if store is None else store,
             SYSTEM_CLOCK,
             EventBus(on_event),
@@ -152,7 +150,7 @@ class Platform(RunControl):
             AgentNotFoundError: when there is neither.
             ConfigurationError: when the key for the model is not set.
         """
-        agent = self._registry.find(name) or requests.find_model_agent(name, self.services.models)
+        agent = self._registry.find(name) or _find_model_agent(name, self.services.models)
         if agent is None:
             raise self._registry.not_found(name)
         return agent
@@ -349,3 +347,15 @@ def _default() -> Platform:
     platform = Platform.__new__(Platform)
     platform._set_up(Services.default())
     return platform
+
+
+def _load_default_models() -> ModelSource:
+    from tactician.llm import load_default_models
+
+    return load_default_models()
+
+
+def _find_model_agent(name: str, models: ModelSource) -> Runnable | None:
+    from tactician.platform.requests import find_model_agent
+
+    return find_model_agent(name, models)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Generic
+from typing import TYPE_CHECKING, Generic
 
 from pydantic_core import to_json
 from typing_extensions import TypeVar
 
-from tactician import trace as traces
 from tactician.diagrams import render_card
 from tactician.llm import AssistantMessage, Message, Usage, UsageTally
 from tactician.runs.status import RunStatus
 from tactician.runs.suspension import PendingRequest
+
+if TYPE_CHECKING:
+    from tactician.trace import Trace
 
 T_co = TypeVar("T_co", covariant=True, default=str)
 
@@ -46,12 +48,14 @@ class RunResult(Generic[T_co]):
     related: tuple[RunResult[object], ...] = ()
     pending: tuple[PendingRequest, ...] = ()
     is_cut_off: bool = False
-    recorded: traces.Trace | None = field(default=None, compare=False, repr=False)
+    recorded: Trace | None = field(default=None, compare=False, repr=False)
 
     @property
-    def trace(self) -> traces.Trace:
+    def trace(self) -> Trace:
         """Tree of all that the run did; empty when it was not captured."""
-        return self.recorded or traces.Trace()
+        from tactician.trace import Trace
+
+        return self.recorded or Trace()
 
     @property
     def usage(self) -> Usage:

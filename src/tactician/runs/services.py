@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from tactician import llm
 from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.events import EventBus
 from tactician.llm import ModelSource
 from tactician.runs.store import default_store
 from tactician.runs.telemetry import start_telemetry
 from tactician.stores import DocumentStore
+
+if TYPE_CHECKING:
+    from tactician.llm import ModelCatalog
 
 T = TypeVar("T")
 
@@ -57,7 +59,9 @@ class Services:
         Raises:
             ConfigurationError: when the settings are not valid.
         """
-        return _services_over(llm.load_default_models())
+        from tactician.llm import load_default_models
+
+        return _services_over(load_default_models())
 
     def find(self, kind: type[T]) -> T:
         """Return the service of a class. A service that nobody has provided is created without arguments."""
@@ -90,6 +94,6 @@ class Services:
 
 
 @cache
-def _services_over(models: llm.ModelCatalog) -> Services:
+def _services_over(models: ModelCatalog) -> Services:
     start_telemetry()
     return Services(models)
