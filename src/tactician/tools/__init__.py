@@ -98,4 +98,5 @@ else:
             ),
         },
     )
-    from tactician.tools.function import tool as tool  # a module has the same name, and must not take its place
+    # Modules have the same names, and must not take their places.
+    from tactician.tools.function import tool as tool

@@ -43,6 +43,5 @@ else:
             "tactician.agents.planned.specs": "as_runnable find_planned_specs find_process_spec planned_spec",
         },
     )
-    from tactician.agents.planned.planned import (
-        planned_agent as planned_agent,  # a module has the same name, and must not take its place
-    )
+    # Modules have the same names, and must not take their places.
+    from tactician.agents.planned.planned import planned_agent as planned_agent
