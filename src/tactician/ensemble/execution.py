@@ -10,6 +10,7 @@ from tactician.ensemble.composite import find_composite
 from tactician.ensemble.early_exit import ENDED, EarlyExit
 from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import INTERRUPTIONS
+from tactician.ensemble.learning import LearningOutbox
 from tactician.ensemble.lifecycle import TaskLifecycle
 from tactician.ensemble.outcomes import SkippedTask, TaskOutcome, TaskOutputs, collect_context
 from tactician.ensemble.task_events import (
@@ -87,7 +88,8 @@ class TaskRunner:
         """
         place = (self._context if job.task.id == self._last_id else self._internal).at(job.key)
         if find_composite(job.task) is not None:
-            place = place.inside({ReviewSettings: self._reviews, EarlyExit: self._exit})
+            outbox = self._environment.outbox
+            place = place.inside({ReviewSettings: self._reviews, EarlyExit: self._exit, LearningOutbox: outbox})
         progress = TaskProgress(job, place, self._environment.find_revision(job.task.id))
         if self._environment.known:
             outcomes = {**self._environment.known, **outcomes}
@@ -95,9 +97,10 @@ class TaskRunner:
         if (skipped := await self._find_skip(job, outputs, outcomes, progress)) is not None:
             return skipped
         reviews = TaskReviews(job, self._reviews, place, is_last=job.task.id == self._last_id)
-        lifecycle = TaskLifecycle(job, self._fill_in(job, outputs), place, progress, reviews)
+        task, outbox = self._fill_in(job, outputs), self._environment.outbox
+        lifecycle = TaskLifecycle(job, task, place, progress, reviews, outbox)
         if (saved := progress.output) is not None:
-            output = await lifecycle.restore(saved)
+            output = await lifecycle.resume(saved)
             self._report_restored(output)
         elif (performed := await self._perform(job, lifecycle, progress)) is not None:
             output = performed

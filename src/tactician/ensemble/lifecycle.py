@@ -9,6 +9,8 @@ from typing import Final, TypeVar
 
 from tactician.agents import Agent
 from tactician.ensemble.assignment import Assignment
+from tactician.ensemble.composite import find_composite
+from tactician.ensemble.learning import AT_ONCE, LearningOutbox
 from tactician.ensemble.output_creation import create_task_output
 from tactician.ensemble.output_retries import run_with_output_retries
 from tactician.ensemble.prompts import build_prompt
@@ -51,12 +53,19 @@ class TaskLifecycle:
         place: the context of the task, whose checkpoint has the progress.
         progress: the progress.
         reviews: the reviews of the task.
+        outbox: the outbox for what the task leaves for later runs.
     """
 
-    __slots__ = ("_job", "_learning", "_place", "_progress", "_reviews", "_task")
+    __slots__ = ("_job", "_learning", "_outbox", "_place", "_progress", "_reviews", "_task")
 
     def __init__(
-        self, job: Assignment, task: TaskInput, place: RunContext, progress: TaskProgress, reviews: TaskReviews
+        self,
+        job: Assignment,
+        task: TaskInput,
+        place: RunContext,
+        progress: TaskProgress,
+        reviews: TaskReviews,
+        outbox: LearningOutbox = AT_ONCE,
     ) -> None:
         self._job = job
         self._reviews = reviews
@@ -64,7 +73,8 @@ class TaskLifecycle:
         self._place = place
         self._progress = progress
         model = job.runnable.model if isinstance(job.runnable, Agent) else job.model
-        self._learning = TaskLearning(job.task, job.stores, model, place)
+        self._learning = TaskLearning(job.task, job.stores, model, place, outbox)
+        self._outbox = outbox
 
     async def run(self) -> TaskOutput:
         """Do all steps, and return the output.
@@ -99,6 +109,14 @@ class TaskLifecycle:
         """True when other steps follow on the output."""
         return self._job.is_examined or self._reviews.follow_output
 
+    async def resume(self, output: TaskOutput) -> TaskOutput:
+        """Return the saved output of the completed task, and leave again what it has left in an outbox."""
+        restored = await self.restore(output)
+        if restored is output and self._outbox.holds and find_composite(self._job.task) is not None:
+            await self._work()  # the tasks inside leave theirs again
+        await self._learning.keep_again(self._task, restored)
+        return restored
+
     async def restore(self, output: TaskOutput) -> TaskOutput:
         """Return a saved output. An object that it lacks is in the saved run of its agent."""
         if output.parsed is not None or not self._progress.has_run:
@@ -113,16 +131,21 @@ class TaskLifecycle:
             )
         output = await self._produce()
         if (objection := await self._check_output(output)) is not None:
-            await self._progress.begin_attempt(output, objection.reason)
+            await self._begin_attempt(output, objection.reason)
             return None
         try:
             reviewed = await self._reviews.review_output(output, self._progress.attempt)
         except RetryRequested as request:
-            await self._progress.begin_attempt(output, request.feedback)
+            await self._begin_attempt(output, request.feedback)
             return None
         if reviewed is not output:
             self._progress.note_run(has_run=False)  # the object is that of the reviewer, and not in the saved run
         return reviewed
+
+    async def _begin_attempt(self, output: TaskOutput, feedback: str) -> None:
+        assert self._place.checkpoint is not None
+        self._outbox.withdraw(self._place.checkpoint.path)
+        await self._progress.begin_attempt(output, feedback)
 
     async def _check_input(self) -> None:
         guardrails, step = self._job.task.guards.input.all, "input guardrails"
