@@ -48,12 +48,12 @@ PUBLIC = {
         MessageWindow chain count_equal find_token_counter repair_history
     """,
     "tactician.ensemble": """
-        AskPerson CompositeError ConsoleReviewer ConstraintViolationError days Delegation DelegationCompleted
-        DelegationContext DelegationDecision DelegationFailed DelegationPolicy DelegationPriority
+        AskPerson Composite CompositeError ConsoleReviewer ConstraintViolationError days Delegation DelegationCompleted
+        DEFAULT_CHUNK_SIZE DelegationContext DelegationDecision DelegationFailed DelegationPolicy DelegationPriority
         DelegationRequest DelegationResponse DelegationStarted DelegationStatus Edge Embedder END Ensemble
-        EnsembleDefinitionError EnsembleResult ExitReason Graph GraphError Handler HierarchicalConstraints
-        Improvement InProcessMemory Loop LoopLimitError MapReduce MapReduceError MemoryReflections OverdueReview
-        PersonReview Phase PhaseAttempt PhaseCompleted PhaseDecision PhaseFailed PhaseOutput PhaseResumed
+        EnsembleDefinitionError EnsembleResult ExitReason find_composite Graph GraphError Handler
+        HierarchicalConstraints Improvement InProcessMemory Loop LoopLimitError MapReduce MapReduceError MemoryReflections
+        NestedEnsemble OverdueReview PersonReview Phase PhaseAttempt PhaseCompleted PhaseDecision PhaseFailed PhaseOutput PhaseResumed
         PhaseReview PhaseReviewed PhaseReviewer PhaseReviewError PhaseReviewRecord PhaseStarted PredicateError
         Reflection ReflectionInput ReflectionStore ReflectionStrategy Review ReviewDecided ReviewDecision
         Reviewer ReviewPolicy ReviewRejectedError ReviewRequested Revision Scope ScopedMemory ScopeEntry

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 
 import pytest
 import yaml
 from hypothesis import HealthCheck, given
 
-from tactician import Agent, Blueprint, Ensemble, Phase, PhaseReview, RunContext, Task
-from tactician.ensemble import Reflection, TaskInput
+from tactician import (
+    Agent,
+    Blueprint,
+    Ensemble,
+    InProcessMemory,
+    MapReduce,
+    Phase,
+    PhaseReview,
+    Reflection,
+    RunContext,
+    Scope,
+    SqlReflections,
+    Task,
+)
+from tactician.context_format import JsonFormatter
+from tactician.ensemble import ConsoleReviewer, TaskInput
 from tactician.errors import BlueprintError
 from tactician.testing import ScriptedModel
 from tests.blueprint import acme
@@ -19,6 +34,7 @@ from tests.cli.support import tactician
 from tests.ensemble.support import prompt_of
 from tests.support.effort import examples
 
+LOCAL = (*ALLOW, "tactician.stores")
 NEWSROOM = """\
 type: ensemble
 name: Newsroom
@@ -124,7 +140,7 @@ class TestRoundTrip:
     @given(ensembles())
     def test_any_ensemble_built_again_has_the_same_blueprint(self, ensemble: Ensemble) -> None:
         blueprint = ensemble.to_blueprint(strict=True)
-        again = Blueprint.from_json(blueprint.to_json()).build(allow=ALLOW, environment=KEYS, hosts=HOSTS)
+        again = Blueprint.from_json(blueprint.to_json()).build(allow=LOCAL, environment=KEYS, hosts=HOSTS)
         assert again.to_blueprint(strict=True).to_json() == blueprint.to_json()
         assert (again.name, again.description) == (ensemble.name, ensemble.description)
         assert Blueprint.from_yaml(blueprint.to_yaml()) == blueprint
@@ -141,10 +157,28 @@ class TestRoundTrip:
         assert isinstance(research.agent, Agent)
         assert (research.agent.spec.role, research.agent.spec.goal) == ("Researcher", "Find facts")
 
-    def test_settings_that_a_blueprint_cannot_express_are_told_and_not_left_out(self) -> None:
-        task = Task("a", handler=acme.count_words, reflect=Reflection())
-        with pytest.raises(BlueprintError, match=r"tasks\[0\]: the setting 'reflect' of a task"):
-            Ensemble("E", [task]).to_blueprint()
+    def test_what_a_blueprint_cannot_express_is_told_and_not_left_out(self) -> None:
+        class Store(InProcessMemory):
+            """A memory of a function."""
+
+        class Format(JsonFormatter):
+            """A format of a function."""
+
+        task = Task("a", handler=acme.count_words, reflect=Reflection(strategy=lambda it: None))
+        with pytest.raises(BlueprintError) as caught:
+            Ensemble(
+                "E",
+                [task, MapReduce([date(2026, 1, 1)], map=task, reduce=lambda outputs: task, id="m")],
+                memory=Store({"project": Scope()}),
+                reflections=SqlReflections("sqlite:///notes.db"),
+                reviewer=ConsoleReviewer(name="Ann"),
+                listeners=[lambda event: None],
+                context_format=Format(),
+            ).to_blueprint()
+        assert {problem.path for problem in caught.value.problems} == {
+            "tasks[0].reflect.strategy", "tasks[1].items[0]", "tasks[1].map.reflect.strategy", "tasks[1].reduce",
+            "memory", "reviewer", "listeners[0]", "contextFormatter",
+        }  # fmt: skip
 
 
 class TestHandlers:
