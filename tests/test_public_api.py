@@ -52,8 +52,9 @@ PUBLIC = {
         DEFAULT_CHUNK_SIZE DelegationContext DelegationDecision DelegationFailed DelegationPolicy DelegationPriority
         DelegationRequest DelegationResponse DelegationStarted DelegationStatus Edge Embedder END Ensemble
         EnsembleDefinitionError EnsembleResult ExitReason find_composite Graph GraphError Handler
-        HierarchicalConstraints Improvement InProcessMemory Loop LoopLimitError MapReduce MapReduceError MemoryReflections
-        NestedEnsemble OverdueReview PersonReview Phase PhaseAttempt PhaseCompleted PhaseDecision PhaseFailed PhaseOutput PhaseResumed
+        HierarchicalConstraints Improvement InProcessMemory Loop LoopLimitError MapReduce MapReduceError
+        MemoryReflections NestedEnsemble OverdueReview PersonReview Phase PhaseAttempt PhaseCompleted
+        PhaseDecision PhaseFailed PhaseOutput PhaseResumed
         PhaseReview PhaseReviewed PhaseReviewer PhaseReviewError PhaseReviewRecord PhaseStarted PredicateError
         Reflection ReflectionInput ReflectionStore ReflectionStrategy Review ReviewDecided ReviewDecision
         Reviewer ReviewPolicy ReviewRejectedError ReviewRequested Revision Scope ScopedMemory ScopeEntry
@@ -90,8 +91,9 @@ PUBLIC = {
     """,
     "tactician.service": "AgentOptions AgentService ModelOptions Picture",
     "tactician.stores": """
-        AT_ONCE Body DocumentStore HeldLease LEASE_HEARTBEAT Lease MemoryStore PostgresStore SqliteStore StoredDocument
-        StoredStep SupportsJson list_documents open_store store_path escape_invalid translate_json_errors
+        AT_ONCE Body DocumentStore HeldLease LEASE_HEARTBEAT Lease MemoryStore PostgresStore SqliteStore
+        StoreAddress StoredDocument StoredStep StoreVariable SupportsJson
+        list_documents open_store store_path escape_invalid translate_json_errors
     """,
     "tactician.trace": "CaptureMode ModelUse Recorder Trace TraceNode TraceNote TracePause",
     "tactician.testing": "FakeClock FakeContext ScriptError ScriptedModel Step ToolCall When",

@@ -33,7 +33,7 @@ from tactician import (
 )
 from tactician.context_format import ContextFormat
 from tactician.ensemble import Delegation, ReviewPolicy, TaskLike
-from tactician.stores import StoreVariable
+from tactician.stores import StoreAddress, StoreVariable
 from tests.blueprint import acme
 from tests.blueprint.constellations import KEYS, agents, labels, leaves, models, numbers, texts, tools, traces, types
 
@@ -110,8 +110,12 @@ def groups(draw: st.DrawFn, name: str, shared: Agent[object], context: list[Task
             edges += [Edge(name, other) for name, other in zip(names, [*names[1:], END], strict=True)]
             return Graph(states, start=names[0], edges=edges, max_steps=draw(numbers), **settings)
         case "map":
-            size = draw(st.sampled_from([{}, {"chunk_size": 2}, {"max_tokens": 9, "estimate": acme.estimate}]))
-            settings |= {**size, "max_levels": draw(numbers), "max_parallel": draw(st.none() | numbers)}
+            sizes: list[dict[str, Any]] = [{}, {"chunk_size": 2}, {"max_tokens": 9, "estimate": acme.estimate}]
+            settings |= {
+                **draw(st.sampled_from(sizes)),
+                "max_levels": draw(numbers),
+                "max_parallel": draw(st.none() | numbers),
+            }
             source = draw(items | st.just(acme.list_items))
             settings["direct"] = draw(st.none() | makers("direct"))
             return MapReduce(source, map=draw(makers("map")), reduce=draw(makers("reduce")), **settings)
@@ -128,6 +132,9 @@ def parts(name: str, shared: Agent[object], context: list[Task], depth: int = 2)
     return task | task | group | done
 
 
+addresses: st.SearchStrategy[StoreAddress] = st.sampled_from(
+    ["notes.db", "sqlite:///notes.db", StoreVariable("ACME_KEY", KEYS)]
+)
 memories: st.SearchStrategy[Any] = st.one_of(
     st.just(acme.Diary()),
     st.builds(
@@ -136,9 +143,7 @@ memories: st.SearchStrategy[Any] = st.one_of(
         st.none() | numbers.map(lambda seconds: timedelta(seconds=seconds)),
         st.sampled_from([None, "text-embedding-3-small"]),
     ),
-    st.sampled_from(["notes.db", "sqlite:///notes.db", StoreVariable("ACME_KEY", KEYS)]).map(
-        lambda address: SqlMemory(address, {"project": Scope(), "style": Scope(5)})
-    ),
+    st.builds(lambda address: SqlMemory(address, {"project": Scope(), "style": Scope(5)}), addresses),
 )
 stores: st.SearchStrategy[Any] = st.one_of(
     st.just(acme.Journal()),

@@ -9,7 +9,7 @@ from pydantic_core import core_schema
 
 from tactician.blueprint.blueprint import KINDS
 from tactician.blueprint.ensembles import GROUP_ITEM, GROUP_KINDS, TASK_ITEM, TASK_KINDS
-from tactician.blueprint.schema_base import DEFERRED, DEFERRED_IN_TEXT
+from tactician.blueprint.schema_base import DEFERRED, DEFERRED_IN_TEXT, Part
 from tactician.documents import Data
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
@@ -36,6 +36,7 @@ def json_schema() -> dict[str, Data]:
     schemas, definitions = models_json_schema(
         [(kind, "validation") for kind in kinds.values()], schema_generator=_Schema
     )
+    del definitions["$defs"][Part.__name__]  # the base class of parts that are of one of several kinds
     nodes, references = definitions["$defs"], {name: schemas[kind, "validation"] for name, kind in kinds.items()}
     for name, kind in kinds.items():
         definition = nodes[str(references[name]["$ref"]).rpartition("/")[2]]

@@ -26,7 +26,7 @@ def build_group(
 
     Args:
         part: its part.
-        tasks: the tasks inside, by their paths in the part.
+        tasks: the tasks inside, by their paths in the part, without those that have problems.
         context: the tasks outside that it names.
         here: its builder.
     """
@@ -50,6 +50,8 @@ def _build_loop(
         if part.memory is not None:
             here.add_problem("there is a memory too: leave out one of them", "memoryWindow")
     until = find_function(part.until, here, "until")
+    if len(tasks) < len(part.tasks):
+        return None
     return build_checked(lambda: Loop(tasks, until=until, context=context, **settings), part, here)
 
 
@@ -58,6 +60,8 @@ def _build_graph(
 ) -> Graph | None:
     edges = [_build_edge(edge, here.at("edges", place)) for place, edge in enumerate(part.edges)]
     settings = _list_given(part, _GRAPH)
+    if len(states) < len(part.states):
+        return None
     return build_checked(lambda: Graph(states, edges=edges, context=context, **settings), part, here)
 
 

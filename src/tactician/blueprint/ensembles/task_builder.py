@@ -136,7 +136,7 @@ class TaskScope:
             scope.add(part.inner_tasks, here)
             tasks = scope.build_added(part.inner_tasks)
         context = self._build_context(part, here)
-        return None if len(tasks) < len(part.inner_tasks) else build_group(part, tasks, context, here)
+        return build_group(part, tasks, context, here)
 
     def _build_task(self, part: TaskPart, here: Builder) -> Task | None:
         model = ModelParts(part.model or "default", part.responder, part.temperature, part.options)
