@@ -117,7 +117,7 @@ def groups(draw: st.DrawFn, name: str, shared: Agent[object], context: list[Task
                 "max_parallel": draw(st.none() | numbers),
             }
             source = draw(items | st.just(acme.list_items))
-            settings["direct"] = draw(st.none() | makers("direct"))
+            settings |= {"direct": draw(st.none() | makers("direct")), "max_parallel": draw(st.none() | numbers)}
             return MapReduce(source, map=draw(makers("map")), reduce=draw(makers("reduce")), **settings)
     return Ensemble(f"{name} crew", [draw(tasks("inner", shared, [])), Task("last")], model=draw(models()), **LEARNING)
 
