@@ -7,8 +7,13 @@ import pytest
 import tactician
 
 PUBLIC = {
+    "tactician.a2a": """
+        A2aData A2aMessage A2aPart IDEMPOTENCY_KEY JsonObject REQUESTS REQUEST_ID RemoteAgent RemoteCardError
+        RemoteOptions RemoteTaskChanged RemoteTaskError RemoteUnavailableError SKILL_ID create_parts from_wire_message
+        from_wire_parts require_a2a restore_whole_numbers sign_card to_json_object to_wire_part
+    """,
     "tactician": """
-        achieves_goal action Agent AgentDefinition AgentNetwork AgentService Ai approve ask_human
+        achieves_goal action Agent AgentDefinition AgenticTool AgentNetwork AgentService Ai approve ask_human
         AssistantMessage Autonomous Autonomy Blackboard Blueprint Budget by_name component condition confirm
         consensus ContextFormat ContextFormatter cost days Delegation Department Edge END Ensemble Export
         Feedback Graph Handoff handoff HierarchicalAgents HierarchicalConstraints Image InProcessMemory
@@ -20,7 +25,8 @@ PUBLIC = {
         ToolGroup UserInput UserMessage Verbosity Window Workflow
     """,
     "tactician.agents": """
-        Agent AgentDefinition AgentNetwork AgentSettings AgentSpec BLUEPRINTS BaseRunnable BlueprintLike
+        Agent AgentDefinition AgenticTool AgentNetwork AgentSettings AgentSpec BLUEPRINTS BaseRunnable BlueprintLike
+        PromptCreator ToolParameter
         Broadcast WindowDefinition DEFAULT_SUPERVISOR_ROUNDS DEFINITIONS Department FirstOf FunctionRunnable
         LEADER HandoffDefinition HierarchicalAgents Member ParallelAgents Planned PlannedAgent Planner TypedRunnable
         RouterAgent RouteChosen RunnableTool SupervisorAgent Synthesis ModelWithTemperature achieves_goal
@@ -53,7 +59,7 @@ PUBLIC = {
         DelegationRequest DelegationResponse DelegationStarted DelegationStatus Edge Embedder END Ensemble
         EnsembleDefinitionError EnsembleResult ExitReason find_composite Graph GraphError Handler
         HierarchicalConstraints Improvement InProcessMemory Loop LoopLimitError MapReduce MapReduceError
-        MemoryReflections NestedEnsemble OverdueReview PersonReview Phase PhaseAttempt PhaseCompleted
+        MemoryReflections NestedEnsemble OnTimeout PersonReview Phase PhaseAttempt PhaseCompleted
         PhaseDecision PhaseFailed PhaseOutput PhaseResumed
         PhaseReview PhaseReviewed PhaseReviewer PhaseReviewError PhaseReviewRecord PhaseStarted PredicateError
         Reflection ReflectionInput ReflectionStore ReflectionStrategy Review ReviewDecided ReviewDecision
@@ -79,8 +85,8 @@ PUBLIC = {
         output_guardrail passed registry retry tool_input tool_input_guardrail tool_output tool_output_guardrail
     """,
     "tactician.platform": """
-        Autonomy Conversations EnqueueOptions GOALS ObjectView Picture Platform Ranked Request RequestOptions Requests
-        Role RunComparison RunReader RunTree RunView StepView SupervisorInvocation Worker create_message
+        Autonomy Conversations EnqueueOptions GOALS GoalTool ObjectView Picture Platform Ranked Request RequestOptions
+        Requests Role RunComparison RunReader RunTree RunView StepView SupervisorInvocation Worker create_message
         create_model_agent create_request read_picture replay_events
     """,
     "tactician.prompts": """

@@ -202,7 +202,9 @@ def ensembles(draw: st.DrawFn) -> Ensemble:
             required_workers={"Boss's friend"}, max_calls_per_worker={"Boss's friend": 2}
         )
         friend = Agent("Friend", role="Boss's friend")
-        members = [friend, *dict.fromkeys(task.agent for task in made if task.agent is not None)]
+        named = {str(getattr(task.agent, "name", "")): task.agent for task in made if task.agent is not None}
+        made = [replace(task, agent=named.get(str(getattr(task.agent, "name", "")))) for task in made]
+        members = [friend, *named.values()]
         settings["review_policy"] = ReviewPolicy.NEVER  # a hierarchy does not run its tasks one by one
         made = [replace(task, when=None, review=None, output_guardrails=(), reflect=False, memory=()) for task in made]
         workflow, manager = Workflow.HIERARCHICAL, draw(st.none() | st.just(Agent("Boss")))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -74,6 +75,14 @@ class TestTemplates:
             ("tasks[0].map.description", "no value for 'items', 'who' (g"),
             ("tasks[0].reduce.description", "no value for 'item' (given: no"),
         ]
+
+    async def test_a_model_chooses_the_agent_of_a_template_once(self) -> None:
+        profile = {"role": "Reader", "goal": "Read", "background": "You read."}
+        chosen = {"agents": [{"task": 1, **profile}, {"task": 2, **profile}]}
+        model = ScriptedModel(json.dumps(chosen), "A", "B", "AB")
+        reduce = MapReduce(["a", "b"], map=Task("Read {item}"), reduce=Task("Combine"), id="m")
+        result = await Ensemble("E", [reduce], synthesize="maker").run({}, context=over(model))
+        assert (result.raw, {part.role for part in result["m"].parts}) == ("AB", {"Reader"})
 
     async def test_a_template_waits_for_the_tasks_in_its_context(self) -> None:
         before = Task("Before", handler=lambda task: "0")

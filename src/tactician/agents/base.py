@@ -43,8 +43,9 @@ from tactician.runs import (
     stream_events,
 )
 from tactician.stores import Lease
-from tactician.tools import RunnableTool, Tool, as_text
+from tactician.tools import RunnableTool, Tool, ToolRequest, as_text
 
+A = TypeVar("A", default=ToolRequest)
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True, default=str)
 
@@ -196,16 +197,18 @@ class BaseRunnable(ABC, Generic[T_co]):
         context: RunContext | None = None,
         budget: Budget | None = None,
         conversation: Conversation | None = None,
+        timeout: float | None = None,
     ) -> AsyncGenerator[Event]:
         """Stream the events of a run, with the answer in pieces; the last event is `RunCompleted`.
 
         Pieces of what others say on the way to the answer are there too: these are `is_internal`. See `run`.
+        A run that takes longer than `timeout` seconds in all is cancelled, with a `StreamTimeoutError`.
         """
 
         async def run(heard: RunContext) -> RunResult[object]:
             return await self.run(input, context=heard, budget=budget, conversation=conversation)
 
-        return stream_events(run, context or RunContext.current())
+        return stream_events(run, context or RunContext.current(), limit=timeout)
 
     def stream_text(
         self,
@@ -214,15 +217,31 @@ class BaseRunnable(ABC, Generic[T_co]):
         context: RunContext | None = None,
         budget: Budget | None = None,
         conversation: Conversation | None = None,
+        timeout: float | None = None,
     ) -> AsyncGenerator[str]:
-        """Stream the text of the answer; see `run` and `read_answer_text`."""
+        """Stream the text of the answer; see `stream` and `read_answer_text`."""
         outer = context or RunContext.current()
-        events = self.stream(input, context=outer, budget=budget, conversation=conversation)
+        events = self.stream(input, context=outer, budget=budget, conversation=conversation, timeout=timeout)
         return read_answer_text(events, len(outer.path))
 
-    def as_tool(self, name: str | None = None, description: str | None = None) -> Tool:
-        """Return a tool with a single argument, `request`, that runs this Runnable."""
-        return RunnableTool(self, name, description)
+    def as_tool(
+        self,
+        name: str | None = None,
+        description: str | None = None,
+        *,
+        arguments: type[A] | None = None,
+        prompt: Callable[[A], Input] | None = None,
+    ) -> Tool:
+        """Return a tool that runs this Runnable.
+
+        Args:
+            name: the name for the model; by default that of the Runnable.
+            description: the purpose; by default that of the Runnable.
+            arguments: type of its arguments, such as a pydantic model; by default a text, `request`.
+            prompt: function from the arguments to the input of the Runnable; by default they are the input themselves,
+                which agents read as JSON.
+        """
+        return RunnableTool(self, name, description, arguments=arguments, prompt=prompt)
 
     @property
     def composition(self) -> tuple[Member, ...]:

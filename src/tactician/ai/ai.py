@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Self, TypeVar, cast
 
 from tactician.ai.items import ItemReader
+from tactician.ai.own_turns import select_own_turns
 from tactician.ai.prompt_parts import Example, attach_images, build_instructions, format_example, generate_example
 from tactician.conversation import Conversation
 from tactician.errors import ConfigurationError
+from tactician.events import Event
+from tactician.frozen import frozen
 from tactician.llm import (
     AssistantMessage,
     EmbeddingOptions,
@@ -28,7 +31,7 @@ from tactician.llm import (
     as_media_source,
     as_model_source,
 )
-from tactician.loop import DEFAULT_POLICY, OutputType, TurnLoop, TurnPolicy, output_type
+from tactician.loop import DEFAULT_POLICY, OutputType, TurnLoop, TurnPolicy, output_type, read_answer_text
 from tactician.prompts import LlmReference, PromptContributor, check_contributor, render_template
 from tactician.runs import (
     Input,
@@ -42,19 +45,24 @@ from tactician.runs import (
     stream_events,
 )
 from tactician.tools import (
+    NameFilter,
+    NamingStrategy,
     RunnableTool,
     Toolbox,
-    ToolGroup,
     ToolLike,
+    ToolObject,
+    ToolProvider,
     as_tool,
     load_group_tools,
     require_declared_tools,
+    select_tools,
+    split_providers,
 )
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ai:
     """Model with the settings of a call. Every `with_...` returns a changed copy.
 
@@ -68,7 +76,7 @@ class Ai:
     _tools: tuple[ToolLike, ...] = ()
     _images: tuple[Image, ...] = ()
     _examples: tuple[Example, ...] = ()
-    _groups: tuple[str | ToolGroup, ...] = ()
+    _groups: tuple[str | ToolProvider, ...] = ()
     _contributors: tuple[PromptContributor, ...] = ()
     _template: str | Path | None = None
     _has_generated_example: bool = False
@@ -115,23 +123,36 @@ class Ai:
         Raises:
             DeclarationError: when an object is neither.
         """
-        return replace(self, _tools=(*self._tools, *map(as_tool, tools)))
+        listed, providers = split_providers(tools)
+        return replace(self, _tools=(*self._tools, *map(as_tool, listed)), _groups=(*self._groups, *providers))
 
-    def with_tool_object(self, owner: object) -> Self:
-        """Add the methods of an object that are declared with `@tool`."""
-        return self.with_tools(*require_declared_tools(owner))
+    def with_tool_object(
+        self, owner: object, *, only: NameFilter | None = None, named: NamingStrategy | None = None
+    ) -> Self:
+        """Add the methods of an object that are declared with `@tool`.
 
-    def with_tool_group(self, group: str | ToolGroup) -> Self:
+        Args:
+            owner: the object, or a `ToolObject`.
+            only: filter on the names of the methods: a function or patterns; all by default.
+            named: other names for them: a function or a prefix; their own by default.
+
+        Raises:
+            DeclarationError: when no tool is left, or a name is not valid or is used twice.
+        """
+        tools = owner if isinstance(owner, ToolObject) else require_declared_tools(owner)
+        return self.with_tools(*select_tools(tools, only=only, named=named))
+
+    def with_tool_group(self, group: str | ToolProvider) -> Self:
         """Add the tools of a group; a name is resolved on the platform when the model is called."""
         return self.with_tool_groups(group)
 
-    def with_tool_groups(self, *groups: str | ToolGroup) -> Self:
+    def with_tool_groups(self, *groups: str | ToolProvider) -> Self:
         """Add the tools of several groups."""
         return replace(self, _groups=(*self._groups, *groups))
 
     def with_subagents(self, *agents: Runnable) -> Self:
         """Add agents, or any Runnables, as tools."""
-        return self.with_tools(*map(RunnableTool, agents))
+        return self.with_tools(*(RunnableTool(agent) for agent in agents))
 
     def with_prompt_contributor(self, contributor: PromptContributor) -> Self:
         """Add the instructions of an object, such as a `Persona`."""
@@ -243,21 +264,63 @@ class Ai:
         """
         return await self.create(bool, f"Is this condition true: {condition}?\n\n<subject>\n{subject}\n</subject>")
 
-    def stream_objects(self, kind: type[T], prompt: Input) -> AsyncGenerator[Thinking | T]:
+    def stream_objects(
+        self, kind: type[T], prompt: Input, *, timeout: float | None = None
+    ) -> AsyncGenerator[Thinking | T]:
         """Stream objects of a type as soon as the model has written each, and its thinking.
 
         Models without JSON schemas of their own give all objects at the end.
 
+        Args:
+            kind: the type.
+            prompt: the prompt.
+            timeout: seconds that the whole stream may take; no limit, when `None`.
+
         Raises:
             OutputError: when no answer was valid.
+            StreamTimeoutError: when it took too long.
             ModelError: when the model cannot be called.
         """
-        whole = cast("OutputType[object]", output_type(list[kind]))  # type: ignore[valid-type]  # known at runtime only
+        whole = cast("type[object]", list[kind])  # type: ignore[valid-type]  # known at runtime only
+        events = self.stream(whole, prompt, timeout=timeout)
+        return ItemReader(output_type(kind)).read(select_own_turns(events, self.context.run_id))
+
+    def stream_text(self, prompt: Input, *, timeout: float | None = None) -> AsyncGenerator[str]:
+        """Stream the model's answer as plain text, as it comes.
+
+        Text that the model writes before it calls a tool is a paragraph of its own.
+
+        Args:
+            prompt: the prompt.
+            timeout: seconds that the whole stream may take; no limit, when `None`.
+
+        Raises:
+            StreamTimeoutError: when it took too long.
+            ModelError: when the model cannot be called.
+        """
+        events = self.stream(str, prompt, timeout=timeout)
+        return read_answer_text(select_own_turns(events, self.context.run_id), len(self.context.path))
+
+    def stream(self, kind: type[object], prompt: Input, *, timeout: float | None = None) -> AsyncGenerator[Event]:
+        """Stream all events of the creation of an object: text, thinking, partial objects, calls of tools.
+
+        The last event is `RunCompleted`; the `output` of its result is what `create` returns.
+
+        Args:
+            kind: the type of the object; `str` for text.
+            prompt: the prompt.
+            timeout: seconds that the whole stream may take; no limit, when `None`.
+
+        Raises:
+            OutputError: when no answer was valid.
+            StreamTimeoutError: when it took too long.
+            ModelError: when the model cannot be called.
+        """
 
         async def run(heard: RunContext) -> RunResult[object]:
-            return await replace(self, context=heard)._run(whole, prompt)
+            return await replace(self, context=heard)._run(output_type(kind), prompt)
 
-        return ItemReader(output_type(kind), self.context.run_id).read(stream_events(run, self.context))
+        return stream_events(run, self.context, limit=timeout)
 
     async def respond(
         self, conversation: Sequence[Message] | Conversation, values: Mapping[str, object] | None = None

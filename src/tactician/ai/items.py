@@ -22,22 +22,22 @@ class ItemReader(Generic[T]):
     An answer that turns out not to be valid is written anew; the items that were read of it are not read again.
     """
 
-    def __init__(self, item: OutputType[T], run_id: str) -> None:
+    def __init__(self, item: OutputType[T]) -> None:
         self._item = item
-        self._run_id = run_id
         self._text = ""
         self._read = 0
 
     async def read(self, events: AsyncGenerator[Event]) -> AsyncGenerator[Thinking | T]:
         """Yield the model's thinking, and each item as soon as it is complete.
 
+        Args:
+            events: the events of the turns that write the list; see `select_own_turns`.
+
         Raises:
             RunError: when the run fails.
         """
         async with aclosing(events):
             async for event in events:
-                if event.run_id != self._run_id:  # a run inside has answers of its own
-                    continue
                 if isinstance(event, ThinkingReceived):
                     yield Thinking(event.text)
                 elif isinstance(event, TurnStarted):

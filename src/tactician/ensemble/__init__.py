@@ -50,11 +50,12 @@ from tactician.ensemble.nested import NestedEnsemble
 from tactician.ensemble.outcomes import TaskOutputs
 from tactician.ensemble.phase_decisions import PhaseAttempt, PhaseDecision, PhaseReviewRecord
 from tactician.ensemble.phase_events import PhaseCompleted, PhaseFailed, PhaseResumed, PhaseReviewed, PhaseStarted
-from tactician.ensemble.phases import OverdueReview, PersonReview, Phase, PhaseReview, PhaseReviewer
+from tactician.ensemble.phases import PersonReview, Phase, PhaseReview, PhaseReviewer
 from tactician.ensemble.results import EnsembleResult, ExitReason, PhaseOutput
 from tactician.ensemble.reviews import (
     AskPerson,
     ConsoleReviewer,
+    OnTimeout,
     Review,
     ReviewDecided,
     ReviewDecision,
@@ -122,6 +123,7 @@ __all__ = [
     "MapReduceError",
     "MemoryReflections",
     "NestedEnsemble",
+    "OnTimeout",
     "Reflection",
     "ReflectionInput",
     "ReflectionStore",
@@ -134,7 +136,6 @@ __all__ = [
     "TaskReflected",
     "TaskReflection",
     "days",
-    "OverdueReview",
     "PersonReview",
     "Phase",
     "PhaseAttempt",

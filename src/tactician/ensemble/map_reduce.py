@@ -13,12 +13,13 @@ from tactician.diagrams import DiagramEdge
 from tactician.ensemble.assignment import Assignment, assign
 from tactician.ensemble.bins import pack_bins
 from tactician.ensemble.checks import find_made_problems
-from tactician.ensemble.composite import Equipment, TaskTemplate, index_outputs
+from tactician.ensemble.composite import Casting, Equipment, TaskTemplate, index_outputs
 from tactician.ensemble.drawing import Drawing
 from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import EnsembleDefinitionError, MapReduceError
 from tactician.ensemble.results import CompositeResult
 from tactician.ensemble.running import TaskOrder, run_tasks
+from tactician.ensemble.synthesis import synthesize_alike
 from tactician.ensemble.task import Task, TaskLike
 from tactician.ensemble.task_group import GroupRunnable, TaskGroup
 from tactician.ensemble.task_input import TaskInput
@@ -33,10 +34,7 @@ T = TypeVar("T")
 DEFAULT_CHUNK_SIZE: Final = 5
 DEFAULT_MAX_LEVELS: Final = 10
 _CHARACTERS_PER_TOKEN: Final = 4
-_ITEM: Final = "item"
-_ITEMS: Final = "items"
-_VALUE_NAMES: Final = {"map": _ITEM, "direct": _ITEMS}
-"""The names of values in the templates of tasks, which a run does not need to have."""
+_VALUE_NAMES: Final = {"map": "item", "direct": "items"}  # in templates, besides the names of values
 TokenEstimator = Callable[[str], int]
 
 
@@ -198,18 +196,18 @@ class _MapReduceRunnable(GroupRunnable[MapReduce[T]], Generic[T]):
     @override
     async def _perform(self, environment: TaskEnvironment, task: TaskInput, context: RunContext) -> CompositeResult:
         items, level = self._list_items(task, context), _Level(environment, context)
-        values = environment.input.values
+        values, casting = environment.input.values, self._equipment.casting
         if self.group.direct is not None and self.group.fits(items):
-            makers = [prepare_task(self.group.direct, items, _ITEMS, values)]
+            makers = [prepare_task(self.group.direct, items, _VALUE_NAMES["direct"], values, casting)]
             outputs = await self._run_level("direct", makers, (), level)
             return self._conclude(level.outputs, outputs, context)
-        makers = [prepare_task(self.group.map, item, _ITEM, values) for item in items]
+        makers = [prepare_task(self.group.map, item, _VALUE_NAMES["map"], values, casting) for item in items]
         outputs = await self._run_level("map", makers, (), level)
         number = 0
         while not environment.has_ended and (len(outputs) > 1 or (outputs and not number)):
             number += 1
             portions = self.group.split(outputs) if number <= self.group.max_levels else [outputs]
-            makers = [prepare_task(self.group.reduce, portion, None, values) for portion in portions]
+            makers = [prepare_task(self.group.reduce, portion, None, values, casting) for portion in portions]
             outputs = await self._run_level(f"reduce-{number}", makers, portions, level)
         return self._conclude(level.outputs, outputs, context)
 
@@ -243,8 +241,10 @@ class _MapReduceRunnable(GroupRunnable[MapReduce[T]], Generic[T]):
         known = {**level.environment.known, **index_outputs(level.outputs)}
         if problems := list(find_made_problems(made, level.environment.input.values, known)):
             raise EnsembleDefinitionError(self.subject, problems)
+        equipment = await self._cast(tuple(made.values()), level.context.at(name))
         jobs = [
-            self._assign(task, portions[number] if portions else (), level) for number, task in enumerate(made.values())
+            self._assign(task, portions[number] if portions else (), level, equipment)
+            for number, task in enumerate(made.values())
         ]
         order = TaskOrder(jobs, False, self.group.max_parallel, "fail_fast", level.environment.reviews)
         revision = None if name == "map" else level.environment.revision  # it is about the whole
@@ -268,9 +268,17 @@ class _MapReduceRunnable(GroupRunnable[MapReduce[T]], Generic[T]):
             raise self._create_error(problem, None, level.outputs, level.context)
         return level.name_task(made.as_task())
 
-    def _assign(self, task: Task, portion: Sequence[TaskOutput], level: _Level) -> Assignment:
+    async def _cast(self, made: Sequence[Task], place: RunContext) -> Equipment:
+        """Return the equipment with the agents that a model chooses for the tasks of a level."""
+        maker = self._equipment.casting.model
+        made = [task for task in made if None in (task.role, task.goal, task.background)]
+        if maker is None or not made:
+            return self._equipment
+        return self._equipment._replace(casting=Casting(maker, await synthesize_alike(made, maker, place)))
+
+    def _assign(self, task: Task, portion: Sequence[TaskOutput], level: _Level, equipment: Equipment) -> Assignment:
         combined = tuple(level.tasks[output.task_id] for output in portion)
-        return assign(task, combined if task.context is None else task.named_context, self._equipment)
+        return assign(task, combined if task.context is None else task.named_context, equipment)
 
     def _create_error(
         self, what: str, error: Exception | None, outputs: Sequence[TaskOutput], context: RunContext

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tactician.events import Event, SpanFacts, SpanKind
+from tactician.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class PhaseStarted(Event):
     """Event of a phase whose tasks start, for the first time or once more."""
 
@@ -33,7 +33,7 @@ class PhaseStarted(Event):
         return SpanFacts(self.phase, facts={"attempt": self.attempt})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class PhaseResumed(Event):
     """Event of a phase that goes on where it waited, or where it was interrupted."""
 
@@ -56,9 +56,12 @@ class PhaseResumed(Event):
         return SpanFacts(self.phase)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class PhaseReviewed(Event):
-    """Event of a decision on a phase: `"approve"`, `"retry"`, `"retry_predecessor"` or `"reject"`."""
+    """Event of a decision on a phase: `"approve"`, `"retry"`, `"retry_predecessor"` or `"reject"`.
+
+    `by` is the name of the person who decided, if it is known.
+    """
 
     usual_level: ClassVar[int] = logging.INFO
     closes: ClassVar[str | None] = SpanKind.PHASE
@@ -67,6 +70,7 @@ class PhaseReviewed(Event):
     attempt: int
     decision: str
     feedback: str
+    by: str | None = None
 
     @property
     def span_key(self) -> str:
@@ -76,14 +80,17 @@ class PhaseReviewed(Event):
     def describe_span(self) -> SpanFacts:
         """Return the decision, which ends the attempt."""
         status = "completed" if self.decision == "approve" else self.decision
-        return SpanFacts(status=status, facts={"decision": self.decision}, content={"feedback": self.feedback})
+        return SpanFacts(
+            status=status, facts={"decision": self.decision, "by": self.by}, content={"feedback": self.feedback}
+        )
 
     def describe(self) -> str:
         """Return the decision."""
-        return f"phase {self.phase!r}, attempt {self.attempt}: {self.decision} {self.feedback}".rstrip()
+        said = f"phase {self.phase!r}, attempt {self.attempt}: {self.decision} {self.feedback}".rstrip()
+        return said if self.by is None else f"{said}, by {self.by}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class PhaseCompleted(Event):
     """Event of a phase whose outputs are accepted."""
 
@@ -104,7 +111,7 @@ class PhaseCompleted(Event):
         return f"phase {self.phase!r} is completed, {self.seconds:.2f} s"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class PhaseFailed(Event):
     """Event of a phase that failed. Those that come after it do not run."""
 

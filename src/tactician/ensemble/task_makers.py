@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeAlias, TypeVar
 
+from tactician.ensemble.composite import Casting
 from tactician.ensemble.task import Task, TaskLike
 from tactician.ensemble.task_input import Values
 from tactician.ensemble.template import fill_template
@@ -22,7 +23,9 @@ def is_task_maker(value: object) -> bool:
     return isinstance(value, Task) or callable(value)
 
 
-def prepare_task(maker: TaskMaker[V], value: V, name: str | None, values: Values) -> Callable[[], TaskLike]:
+def prepare_task(
+    maker: TaskMaker[V], value: V, name: str | None, values: Values, casting: Casting
+) -> Callable[[], TaskLike]:
     """Return a function without arguments that makes the task for a value.
 
     Args:
@@ -30,11 +33,12 @@ def prepare_task(maker: TaskMaker[V], value: V, name: str | None, values: Values
         value: the value.
         name: name of the value in templates; `None` when templates cannot name it.
         values: the values of the run for templates.
+        casting: the agents that a model has chosen.
     """
     if not isinstance(maker, Task):
         return partial(maker, value)
     known = values if name is None else {**values, name: as_text(value)}
-    return partial(_fill_in, maker, known)
+    return partial(_fill_in, casting.find(maker), known)
 
 
 def _fill_in(template: Task, values: Values) -> Task:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Protocol, TypeVar, runtime_checkable
 
+from tactician.frozen import frozen
 from tactician.llm import NO_USAGE, Usage
 from tactician.runs import RunResult
 
@@ -22,7 +23,7 @@ class TasksResult(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TaskOutput:
     """Output of a completed task.
 

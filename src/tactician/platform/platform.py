@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import AsyncExitStack
 from datetime import timedelta
 from functools import cache
 from types import TracebackType
@@ -21,7 +22,7 @@ from tactician.planning import PlanningBudget
 from tactician.platform.choosing import find_able, raise_if_none_can
 from tactician.platform.control import RunControl
 from tactician.platform.forking import Forker
-from tactician.platform.publishing import goal_tools, local_goals
+from tactician.platform.publishing import GoalTool, goal_tools, local_goals
 from tactician.platform.registry import Registry
 from tactician.platform.requests import Conversations, Requests, find_model_agent
 from tactician.platform.running import EnqueueOptions, Runner
@@ -41,7 +42,7 @@ from tactician.runs import (
     start_telemetry,
 )
 from tactician.stores import DocumentStore, MemoryStore
-from tactician.tools import Tool, ToolGroup, ToolGroups
+from tactician.tools import OpenProviders, ToolGroup, ToolGroups, ToolSource, list_groups
 
 T = TypeVar("T")
 
@@ -55,7 +56,8 @@ class Platform(RunControl):
         models: a source of models, or a single model for everything; those of the environment by default.
         on_event: called with every event of every run.
         store: store of runs, processes and memories, which are saved after each step; this program only, by default.
-        tool_groups: groups of tools that agents and actions may name.
+        tool_groups: groups of tools that agents and actions may name; also as a mapping of names to what a
+            `ToolGroup` is made of.
         retention: age at which workers delete runs that have ended; they stay for ever by default.
         planning: limits of each decision of a planner; by default, those in `tactician.toml`.
 
@@ -71,7 +73,7 @@ class Platform(RunControl):
         *,
         on_event: EventListener | None = None,
         store: DocumentStore | None = None,
-        tool_groups: Iterable[ToolGroup] = (),
+        tool_groups: Iterable[ToolGroup] | Mapping[str, ToolSource] = (),
         retention: timedelta | None = None,
         planning: PlanningBudget | None = None,
     ) -> None:
@@ -87,13 +89,17 @@ class Platform(RunControl):
         self._set_up(services, tool_groups, retention)
 
     def _set_up(
-        self, services: Services, tool_groups: Iterable[ToolGroup] = (), retention: timedelta | None = None
+        self,
+        services: Services,
+        tool_groups: Iterable[ToolGroup] | Mapping[str, ToolSource] = (),
+        retention: timedelta | None = None,
     ) -> None:
         if retention is not None and retention < timedelta(0):
             raise ConfigurationError(f"The retention is {retention}: it must be a time from 0 up.")
         self.services = services
         self.retention = retention
-        self.tool_groups.add([local_goals(lambda: self.goal_tools(remote=False)), *tool_groups])
+        own_goals = local_goals(lambda: self.goal_tools(remote=False))
+        self.tool_groups.add([own_goals, *list_groups(tool_groups)])
         sizes = load_settings().platform.memory
         self.conversations = Conversations(ConversationStore(services.store), sizes.messages)
         self.requests = Requests(self.conversations, self.find_agent)
@@ -118,14 +124,14 @@ class Platform(RunControl):
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Interrupt the processes that were spawned here and still run, and close the store.
+        """Interrupt the processes that were spawned here and still run; close the store, and what tools have opened.
 
         With a store, a process that was interrupted can be resumed, here too: the store opens again when it is used.
         """
-        try:
-            await self._runner.aclose()
-        finally:
-            await self.services.store.aclose()
+        async with AsyncExitStack() as closing:
+            closing.push_async_callback(self.services.store.aclose)
+            closing.push_async_callback(self.services.find(OpenProviders).aclose)
+            closing.push_async_callback(self._runner.aclose)
 
     @property
     def agents(self) -> Mapping[str, Runnable]:
@@ -169,15 +175,15 @@ class Platform(RunControl):
         """The tool groups by name: those registered, those of `tactician.toml`, and the group `goals`."""
         return self.services.find(ToolGroups)
 
-    def goal_tools(self, remote: bool | None = None) -> tuple[Tool, ...]:
-        """Return the exported goals of the registered planned agents as tools, a tool for each type of start object.
+    def goal_tools(self, remote: bool | None = None) -> tuple[GoalTool, ...]:
+        """Return the exported goals of the registered planned agents as tools, one for all that a goal can start from.
 
         Args:
             remote: only those exported to other programs, or, when `False`, to other agents; both, when `None`.
 
         Raises:
-            DeclarationError: with all goals that are exported on purpose, to which no single object leads, or only an
-                object of a type that has no JSON form.
+            DeclarationError: with all goals that are exported on purpose, to which nothing leads that can be given, or
+                only objects without a JSON form.
         """
         return goal_tools(self.agents, self.context, remote=remote)
 
@@ -214,6 +220,13 @@ class Platform(RunControl):
         self._registry.register([agent for agent in agents if not isinstance(agent, ToolGroup)], replace=replace)
         self.tool_groups.add(groups)
         return self
+
+    def register_internal(self, agent: Runnable) -> None:
+        """Register a Runnable of a server, whose runs can be continued here, but which is not among the agents.
+
+        It takes the place of another with its name.
+        """
+        self._registry.register_internal(agent)
 
     def unregister(self, name: str) -> None:
         """Forget an agent by its name or id. It finishes what it has begun.

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final, TypeVar, cast
 
 from tactician.ai import Ai
 from tactician.errors import ConfigurationError
 from tactician.flow import gather_or_suspend
+from tactician.frozen import frozen
 from tactician.llm import AssistantMessage, Text
 from tactician.loop import InvalidOutput, output_type
 from tactician.process.blackboard import Blackboard, Bound, Named, with_named
@@ -27,7 +28,7 @@ from tactician.runs import (
     RunResult,
     RunStatus,
 )
-from tactician.tools import as_text
+from tactician.tools import ArtifactSink, as_text
 
 T = TypeVar("T")
 V = TypeVar("V")
@@ -35,7 +36,7 @@ TOWARDS: Final = "__towards__"
 """The name of a method that gives the same agent with only those goals that give an object of a type."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OperationContext:
     """Context of an action or a condition, for its parameter of this type."""
 
@@ -64,8 +65,12 @@ class OperationContext:
     def _enclosed(self) -> RunContext:
         """The context of the action, in which all that runs finds the action and its models."""
         process, run = self.process, self._run
+        board = process.blackboard
+        artifacts = ArtifactSink(board.add, run.find(ArtifactSink))
         ai: dict[type, object] = {Ai: Ai(run).with_tool_groups(*self.tool_groups)} if self.tool_groups else {}
-        return run.inside({OperationContext: self, ProcessHandle: process, Blackboard: process.blackboard, **ai})
+        return run.inside(
+            {OperationContext: self, ProcessHandle: process, Blackboard: board, ArtifactSink: artifacts, **ai}
+        )
 
     @classmethod
     def __from_run__(cls, run: RunContext) -> OperationContext:

@@ -55,6 +55,10 @@ class RepeatLimitError(RunError):
     """A step that is repeated never gave what it should. `result.related` are its attempts."""
 
 
+class StreamTimeoutError(RunError, TimeoutError):
+    """A streamed run took longer than the `timeout` of the stream, and was cancelled."""
+
+
 class RunKilledError(RunError):
     """The run was killed, here or in its store."""
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from tactician.errors import ConfigurationError, ResponseError, RunNotFoundError, StoreError
 from tactician.events import new_id
+from tactician.frozen import frozen
 from tactician.runs.budget import NOTHING_SPENT
 from tactician.runs.checkpoint import Checkpoint, Operation
 from tactician.runs.context import RunContext
@@ -15,7 +16,7 @@ from tactician.runs.creation import create_start
 from tactician.runs.durable import DEFAULT_LEASE
 from tactician.runs.inputs import InputTypes
 from tactician.runs.output import forget_output
-from tactician.runs.respondents import Respondent, admit_responses
+from tactician.runs.respondents import NOBODY, Respondent, check_roles
 from tactician.runs.responses import mark_answered, record_responses
 from tactician.runs.runnable import Input
 from tactician.runs.status import RunStatus
@@ -25,7 +26,7 @@ from tactician.runs.suspension import PendingRequest, Response
 from tactician.stores import AT_ONCE, Lease
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ForkOptions:
     """Place where a fork begins, and what it does differently.
 
@@ -192,7 +193,8 @@ async def prepare_fork(run_id: str, options: ForkOptions, context: RunContext) -
         )
     step = (await runs.load_steps(run_id, after=at - 1, until=at))[0] if at else None
     await _check_responses(source, at, step, options, runs)
-    admit_responses(options.responses, () if step is None else step.pending, context.find(Respondent))
+    respondent = context.find(Respondent) or NOBODY
+    check_roles(options.responses, () if step is None else step.pending, respondent)
     state = await _load_state(source, at, runs)
     return Fork(source, at, step, state if at else replace(state, spent=NOTHING_SPENT), options)
 

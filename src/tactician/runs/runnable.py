@@ -12,8 +12,10 @@ from pydantic_core import to_json
 from tactician.events import Event
 from tactician.llm import AssistantMessage, Message, SystemMessage, ToolResult, UserMessage
 from tactician.runs.context import RunContext
+from tactician.runs.errors import StreamTimeoutError
 from tactician.runs.events import RunCompleted
 from tactician.runs.result import RunResult
+from tactician.runs.status import RunStatus
 
 Input: TypeAlias = str | Message | Sequence[Message] | object
 """A string, a message, a conversation, or any object that pydantic can serialise."""
@@ -65,11 +67,18 @@ def is_message(value: object) -> TypeGuard[Message]:
 
 
 async def stream_events(
-    run: Callable[[RunContext], Awaitable[RunResult[object]]], context: RunContext
+    run: Callable[[RunContext], Awaitable[RunResult[object]]], context: RunContext, *, limit: float | None = None
 ) -> AsyncGenerator[Event]:
     """Yield the events of a run as they happen; the last is `RunCompleted`. Leaving early cancels the run.
 
+    Args:
+        run: the run.
+        context: the context in which it runs.
+        limit: seconds that the whole run may take; no limit, when `None`. The time of who reads the events does not
+            count.
+
     Raises:
+        StreamTimeoutError: when the run has taken longer, after the events that came before.
         RunError: the error of the run, after the events that came before it.
     """
     events: asyncio.Queue[Event | None] = asyncio.Queue()
@@ -82,11 +91,43 @@ async def stream_events(
             events.put_nowait(None)
 
     task = asyncio.create_task(work())
+    watch = _StreamLimit(task, context, limit)
     try:
         while (event := await events.get()) is not None:
             yield event
-        yield RunCompleted(run_id=context.run_id, path=context.path, result=await task)
+        yield RunCompleted(run_id=context.run_id, path=context.path, result=await watch.get_result())
     finally:
+        watch.stop()
         task.cancel()
         with suppress(asyncio.CancelledError, Exception):
             await task
+
+
+class _StreamLimit:
+    """Limit of the duration of a streamed run, which is cancelled when it takes longer."""
+
+    def __init__(self, task: asyncio.Task[RunResult[object]], context: RunContext, seconds: float | None) -> None:
+        self._task, self._context, self._seconds = task, context, seconds
+        self._timer = None if seconds is None else context.clock.call_later(seconds, self._cancel)
+        self._is_late = False
+
+    def stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _cancel(self) -> None:
+        self._is_late = self._task.cancel()
+
+    async def get_result(self) -> RunResult[object]:
+        """Return the result of the run.
+
+        Raises:
+            StreamTimeoutError: when the run was cancelled because it took too long.
+        """
+        await asyncio.wait((self._task,))
+        if self._is_late and self._task.cancelled():
+            done = RunResult(None, RunStatus.FAILED, tally=self._context.tally, run_id=self._context.run_id)
+            raise StreamTimeoutError(
+                f"the stream has not ended within {self._seconds:g} seconds, and its run was cancelled", done
+            )
+        return self._task.result()

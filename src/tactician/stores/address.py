@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Final, TypeAlias
 
 from tactician.documents import did_you_mean
 from tactician.environment import read_environment
 from tactician.errors import ConfigurationError
+from tactician.frozen import frozen
 from tactician.stores.document_store import DocumentStore
 from tactician.stores.extras import require_extra
 
@@ -20,7 +21,7 @@ _POSTGRES: Final = ("postgresql", "postgres")
 _EXAMPLES: Final = "runs.db, sqlite:///runs.db, postgresql://user:password@host/database"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StoreVariable:
     """Environment variable with the address of a store, which may hold a password.
 

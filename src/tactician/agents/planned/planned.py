@@ -20,8 +20,9 @@ from tactician.events import Event
 from tactician.planning import PlanningBudget
 from tactician.process import TOWARDS, Named, ProcessOptions
 from tactician.runs import Budget, Input, PendingRequest, Response, RunContext, RunResult
-from tactician.tools import Tool, find_caller_namespace
+from tactician.tools import Tool, ToolRequest, find_caller_namespace
 
+A = TypeVar("A", default=ToolRequest)
 C = TypeVar("C", bound=type)
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True, default=object)
@@ -66,9 +67,11 @@ class Planned(Generic[T_co]):
         context: RunContext | None = None,
         budget: Budget | None = None,
         conversation: Conversation | None = None,
+        timeout: float | None = None,
     ) -> AsyncGenerator[Event]:
         """Return the events of a run as they happen; the last is `RunCompleted`."""
-        return PlannedAgent(self).stream(input, context=context, budget=budget, conversation=conversation)
+        agent = PlannedAgent(self)
+        return agent.stream(input, context=context, budget=budget, conversation=conversation, timeout=timeout)
 
     def stream_text(
         self,
@@ -77,9 +80,11 @@ class Planned(Generic[T_co]):
         context: RunContext | None = None,
         budget: Budget | None = None,
         conversation: Conversation | None = None,
+        timeout: float | None = None,
     ) -> AsyncGenerator[str]:
         """Return the text of the answer, which comes when the goal is reached."""
-        return PlannedAgent(self).stream_text(input, context=context, budget=budget, conversation=conversation)
+        agent = PlannedAgent(self)
+        return agent.stream_text(input, context=context, budget=budget, conversation=conversation, timeout=timeout)
 
     async def resume(
         self,
@@ -97,9 +102,16 @@ class Planned(Generic[T_co]):
         """Return the requests that a run waits for."""
         return await PlannedAgent(self).list_pending(run_id, context=context)
 
-    def as_tool(self, name: str | None = None, description: str | None = None) -> Tool:
-        """Return a tool with a single argument, `request`, that runs the agent."""
-        return PlannedAgent(self).as_tool(name, description)
+    def as_tool(
+        self,
+        name: str | None = None,
+        description: str | None = None,
+        *,
+        arguments: type[A] | None = None,
+        prompt: Callable[[A], Input] | None = None,
+    ) -> Tool:
+        """Return a tool that runs the agent; by default with a single argument, `request`."""
+        return PlannedAgent(self).as_tool(name, description, arguments=arguments, prompt=prompt)
 
     def with_output_type(self, kind: type[T]) -> TypedRunnable[T]:
         """Return the agent with its output validated as `kind`."""

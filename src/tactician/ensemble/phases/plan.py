@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -12,18 +12,19 @@ from tactician.agents import Member
 from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.checks import find_structure_problems
 from tactician.ensemble.phases.phase import Phase
-from tactician.ensemble.reviews import ReviewPolicy
+from tactician.ensemble.reviews import Reviewer, ReviewPolicy
 from tactician.ensemble.running import TaskErrorPolicy
 from tactician.ensemble.task import Task
 from tactician.ensemble.task_reviews import ReviewSettings
 from tactician.ensemble.workflows import Workflow, find_context, find_first_tasks
 from tactician.errors import Problem
+from tactician.frozen import frozen
 
 Assign: TypeAlias = Callable[[Task, tuple[Task, ...]], Assignment]
 """Function of a task and the tasks whose outputs it sees, which assigns a Runnable to the task."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlannedPhase:
     """Phase with who does its tasks.
 
@@ -91,6 +92,11 @@ class PhasePlan:
     def by_name(self) -> Mapping[str, PlannedPhase]:
         """The phases, by name."""
         return {planned.name: planned for planned in self.phases}
+
+    @property
+    def reviewer(self) -> Reviewer | None:
+        """The reviewer of the ensemble, which also answers for people who review phases."""
+        return self._reviews.reviewer
 
     def find_reviews(self, planned: PlannedPhase) -> ReviewSettings:
         """Return the settings for reviews of the tasks of a phase: the last task of all is in the last phase."""

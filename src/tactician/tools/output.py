@@ -1,0 +1,19 @@
+"""Output of a tool that is more than text."""
+
+from __future__ import annotations
+
+from tactician.frozen import frozen
+from tactician.llm import Image
+
+
+@frozen
+class ToolOutput:
+    """Output of a tool for the model.
+
+    Attributes:
+        text: the text.
+        images: pictures, which the model sees after the text.
+    """
+
+    text: str
+    images: tuple[Image, ...] = ()
