@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
 from functools import cache
 from types import TracebackType
@@ -180,6 +180,10 @@ class Platform(RunControl):
                 only objects without a JSON form.
         """
         return goal_tools(self.agents, self.context, remote=remote)
+
+    def watch_agents(self, listener: Callable[[], object]) -> Callable[[], None]:
+        """Call a listener whenever agents are registered or forgotten, and return the function that removes it."""
+        return self._registry.watch(listener)
 
     def as_agent(self) -> PlannedAgent:
         """Return an agent with the actions of all registered planned agents and components.

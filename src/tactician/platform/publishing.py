@@ -122,8 +122,8 @@ def _offers(agent: PlannedAgentSpec, remote: bool | None, problems: list[str]) -
         is_meant = goal.export.remote or bool(goal.export.starting_input_types)  # others are exported by default
         if not starts and is_meant:
             problems.append(
-                f"{agent.name}: nothing that can be given leads to the goal {goal.name!r}; name the types to start from, "
-                "as in Export(starting_input_types=[Order])"
+                f"{agent.name}: nothing that can be given leads to the goal {goal.name!r}; name the types to start "
+                "from, as in Export(starting_input_types=[Order])"
             )
         for inputs in starts:
             name = _as_name(goal.export.name or goal.name)

@@ -91,8 +91,9 @@ def _create_arguments(fields: Mapping[str, tuple[type, object]]) -> type[BaseMod
 
 
 def find_starts(goal: GoalSpec, agent: PlannedAgentSpec) -> Iterator[tuple[StartInput, ...]]:
-    """Yield what the goal can be reached from: each type of which a single object may be enough, else the objects that
-    are needed together. Yield nothing where whatever leads to the goal cannot be given.
+    """Yield what the goal can be reached from: each type of which a single object may be enough.
+
+    Where none is, yield the objects that are needed together; nothing, where what leads to the goal cannot be given.
     """
     is_single = False
     for kind in _types_leading_to(goal, agent):

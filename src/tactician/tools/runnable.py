@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from tactician.llm import ToolSpec
-from tactician.runs import RunContext, Runnable
+from tactician.runs import Input, RunContext, Runnable
 from tactician.tools.function import create_arguments_error
 from tactician.tools.tool import Tool, as_text, snake_case
 
@@ -33,17 +33,24 @@ class RunnableTool(Tool):
         """The Runnable."""
         return self._runnable
 
+    def read(self, arguments: str) -> Input:
+        """Parse the arguments, and return the input of the Runnable.
+
+        Raises:
+            InvalidArgumentsError: when `request` is missing.
+        """
+        try:
+            return _Request.model_validate_json(arguments).request
+        except ValidationError as error:
+            raise create_arguments_error(error) from error
+
     async def call(self, arguments: str, context: RunContext) -> str:
         """Run the Runnable, as a child of the calling run.
 
         Raises:
             InvalidArgumentsError: when `request` is missing.
         """
-        try:
-            request = _Request.model_validate_json(arguments).request
-        except ValidationError as error:
-            raise create_arguments_error(error) from error
-        return as_text((await self._runnable.run(request, context=context)).output)
+        return as_text((await self._runnable.run(self.read(arguments), context=context)).output)
 
 
 class _Request(BaseModel):
