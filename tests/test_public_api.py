@@ -78,8 +78,8 @@ PUBLIC = {
         output_guardrail passed registry retry tool_input tool_input_guardrail tool_output tool_output_guardrail
     """,
     "tactician.platform": """
-        Autonomy Conversations EnqueueOptions GOALS ObjectView Picture Platform Ranked Request RequestOptions Requests
-        Role RunComparison RunReader RunTree RunView StepView SupervisorInvocation Worker create_message
+        Autonomy Conversations EnqueueOptions GOALS GoalTool ObjectView Picture Platform Ranked Request RequestOptions
+        Requests Role RunComparison RunReader RunTree RunView StepView SupervisorInvocation Worker create_message
         create_model_agent create_request read_picture replay_events
     """,
     "tactician.prompts": """
@@ -88,6 +88,7 @@ PUBLIC = {
         ReferenceKind RoleGoalBackstory Templates check_contributor find_variables load_default_templates
         load_references prompt_providers render_template render_variables
     """,
+    "tactician.serve": "McpPublisher McpResource",
     "tactician.service": "AgentOptions AgentService ModelOptions Picture",
     "tactician.stores": """
         AT_ONCE Body DocumentStore HeldLease LEASE_HEARTBEAT Lease MemoryStore PostgresStore SqliteStore StoredDocument

@@ -31,7 +31,7 @@ class Caller:
     def __init__(self, request: RequestContext) -> None:
         self._request = request
         self.run_id: str | None = None
-        self.is_waiting = False
+        self._reported = 0
 
     @property
     def asks_later(self) -> bool:
@@ -60,12 +60,9 @@ class Caller:
     async def ask(self, request: PendingRequest) -> types.ElicitResult:
         """Ask the person at the client, while the call goes on."""
         form = build_elicitation(request)
-        self.is_waiting = True
-        result = await self._request.session.elicit_form(
+        return await self._request.session.elicit_form(
             form.message, form.requested_schema, related_request_id=self._request.request_id
         )
-        self.is_waiting = False
-        return result
 
     @asynccontextmanager
     async def listen(self, context: RunContext) -> AsyncIterator[RunContext]:
@@ -88,8 +85,7 @@ class Caller:
             reporting.cancel()
 
     async def _report(self, events: asyncio.Queue[Event | None]) -> None:
-        number = 0
         while (event := await events.get()) is not None:
-            number += 1
+            self._reported += 1
             message = f"{event.path[-1]}: {event.describe()}" if event.path else event.describe()
-            await self._request.session.report_progress(number, message=message)
+            await self._request.session.report_progress(self._reported, message=message)

@@ -48,7 +48,10 @@ class Catalog:
         Raises:
             DeclarationError: when a goal cannot be published, or two tools have the same name.
         """
-        found = (*self._load_goals(), *await self._sources.load())
+        chosen = await self._sources.load()
+        whole = {tool.agent.name for tool in chosen if isinstance(tool, GoalTool)}  # published with all of their goals
+        goals = (tool for tool in self._load_goals() if isinstance(tool, GoalTool) and tool.agent.name not in whole)
+        found = (*goals, *chosen)
         self._made = {id(tool): (tool, self._publish(tool)) for tool in found}
         tools = [*(made for _, made in self._made.values()), *self._own]
         times = Counter(tool.name for tool in tools)

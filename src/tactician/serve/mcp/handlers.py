@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import Final, TypeVar
 
 import mcp_types as types
@@ -11,6 +11,7 @@ from mcp.shared.exceptions import MCPError
 
 from tactician.context_format import write_json
 from tactician.documents import did_you_mean
+from tactician.errors import TacticianError
 from tactician.serve.mcp.caller import Caller, RequestContext
 from tactician.serve.mcp.catalog import Catalog
 from tactician.serve.mcp.limits import MOST_ARGUMENTS, PAGE
@@ -33,7 +34,7 @@ class Handlers:
         self, request: RequestContext, params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
         """Return a page of the tools."""
-        tools = (await self._catalog.load_tools()).values()
+        tools = (await _load(self._catalog.load_tools())).values()
         page, cursor = paginate([tool.definition for tool in tools], params)
         return types.ListToolsResult(tools=page, next_cursor=cursor)
 
@@ -43,7 +44,7 @@ class Handlers:
         Raises:
             MCPError: when there is no such tool.
         """
-        tool = _find(await self._catalog.load_tools(), params.name, "tool")
+        tool = _find(await _load(self._catalog.load_tools()), params.name, "tool")
         arguments = write_json(params.arguments or {})
         if len(arguments) > MOST_ARGUMENTS:
             return write_error(f"The arguments have {len(arguments):,} characters; {MOST_ARGUMENTS:,} may be sent.")
@@ -59,7 +60,7 @@ class Handlers:
         self, request: RequestContext, params: types.PaginatedRequestParams | None
     ) -> types.ListPromptsResult:
         """Return a page of the prompts."""
-        prompts = (await self._catalog.load_prompts()).values()
+        prompts = (await _load(self._catalog.load_prompts())).values()
         page, cursor = paginate([prompt.definition for prompt in prompts], params)
         return types.ListPromptsResult(prompts=page, next_cursor=cursor)
 
@@ -69,7 +70,7 @@ class Handlers:
         Raises:
             MCPError: when there is no such prompt, or an argument is missing.
         """
-        prompt = _find(await self._catalog.load_prompts(), params.name, "prompt")
+        prompt = _find(await _load(self._catalog.load_prompts()), params.name, "prompt")
         if missing := prompt.find_missing(given := params.arguments or {}):
             raise MCPError(types.INVALID_PARAMS, f"The prompt {params.name} needs: {', '.join(missing)}.")
         return prompt.write(given)
@@ -78,7 +79,7 @@ class Handlers:
         self, request: RequestContext, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
         """Return a page of the resources."""
-        found = [one.definition for one in await self._catalog.load_resources() if not one.is_template]
+        found = [one.definition for one in await _load(self._catalog.load_resources()) if not one.is_template]
         page, cursor = paginate(found, params)
         return types.ListResourcesResult(resources=page, next_cursor=cursor)
 
@@ -86,7 +87,7 @@ class Handlers:
         self, request: RequestContext, params: types.PaginatedRequestParams | None
     ) -> types.ListResourceTemplatesResult:
         """Return a page of the templates of resources."""
-        found = [one.template for one in await self._catalog.load_resources() if one.is_template]
+        found = [one.template for one in await _load(self._catalog.load_resources()) if one.is_template]
         page, cursor = paginate(found, params)
         return types.ListResourceTemplatesResult(resource_templates=page, next_cursor=cursor)
 
@@ -99,7 +100,7 @@ class Handlers:
             MCPError: when there is none with the address.
         """
         uri = str(params.uri)
-        for resource in await self._catalog.load_resources():
+        for resource in await _load(self._catalog.load_resources()):
             if (variables := resource.match(uri)) is not None:
                 return await resource.load(uri, variables)
         code = types.INVALID_PARAMS if Caller(request).asks_later else _RESOURCE_NOT_FOUND
@@ -109,7 +110,7 @@ class Handlers:
         """Return values for an argument of a prompt that has a fixed set of them."""
         values: list[str] = []
         if isinstance(params.ref, types.PromptReference):
-            prompt = _find(await self._catalog.load_prompts(), params.ref.name, "prompt")
+            prompt = _find(await _load(self._catalog.load_prompts()), params.ref.name, "prompt")
             values = prompt.complete(params.argument.name, params.argument.value)
         return types.CompleteResult(completion=types.Completion(values=values, total=len(values), has_more=False))
 
@@ -120,6 +121,13 @@ async def _call(tool: PublishedTool, arguments: str, params: types.CallToolReque
     given = params.input_responses or {}
     answers = {name: one for name, one in given.items() if isinstance(one, types.ElicitResult)}
     return await tool.continue_call(arguments, params.request_state, answers, caller)
+
+
+async def _load(loading: Awaitable[T]) -> T:
+    try:
+        return await loading
+    except TacticianError as error:
+        raise MCPError(types.INTERNAL_ERROR, str(error)) from error
 
 
 def _find(known: Mapping[str, T], name: str, kind: str) -> T:

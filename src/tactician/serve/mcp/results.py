@@ -14,7 +14,8 @@ from pydantic_core import from_json
 
 from tactician.context_format import write_json
 from tactician.errors import TacticianError
-from tactician.llm import Image
+from tactician.llm import Image, JsonSchema
+from tactician.process import HINTS
 from tactician.runs import PendingRequest
 from tactician.serve.mcp.limits import MOST_RESULT
 from tactician.text import describe_error
@@ -97,12 +98,21 @@ def _describe_request(request: PendingRequest) -> dict[str, object]:
         "id": request.id,
         "kind": request.kind,
         "prompt": request.prompt,
-        "schema": None if request.kind == "approval" else request.schema,
+        "schema": None if request.kind == "approval" else _without_hints(request.schema),
         "deadline": request.deadline,
         "required_role": request.required_role,
         "problem": request.problem,
     }
     return {name: value for name, value in facts.items() if value is not None}
+
+
+def _without_hints(schema: JsonSchema | None) -> Schema | None:
+    """Return the schema of a form without the hints for those who draw it."""
+    properties = (schema or {}).get("properties")
+    if schema is None or not isinstance(properties, dict):
+        return None if schema is None else dict(schema)
+    plain = {name: {key: one for key, one in field.items() if key != HINTS} for name, field in properties.items()}
+    return {**schema, "properties": plain}
 
 
 def _write_text(output: object) -> str:

@@ -60,20 +60,21 @@ class ClientRuns:
         return await self._settle(entry, await self._run(work, caller, entry), caller)
 
     async def continue_call(
-        self, state: str, given: Mapping[str, types.ElicitResult], entry: RunEntry, caller: Caller
+        self, state: str, given: Mapping[str, types.ElicitResult], caller: Caller, entry: RunEntry | None = None
     ) -> CallResult:
         """Continue the run of a call that has asked, with what the person answered.
 
         Args:
             state: state of the call, as `_ask_later` wrote it.
             given: the answers, by the ids of the requests.
-            entry: what runs.
             caller: the client.
+            entry: what runs, if the call says it.
 
         Raises:
             RunNotFoundError: when the run no longer waits.
         """
         run_id = str(from_json(state)["run_id"])
+        entry = entry or self._find_entry(await self._load(run_id))
         self._remember(run_id, entry)
         pending = await entry.runnable.list_pending(run_id, context=self._platform.context())
         answers = {request.id: given[request.id] for request in pending if request.id in given}

@@ -49,7 +49,7 @@ class PublishedTool(ABC):
         """
 
     async def continue_call(self, arguments: str, state: str, answers: Answers, caller: Caller) -> CallResult:
-        """Continue a call that has asked, with what the person answered; by default, call again."""
+        """Continue a call that has asked, with what the person answered; by default, nothing asks."""
         return await self.call(arguments, caller)
 
 
@@ -68,7 +68,7 @@ class RunTool(PublishedTool):
 
     async def continue_call(self, arguments: str, state: str, answers: Answers, caller: Caller) -> CallResult:
         """Continue the run with the answers."""
-        return await self._runs.continue_call(state, answers, self.entry, caller)
+        return await self._runs.continue_call(state, answers, caller, self.entry)
 
     async def _work(self, arguments: str, context: RunContext) -> RunResult[object]:
         if isinstance(self._tool, GoalTool):
@@ -142,6 +142,10 @@ class RespondTool(PublishedTool):
         """Answer, and return the result of the run, or what it waits for now."""
         given = _validate(self._arguments, arguments)
         return await self._runs.respond(given["run_id"], given["request_id"], given["answer"], caller)
+
+    async def continue_call(self, arguments: str, state: str, answers: Answers, caller: Caller) -> CallResult:
+        """Continue the run with the answers to what it asked after that."""
+        return await self._runs.continue_call(state, answers, caller)
 
 
 class StatusTool(PublishedTool):
