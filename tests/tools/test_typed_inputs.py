@@ -71,7 +71,9 @@ def properties_of(one: Tool) -> dict[str, dict[str, object]]:
 
 
 async def call(one: Tool, arguments: str) -> str:
-    return await one.call(arguments, RunContext.over(ScriptedModel()))
+    output = await one.call(arguments, RunContext.over(ScriptedModel()))
+    assert isinstance(output, str)
+    return output
 
 
 def test_each_parameter_is_a_separate_named_typed_and_described_entry_of_the_schema() -> None:

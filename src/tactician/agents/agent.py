@@ -79,7 +79,7 @@ class Agent(BaseRunnable[T_co]):
     def _adopt(self, spec: AgentSpec[T_co]) -> None:
         """Become the agent that a spec describes."""
         more = (*self._invocations, *spec.handoffs)
-        self._tools = Toolbox((*spec.tools, *more)) if more else spec.tools
+        self._tools = Toolbox((*spec.tools.contents, *more)) if more else spec.tools
         self.spec = spec
         self.name = spec.name
         self.description = spec.description
@@ -145,7 +145,7 @@ class Agent(BaseRunnable[T_co]):
         changed.spec = self.spec.with_settings(**settings)
         changed._view = self._current_tools
         if tools is not None:
-            changed._view = DerivedTools(self._current_tools, lambda own: Toolbox(map(tools, own)))
+            changed._view = DerivedTools(self._current_tools, lambda own: Toolbox((*map(tools, own), *own.providers)))
         return changed
 
     def with_defaults(
@@ -174,7 +174,7 @@ class Agent(BaseRunnable[T_co]):
         leader._view = None
         leader._invocations = (*self._invocations, *create_worker_tools(workers))
         beside = (*self._invocations, *self.handoffs)
-        own = [tool for tool in self.tools if tool not in beside]
+        own = [tool for tool in self.tools.contents if tool not in beside]
         leader._adopt(self.spec.with_settings(name=name, max_turns=max_turns, tools=own))
         return leader
 
@@ -215,7 +215,7 @@ class Agent(BaseRunnable[T_co]):
         self, input: Input, context: RunContext, conversation: Conversation | None
     ) -> Coroutine[object, object, RunResult[T_co]]:
         spec = self.spec
-        if spec.tool_groups or not isinstance(spec.instructions, str):
+        if spec.tool_groups or not isinstance(spec.instructions, str) or self._current_tools().providers:
             return self._load_and_run(input, context, conversation)
         return self._start_loop(context, self._current_tools, spec.prompt).run(messages_of(input), conversation)
 
@@ -225,8 +225,8 @@ class Agent(BaseRunnable[T_co]):
         """Load the tools of groups and the instructions from elsewhere, and work with them."""
         tools: ToolboxSource = self._current_tools
         instructions, source = self.spec.prompt, self.spec.source
-        if self.spec.tool_groups:
-            tools = await with_groups(tools, self.spec.tool_groups, context)
+        if groups := (*self.spec.tool_groups, *tools().providers):
+            tools = await with_groups(tools, groups, context)
         if source is not None and source.text is None:
             instructions = await source.resolve()
         return await self._start_loop(context, tools, instructions).run(messages_of(input), conversation)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
 from tactician.runs import RunContext, Runnable
-from tactician.tools import RunnableTool, Tool, Toolbox, ToolGroup, load_group_tools, snake_case
+from tactician.tools import RunnableTool, Tool, Toolbox, ToolProvider, load_group_tools, snake_case
 
 ToolboxSource: TypeAlias = Callable[[], Toolbox]
 
@@ -29,8 +29,10 @@ class DerivedTools:
         return self._cached[1]
 
 
-async def with_groups(source: ToolboxSource, groups: Sequence[str | ToolGroup], context: RunContext) -> ToolboxSource:
-    """Return an agent's own tools with the current tools of its groups.
+async def with_groups(
+    source: ToolboxSource, groups: Sequence[str | ToolProvider], context: RunContext
+) -> ToolboxSource:
+    """Return an agent's own tools with the current tools of its groups and providers.
 
     Raises:
         ConfigurationError: when a name is unknown, or two groups have different tools of the same name.

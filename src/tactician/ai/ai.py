@@ -44,13 +44,18 @@ from tactician.runs import (
     stream_events,
 )
 from tactician.tools import (
+    NameFilter,
+    NamingStrategy,
     RunnableTool,
     Toolbox,
-    ToolGroup,
     ToolLike,
+    ToolObject,
+    ToolProvider,
     as_tool,
     load_group_tools,
     require_declared_tools,
+    select_tools,
+    split_providers,
 )
 
 T = TypeVar("T")
@@ -70,7 +75,7 @@ class Ai:
     _tools: tuple[ToolLike, ...] = ()
     _images: tuple[Image, ...] = ()
     _examples: tuple[Example, ...] = ()
-    _groups: tuple[str | ToolGroup, ...] = ()
+    _groups: tuple[str | ToolProvider, ...] = ()
     _contributors: tuple[PromptContributor, ...] = ()
     _template: str | Path | None = None
     _has_generated_example: bool = False
@@ -117,23 +122,36 @@ class Ai:
         Raises:
             DeclarationError: when an object is neither.
         """
-        return replace(self, _tools=(*self._tools, *map(as_tool, tools)))
+        listed, providers = split_providers(tools)
+        return replace(self, _tools=(*self._tools, *map(as_tool, listed)), _groups=(*self._groups, *providers))
 
-    def with_tool_object(self, owner: object) -> Self:
-        """Add the methods of an object that are declared with `@tool`."""
-        return self.with_tools(*require_declared_tools(owner))
+    def with_tool_object(
+        self, owner: object, *, only: NameFilter | None = None, named: NamingStrategy | None = None
+    ) -> Self:
+        """Add the methods of an object that are declared with `@tool`.
 
-    def with_tool_group(self, group: str | ToolGroup) -> Self:
+        Args:
+            owner: the object, or a `ToolObject`.
+            only: filter on the names of the methods: a function or patterns; all by default.
+            named: other names for them: a function or a prefix; their own by default.
+
+        Raises:
+            DeclarationError: when no tool is left, or a name is not valid or is used twice.
+        """
+        tools = owner if isinstance(owner, ToolObject) else require_declared_tools(owner)
+        return self.with_tools(*select_tools(tools, only=only, named=named))
+
+    def with_tool_group(self, group: str | ToolProvider) -> Self:
         """Add the tools of a group; a name is resolved on the platform when the model is called."""
         return self.with_tool_groups(group)
 
-    def with_tool_groups(self, *groups: str | ToolGroup) -> Self:
+    def with_tool_groups(self, *groups: str | ToolProvider) -> Self:
         """Add the tools of several groups."""
         return replace(self, _groups=(*self._groups, *groups))
 
     def with_subagents(self, *agents: Runnable) -> Self:
         """Add agents, or any Runnables, as tools."""
-        return self.with_tools(*map(RunnableTool, agents))
+        return self.with_tools(*(RunnableTool(agent) for agent in agents))
 
     def with_prompt_contributor(self, contributor: PromptContributor) -> Self:
         """Add the instructions of an object, such as a `Persona`."""

@@ -33,7 +33,7 @@ from tactician.guardrails import (
 )
 from tactician.loop import Handoff, handoff, output_type
 from tactician.names import NameProblem, find_import_path
-from tactician.tools import FunctionTool, RunnableTool, Tool, ToolLike, as_tool, require_declared_tools
+from tactician.tools import FunctionTool, RunnableTool, Tool, Toolbox, ToolLike, as_tool, require_declared_tools
 
 G = TypeVar("G", bound=AnyGuardrail)
 TypeText: TypeAlias = Annotated[str, AfterValidator(lambda text: str(TypeName.of(text))), DEFERRED_IN_TEXT]
@@ -94,13 +94,18 @@ def build_tools(names: Sequence[str], agents: Sequence[AgentToolPart], builder: 
     return tools
 
 
-def export_tools(tools: Iterable[Tool], exporter: Exporter) -> tuple[tuple[str, ...], tuple[AgentToolPart, ...]]:
+def export_tools(tools: Toolbox, exporter: Exporter) -> tuple[tuple[str, ...], tuple[AgentToolPart, ...]]:
     """Return the names of tools, and the agents that are tools."""
+    for provider in tools.providers:
+        how = "make a tool group of it, name the group, and register it where the agent runs"
+        exporter.omit(f"the tools of {provider!r}: {how}", "toolClassNames")
     plain: list[Tool] = []
     agents: list[AgentToolPart] = []
     for tool in tools:
         if not isinstance(tool, RunnableTool):
             plain.append(tool)
+        elif tool.has_typed_arguments:
+            exporter.at("agentTools").add_problem(f"{tool.name}: typed arguments cannot be saved in a blueprint")
         elif (target := exporter.export_node(tool.runnable, "agentTools", len(agents), "target")) is not None:
             agents.append(AgentToolPart(name=tool.name, description=tool.spec.description, target=target))
     return tuple(_list_tool_names(plain, exporter)), tuple(agents)

@@ -18,7 +18,7 @@ from tactician.blueprint.turn_settings import SlidingPart, SummarizationPart, Wi
 from tactician.documents import Problems
 from tactician.errors import BlueprintError, Problem
 from tactician.llm import Responder
-from tactician.tools import ToolLike, as_tool
+from tactician.tools import Toolbox, ToolLike, as_tool
 
 P = TypeVar("P", bound=Part)
 _VARIABLES = "a definition cannot contain variables: write their values"
@@ -66,7 +66,7 @@ def _with_responder(blueprint: AgentBlueprint, responder: ResponderPart) -> Agen
 
 
 def _list_paths(tool: ToolLike) -> Iterable[str]:
-    names, _ = export_tools([as_tool(tool)], Exporter())
+    names, _ = export_tools(Toolbox([tool]), Exporter())
     return names
 
 

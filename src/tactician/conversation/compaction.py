@@ -87,4 +87,4 @@ class _CompactView:
 
 
 def _compact_result(message: Message) -> Message:
-    return replace(message, content=COMPACTED) if isinstance(message, ToolResult) else message
+    return replace(message, content=COMPACTED, images=()) if isinstance(message, ToolResult) else message

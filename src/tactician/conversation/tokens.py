@@ -55,7 +55,8 @@ class TextCounter:
     def count(self, message: Message) -> int:
         """Return the number of tokens of the message for the model; at least one."""
         if isinstance(message, ToolResult):
-            return _TOKENS_PER_RESULT + max(1, self._count_text(message.content))
+            pictures = sum(map(estimate_image_tokens, message.images))
+            return _TOKENS_PER_RESULT + max(1, self._count_text(message.content)) + pictures
         if isinstance(message, AssistantMessage | UserMessage):
             tokens = sum(map(self._count_part, message.parts))
         else:

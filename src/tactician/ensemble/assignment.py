@@ -78,6 +78,7 @@ def assign(task: Task, context: tuple[Task, ...], equipment: Equipment) -> Assig
         context: the tasks whose outputs it sees.
         equipment: the settings of the ensemble.
     """
+    task = equipment.casting.find(task)
     chosen = equipment._replace(model=equipment.model if task.model is None else task.model)
     runnable, role = _choose_runnable(task, chosen)
     return Assignment(task, context, runnable, role, _create_key(task.id), chosen.model, equipment.stores)
@@ -86,7 +87,7 @@ def assign(task: Task, context: tuple[Task, ...], equipment: Equipment) -> Assig
 def _choose_runnable(task: Task, equipment: Equipment) -> tuple[Runnable, str]:
     """Return who does a task, and the role."""
     if (composite := find_composite(task)) is not None:
-        tools = tuple(Toolbox(equipment.tools).with_preferred(Toolbox(task.tools)))
+        tools = Toolbox(equipment.tools).with_preferred(Toolbox(task.tools)).contents
         return composite.bind(equipment._replace(tools=tools)), composite.role
     if task.handler is not None:
         return expect_type(HandlerRunnable(task.handler, task.description), task.output_type), HANDLER_ROLE
@@ -102,7 +103,7 @@ def _equip(
 ) -> Agent[object]:
     """Return an agent for a task: with its own settings, else those of the task, else those of the ensemble."""
     own = Toolbox((*task.tools, *roster.create_tools(agent)))
-    merged = tuple(Toolbox(tools).with_preferred(own))
+    merged = Toolbox(tools).with_preferred(own).contents
     settings: AgentSettings = {
         "model": model,
         "max_tool_calls": task.max_tool_calls,

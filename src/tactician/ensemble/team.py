@@ -67,4 +67,4 @@ def _equip(runnable: Runnable, model: ModelLike | None, tools: Toolbox, roster: 
     limit = DEFAULT_MAX_TOOL_CALLS
     more = tools.with_preferred(Toolbox(roster.create_tools(runnable)))
     settings: AgentSettings = {"model": model, "max_tool_calls": limit, "max_turns": limit}
-    return add_guidance(runnable.with_defaults(more_tools=tuple(more), **settings))
+    return add_guidance(runnable.with_defaults(more_tools=more.contents, **settings))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from tactician.errors import UnsupportedFeatureError
-from tactician.llm.messages import Document, Image, Text, UserMessage
+from tactician.llm.messages import Document, Image, Message, Text, ToolResult, UserMessage
 from tactician.llm.model import Features, ModelRequest
 from tactician.llm.request_adapter import RestoreResponse, adapt_request
 
@@ -74,9 +75,14 @@ def find_missing_features(request: ModelRequest, supported: frozenset[str]) -> s
 
 def _find_parts(request: ModelRequest) -> set[str]:
     """Return the features that the images and documents of a request need."""
-    messages = (message for message in request.messages if isinstance(message, UserMessage))
-    parts = (part for message in messages if not isinstance(message.content, str) for part in message.content)
+    parts = (part for message in request.messages for part in _list_parts(message))
     return {_FOR_PARTS[type(part)] for part in parts if type(part) in _FOR_PARTS}
+
+
+def _list_parts(message: Message) -> Sequence[object]:
+    if isinstance(message, ToolResult):
+        return message.images
+    return message.content if isinstance(message, UserMessage) and not isinstance(message.content, str) else ()
 
 
 def _without(request: ModelRequest, missing: set[str]) -> ModelRequest:
@@ -86,10 +92,14 @@ def _without(request: ModelRequest, missing: set[str]) -> ModelRequest:
     effort = None if "reasoning" in missing else options.reasoning_effort
     messages = request.messages
     if left_out := tuple(kind for kind, feature in _FOR_PARTS.items() if feature in missing):
-        messages = tuple(_readable(m, left_out) if isinstance(m, UserMessage) else m for m in messages)
+        messages = tuple(_readable(message, left_out) for message in messages)
     return replace(request, messages=messages, options=replace(options, native_tools=kept, reasoning_effort=effort))
 
 
-def _readable(message: UserMessage, left_out: tuple[type, ...]) -> UserMessage:
+def _readable(message: Message, left_out: tuple[type, ...]) -> Message:
+    if isinstance(message, ToolResult):
+        return replace(message, images=()) if message.images and Image in left_out else message
+    if not isinstance(message, UserMessage):
+        return message
     parts = tuple(part for part in message.parts if not isinstance(part, left_out))
     return UserMessage(parts or (Text(""),))

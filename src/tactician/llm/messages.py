@@ -227,12 +227,17 @@ class AssistantMessage:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """Result of a `ToolCall`, matched by `call_id`."""
+    """Result of a `ToolCall`, matched by `call_id`.
+
+    Attributes:
+        images: pictures that the model sees after the text.
+    """
 
     call_id: str
     name: str
     content: str
     is_error: bool = False
+    images: tuple[Image, ...] = ()
     role: Literal["tool"] = "tool"
 
     @property

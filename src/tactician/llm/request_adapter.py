@@ -121,7 +121,8 @@ def _without_tools(messages: Iterable[Message]) -> Iterator[Message]:
     calls: tuple[ToolCall, ...] = ()
     for message in messages:
         if isinstance(message, ToolResult):
-            yield UserMessage(f"{_whose(message, calls)} is: {message.content}\nIf that is enough, give the answer.")
+            text = f"{_whose(message, calls)} is: {message.content}\nIf that is enough, give the answer."
+            yield UserMessage((Text(text), *message.images) if message.images else text)
         elif isinstance(message, AssistantMessage) and message.tool_calls:
             calls = message.tool_calls
             yield AssistantMessage((Text("\n".join(f"I used {c.name} with {c.arguments}." for c in calls)),))

@@ -27,6 +27,7 @@ def _describe(message: Message) -> dict[str, object]:
         ]
     if isinstance(message, ToolResult):
         described["tool"] = message.name
-    if media := [part.media_type for part in getattr(message, "parts", ()) if isinstance(part, Image | Document)]:
+    parts = message.images if isinstance(message, ToolResult) else getattr(message, "parts", ())
+    if media := [part.media_type for part in parts if isinstance(part, Image | Document)]:
         described["media"] = media
     return described

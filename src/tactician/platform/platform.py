@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AsyncExitStack
 from datetime import timedelta
 from functools import cache
 from types import TracebackType
@@ -41,7 +42,7 @@ from tactician.runs import (
     start_telemetry,
 )
 from tactician.stores import DocumentStore, MemoryStore
-from tactician.tools import Tool, ToolGroup, ToolGroups
+from tactician.tools import OpenProviders, Tool, ToolGroup, ToolGroups, ToolSource, list_groups
 
 T = TypeVar("T")
 
@@ -55,7 +56,8 @@ class Platform(RunControl):
         models: a source of models, or a single model for everything; those of the environment by default.
         on_event: called with every event of every run.
         store: store of runs, processes and memories, which are saved after each step; this program only, by default.
-        tool_groups: groups of tools that agents and actions may name.
+        tool_groups: groups of tools that agents and actions may name; also as a mapping of names to what a
+            `ToolGroup` is made of.
         retention: age at which workers delete runs that have ended; they stay for ever by default.
         planning: limits of each decision of a planner; by default, those in `tactician.toml`.
 
@@ -71,7 +73,7 @@ class Platform(RunControl):
         *,
         on_event: EventListener | None = None,
         store: DocumentStore | None = None,
-        tool_groups: Iterable[ToolGroup] = (),
+        tool_groups: Iterable[ToolGroup] | Mapping[str, ToolSource] = (),
         retention: timedelta | None = None,
         planning: PlanningBudget | None = None,
     ) -> None:
@@ -87,13 +89,17 @@ class Platform(RunControl):
         self._set_up(services, tool_groups, retention)
 
     def _set_up(
-        self, services: Services, tool_groups: Iterable[ToolGroup] = (), retention: timedelta | None = None
+        self,
+        services: Services,
+        tool_groups: Iterable[ToolGroup] | Mapping[str, ToolSource] = (),
+        retention: timedelta | None = None,
     ) -> None:
         if retention is not None and retention < timedelta(0):
             raise ConfigurationError(f"The retention is {retention}: it must be a time from 0 up.")
         self.services = services
         self.retention = retention
-        self.tool_groups.add([local_goals(lambda: self.goal_tools(remote=False)), *tool_groups])
+        own_goals = local_goals(lambda: self.goal_tools(remote=False))
+        self.tool_groups.add([own_goals, *list_groups(tool_groups)])
         sizes = load_settings().platform.memory
         self.conversations = Conversations(ConversationStore(services.store), sizes.messages)
         self.requests = Requests(self.conversations, self.find_agent)
@@ -118,14 +124,14 @@ class Platform(RunControl):
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Interrupt the processes that were spawned here and still run, and close the store.
+        """Interrupt the processes that were spawned here and still run; close the store, and what tools have opened.
 
         With a store, a process that was interrupted can be resumed, here too: the store opens again when it is used.
         """
-        try:
-            await self._runner.aclose()
-        finally:
-            await self.services.store.aclose()
+        async with AsyncExitStack() as closing:
+            closing.push_async_callback(self.services.store.aclose)
+            closing.push_async_callback(self.services.find(OpenProviders).aclose)
+            closing.push_async_callback(self._runner.aclose)
 
     @property
     def agents(self) -> Mapping[str, Runnable]:

@@ -3,18 +3,38 @@
 from typing import TYPE_CHECKING
 
 from tactician.tools.arguments import repair_arguments
+from tactician.tools.artifacts import (
+    Artifact,
+    ArtifactProduced,
+    ArtifactSink,
+    collect_artifacts,
+    deliver_result,
+)
+from tactician.tools.core_groups import CoreToolGroups
 from tactician.tools.declared_tool import DeclaredTool, ToolExecutor
 from tactician.tools.function import FunctionTool, create_arguments_error, describe_validation_error, tool
 from tactician.tools.group_registry import ToolGroups, load_group_tools
-from tactician.tools.groups import ToolGroup, ToolGroupPermission, ToolSource, describe_unknown_groups
-from tactician.tools.runnable import RunnableTool
+from tactician.tools.groups import ToolGroup, ToolGroupPermission, ToolSource, describe_unknown_groups, list_groups
+from tactician.tools.output import ToolOutput
+from tactician.tools.provider import OpenProviders, ToolProvider
+from tactician.tools.runnable import RunnableTool, ToolRequest
+from tactician.tools.schema_check import SchemaCheck
+from tactician.tools.selection import NameFilter, NamingStrategy, RenamedTool, ToolObject, select_tools
 from tactician.tools.signature import ParsedDocstring, find_caller_namespace, parse_docstring, resolve_hints
 from tactician.tools.tool import Tool, as_text, snake_case
-from tactician.tools.toolbox import Toolbox, ToolLike, as_tool, find_declared_tools, require_declared_tools
+from tactician.tools.toolbox import (
+    Toolbox,
+    ToolLike,
+    as_tool,
+    find_declared_tools,
+    require_declared_tools,
+    split_providers,
+)
 from tactician.tools.traits import NO_TRAITS, NeedsApproval, ToolTraits
 
 if TYPE_CHECKING:
     from tactician.tools.builtin import (
+        MathTools,
         Pipeline,
         SearchHit,
         SearchProvider,
@@ -34,6 +54,7 @@ if TYPE_CHECKING:
     )
 
 _BUILTIN = (
+    "MathTools",
     "calculator",
     "date_time",
     "read_file",
@@ -58,6 +79,19 @@ __all__ = [
     "DeclaredTool",
     "ToolExecutor",
     "RunnableTool",
+    "ToolRequest",
+    "ToolObject",
+    "NameFilter",
+    "NamingStrategy",
+    "RenamedTool",
+    "select_tools",
+    "Artifact",
+    "ArtifactProduced",
+    "ArtifactSink",
+    "collect_artifacts",
+    "deliver_result",
+    "CoreToolGroups",
+    "MathTools",
     "ToolTraits",
     "NeedsApproval",
     "NO_TRAITS",
@@ -66,7 +100,13 @@ __all__ = [
     "ToolGroup",
     "ToolGroupPermission",
     "ToolGroups",
+    "list_groups",
     "ToolSource",
+    "ToolProvider",
+    "OpenProviders",
+    "ToolOutput",
+    "SchemaCheck",
+    "split_providers",
     "load_group_tools",
     "describe_unknown_groups",
     "Toolbox",

@@ -9,7 +9,9 @@ from functools import partial
 from tactician.config import ToolGroupSettings, load_settings
 from tactician.errors import ConfigurationError, DeclarationError
 from tactician.runs import RunContext
+from tactician.tools.core_groups import CoreToolGroups, create_math_group
 from tactician.tools.groups import ToolGroup, ToolGroupPermission, describe_unknown_groups, merge_tools
+from tactician.tools.provider import OpenProviders, ToolProvider
 from tactician.tools.tool import Tool
 
 
@@ -19,6 +21,7 @@ class ToolGroups(Mapping[str, ToolGroup]):
     def __init__(self, groups: Iterable[ToolGroup] = ()) -> None:
         self._registered: dict[str, ToolGroup] = {}
         self._selected: dict[str, ToolGroup] | None = None
+        self._built_in = {CoreToolGroups.MATH: create_math_group()}
         self.add(groups)
 
     def __getitem__(self, name: str) -> ToolGroup:
@@ -67,7 +70,7 @@ class ToolGroups(Mapping[str, ToolGroup]):
                 f"tactician.toml: tool_groups: a group of the name {', '.join(sorted(twice))} is registered by the "
                 "program; rename either"
             )
-        return {**self._registered, **self._selected}
+        return {**self._built_in, **self._registered, **self._selected}
 
     def _create_selection(self, name: str, settings: ToolGroupSettings) -> ToolGroup:
         return ToolGroup(
@@ -77,6 +80,7 @@ class ToolGroups(Mapping[str, ToolGroup]):
             provider=settings.provider,
             version=settings.version,
             permissions=map(ToolGroupPermission, settings.permissions),
+            exclude=settings.exclude,
         )
 
     async def _select_tools(self, name: str, selections: Iterable[str]) -> tuple[Tool, ...]:
@@ -100,18 +104,22 @@ class ToolGroups(Mapping[str, ToolGroup]):
         return merge_tools(chosen)
 
 
-async def load_group_tools(groups: Iterable[str | ToolGroup], context: RunContext) -> tuple[Tool, ...]:
-    """Return the tools of groups, which may be names in the context.
+async def load_group_tools(groups: Iterable[str | ToolProvider], context: RunContext) -> tuple[Tool, ...]:
+    """Return the tools of groups, which may be names in the context, and of other providers.
 
-    Of two groups of the same name, the last counts. A tool that several groups have is there once.
+    Of two groups of the same name, the last counts. A tool that several groups have is there once. The platform of the
+    context closes the providers.
 
     Raises:
         ConfigurationError: when a name is unknown, or two groups have different tools of the same name.
     """
-    groups_by_name = {group if isinstance(group, str) else group.name: group for group in groups}
+    groups_by_name = {group.name if isinstance(group, ToolGroup) else group: group for group in groups}
     known = context.services.find(ToolGroups)
     unknown = [group for group in groups_by_name.values() if isinstance(group, str) and group not in known]
     if unknown:
         raise ConfigurationError(describe_unknown_groups(unknown, known))
     resolved = [known[group] if isinstance(group, str) else group for group in groups_by_name.values()]
-    return merge_tools([tool for group in resolved for tool in await group.load_tools()])
+    opened = context.services.find(OpenProviders)
+    for provider in resolved:
+        opened.add(provider)
+    return merge_tools([tool for provider in resolved for tool in await provider.load_tools()])

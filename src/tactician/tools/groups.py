@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from enum import StrEnum
 from inspect import signature
 from typing import TypeAlias
 
+from typing_extensions import override
+
 from tactician.documents import did_you_mean
 from tactician.errors import ConfigurationError, DeclarationError
+from tactician.tools.provider import ToolProvider
+from tactician.tools.selection import matches_name
 from tactician.tools.tool import Tool
 from tactician.tools.toolbox import as_tool, find_declared_tools, require_declared_tools
 
 ToolSource: TypeAlias = object
-"""A tool, an object with methods declared with `@tool`, or several tools, plain functions and such objects. Or a
-function that gives these when they are needed, plain or `async`."""
+"""A tool, a provider of tools, an object with methods declared with `@tool`, or several tools, providers, plain
+functions and such objects. Or a function that gives these when they are needed, plain or `async`."""
 
 
 class ToolGroupPermission(StrEnum):
@@ -26,17 +30,18 @@ class ToolGroupPermission(StrEnum):
     HOST_ACCESS = "host_access"
 
 
-class ToolGroup:
+class ToolGroup(ToolProvider):
     """Tools for a purpose: `ToolGroup("web", [search, fetch])`. Each tool carries the name of the group.
 
     Args:
         name: the purpose of the tools, by which agents ask for them.
-        tools: the tools, an object with methods that are tools, or a function without parameters that returns them. It
-            is called whenever an agent needs the tools, so that they can come from a server.
+        tools: the tools, a provider of tools, an object with methods that are tools, or a function without parameters
+            that returns them. It is called whenever an agent needs the tools, so that they can come from elsewhere.
         description: the abilities of the tools, for people.
         provider: the provider of the tools.
         version: the version of the group.
         permissions: resources outside the program that they use. Permissions are informational only.
+        exclude: names, or patterns such as `brave_local_*`, of tools that are left out.
 
     Raises:
         DeclarationError: when a tool is not declared correctly, or the function that gives them has parameters.
@@ -51,18 +56,21 @@ class ToolGroup:
         provider: str = "",
         version: str = "",
         permissions: Iterable[ToolGroupPermission] = (),
+        exclude: Sequence[str] = (),
     ) -> None:
         self.name = name
+        self._exclude = tuple(exclude)
         self.description = description
         self.provider = provider
         self.version = version
         self.permissions = frozenset(permissions)
         self._give = _check_supplier(name, tools) if callable(tools) and not _has_tools(tools) else None
-        self._list_tools = () if self._give is not None else self._collect_tools(tools)
+        self._parts = () if self._give is not None else self._list_parts(tools)
 
     def __repr__(self) -> str:
         return f"ToolGroup({self.name!r})"
 
+    @override
     async def load_tools(self) -> tuple[Tool, ...]:
         """Return the tools; a function that supplies them is called each time.
 
@@ -70,18 +78,37 @@ class ToolGroup:
             Exception: when the function raises it, with the name of the group as a note.
             DeclarationError: when any of the tools is not declared correctly.
         """
-        if self._give is None:
-            return self._list_tools
         try:
-            source = self._give()
-            return self._collect_tools(await source if isinstance(source, Awaitable) else source)
+            parts = self._parts if self._give is None else await self._ask_supplier(self._give)
+            loaded = [await part.load_tools() if isinstance(part, ToolProvider) else (part,) for part in parts]
         except Exception as error:
             error.add_note(f"in the tool group {self.name!r}")
             raise
+        tools = (tool for some in loaded for tool in some)
+        return tuple(_set_group(self.name, tool) for tool in tools if not matches_name(tool.name, self._exclude))
 
-    def _collect_tools(self, source: ToolSource) -> tuple[Tool, ...]:
+    @override
+    async def aclose(self) -> None:
+        """Close the providers of the tools."""
+        for part in self._parts:
+            if isinstance(part, ToolProvider):
+                await part.aclose()
+
+    async def _ask_supplier(self, give: Callable[[], object]) -> tuple[Tool | ToolProvider, ...]:
+        source = give()
+        return self._list_parts(await source if isinstance(source, Awaitable) else source)
+
+    def _list_parts(self, source: ToolSource) -> tuple[Tool | ToolProvider, ...]:
         several = source if isinstance(source, Iterable) and not _has_tools(source) else (source,)
-        return tuple(_set_group(self.name, tool) for item in several for tool in _list_tools(item))
+        parts = [(item,) if isinstance(item, ToolProvider) else _list_tools(item) for item in several]
+        return tuple(_set_group(self.name, part) if isinstance(part, Tool) else part for some in parts for part in some)
+
+
+def list_groups(groups: Iterable[ToolGroup] | Mapping[str, ToolSource]) -> list[ToolGroup]:
+    """Return tool groups, also those in a mapping of names to what they are made of."""
+    if not isinstance(groups, Mapping):
+        return list(groups)
+    return [ToolGroup(name, source) for name, source in groups.items()]
 
 
 def merge_tools(tools: Iterable[Tool]) -> tuple[Tool, ...]:
@@ -93,9 +120,10 @@ def merge_tools(tools: Iterable[Tool]) -> tuple[Tool, ...]:
     tools_by_name: dict[str, Tool] = {}
     for tool in tools:
         if (first := tools_by_name.setdefault(tool.name, tool)).spec != tool.spec:
+            groups = [repr(group) if (group := one.traits.group) else "an agent's providers" for one in (first, tool)]
             raise ConfigurationError(
-                f"The tool groups {first.traits.group!r} and {tool.traits.group!r} have different tools of the name "
-                f"{tool.name!r}. Use only one of these groups, or rename either tool."
+                f"The tool groups {' and '.join(groups)} have different tools of the name {tool.name!r}. Use only one "
+                "of these groups, or rename either tool."
             )
     return tuple(tools_by_name.values())
 

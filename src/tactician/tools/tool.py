@@ -6,9 +6,10 @@ import re
 from abc import ABC, abstractmethod
 
 from tactician.context_format import write_json
-from tactician.llm import ToolSpec
+from tactician.llm import ToolCall, ToolResult, ToolSpec
 from tactician.runs import RunContext
 from tactician.text import replace_surrogates
+from tactician.tools.output import ToolOutput
 from tactician.tools.traits import NO_TRAITS, ToolTraits
 
 
@@ -33,13 +34,20 @@ class Tool(ABC):
         return self.spec.description
 
     @abstractmethod
-    async def call(self, arguments: str, context: RunContext) -> str:
-        """Call the tool with arguments as JSON text, and return text for the model.
+    async def call(self, arguments: str, context: RunContext) -> str | ToolOutput:
+        """Call the tool with arguments as JSON text, and return text for the model, or text with pictures.
 
         Raises:
             InvalidArgumentsError: when the arguments do not fit; then nothing was done.
             ToolError: with a message for the model.
         """
+
+
+def create_result(call: ToolCall, output: str | ToolOutput) -> ToolResult:
+    """Create the result of a call from the output of its tool."""
+    if isinstance(output, ToolOutput):
+        return ToolResult(call.id, call.name, output.text, images=output.images)
+    return ToolResult(call.id, call.name, output)
 
 
 def as_text(value: object) -> str:

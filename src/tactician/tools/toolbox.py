@@ -14,11 +14,25 @@ from tactician.runs import RunContext
 from tactician.text import describe_error, replace_surrogates
 from tactician.tools.arguments import repair_arguments
 from tactician.tools.function import FunctionTool, tool
-from tactician.tools.tool import Tool
+from tactician.tools.output import ToolOutput
+from tactician.tools.provider import ToolProvider
+from tactician.tools.tool import Tool, create_result
 
-ToolLike: TypeAlias = Tool | Callable[..., object]
+ToolLike: TypeAlias = Tool | Callable[..., object] | ToolProvider
 _LONG_ARGUMENTS = 10_000
 _logger = logging.getLogger(__name__)
+
+
+def split_providers(tools: Iterable[ToolLike]) -> tuple[list[ToolLike], tuple[ToolProvider, ...]]:
+    """Return the tools, and apart from them the providers, each once."""
+    listed: list[ToolLike] = []
+    providers: dict[ToolProvider, None] = {}
+    for item in tools:
+        if isinstance(item, ToolProvider):
+            providers[item] = None
+        else:
+            listed.append(item)
+    return listed, tuple(providers)
 
 
 def as_tool(value: ToolLike) -> Tool:
@@ -31,6 +45,8 @@ def as_tool(value: ToolLike) -> Tool:
         return value
     if callable(value):
         return tool(value)
+    if isinstance(value, ToolProvider):
+        raise DeclarationError(repr(value), ["its tools are known in a run only: pass it as a tool of an agent"])
     problem = "a tool is a function, or an object made with @tool"
     if isinstance(value, str):
         problem += "; the name of a tool group goes into `tool_groups`, or `with_tool_group`"
@@ -65,14 +81,20 @@ def require_declared_tools(owner: object) -> tuple[Tool, ...]:
 class Toolbox:
     """Tools by name.
 
+    Attributes:
+        specs: the tools as a model sees them.
+        providers: providers of further tools, which a run loads when it begins.
+
     Raises:
         DeclarationError: when two tools have the same name.
     """
 
-    __slots__ = ("_tools", "specs")
+    __slots__ = ("_tools", "providers", "specs")
 
     def __init__(self, tools: Iterable[ToolLike] = ()) -> None:
-        converted = tuple(map(as_tool, tools))
+        listed, providers = split_providers(tools)
+        self.providers = providers
+        converted = tuple(map(as_tool, listed))
         self._tools = {tool.name: tool for tool in converted}
         self.specs: tuple[ToolSpec, ...] = tuple(tool.spec for tool in converted)
         if len(self._tools) < len(converted):
@@ -86,9 +108,15 @@ class Toolbox:
         """Return the tool with a name."""
         return self._tools.get(name)
 
+    @property
+    def contents(self) -> tuple[ToolLike, ...]:
+        """The tools, and the providers of further tools."""
+        return (*self._tools.values(), *self.providers)
+
     def with_preferred(self, preferred: Toolbox) -> Toolbox:
         """Return a toolbox with other tools too, which take the place of those of the same names."""
-        return Toolbox({**self._tools, **preferred._tools}.values())
+        named = {**self._tools, **preferred._tools}
+        return Toolbox((*named.values(), *self.providers, *preferred.providers))
 
     def with_visible(self, is_shown: Callable[[Tool], bool], *more: Tool) -> Toolbox:
         """Return a toolbox with more tools, of which the model sees only some; it may call all."""
@@ -110,7 +138,7 @@ class Toolbox:
             return ToolResult(call.id, call.name, f"There is no tool {call.name!r}.{hint} Tools: {known}.", True)
         try:
             with context.enter():
-                return ToolResult(call.id, call.name, await _call_with_repair(tool, call.arguments, context))
+                return create_result(call, await _call_with_repair(tool, call.arguments, context))
         except (ConfigurationError, Replan):
             raise
         except ToolError as error:
@@ -125,7 +153,7 @@ class Toolbox:
             return ToolResult(call.id, call.name, describe_error(error), is_error=True)
 
 
-async def _call_with_repair(tool: Tool, arguments: str, context: RunContext) -> str:
+async def _call_with_repair(tool: Tool, arguments: str, context: RunContext) -> str | ToolOutput:
     """Call the tool, with repaired arguments if they are invalid and their meaning is clear."""
     try:
         return await tool.call(arguments, context)

@@ -12,12 +12,12 @@ import pytest
 from mcp.shared.exceptions import MCPError
 from pydantic import BaseModel
 
-from tactician import Agent, Platform, achieves_goal, action, planned_agent, tool
+from tactician import Agent, Image, Platform, achieves_goal, action, planned_agent, tool
 from tactician.errors import ConfigurationError, DeclarationError
 from tactician.prompts import Reference
 from tactician.serve import McpPublisher, McpResource
 from tactician.testing import ScriptedModel
-from tactician.tools import ToolGroup
+from tactician.tools import ToolGroup, ToolOutput
 from tests.serve.mcp.kitchen import ERAS, Era, Kitchen, add, connect, create_platform, read, read_json
 
 OWN = ["respond", "run_status", "hello_banner"]
@@ -66,6 +66,21 @@ async def test_what_is_too_long_is_refused() -> None:
     async with connect(McpPublisher(Platform(ScriptedModel()), repeat, add)) as client:
         assert read(await client.call_tool("repeat", {"times": 2_000_000})).startswith("The result has 2,000,000 ")
         assert read(await client.call_tool("add", {"a": "1" * 2_000_000})).startswith("The arguments have 2,000,")
+
+
+async def test_pictures_are_pictures() -> None:
+    picture = Image.from_bytes(b"\x89PNG\r\n\x1a\n")
+
+    @tool
+    def draw() -> ToolOutput:
+        """Draw."""
+        return ToolOutput("a dot", (picture,))
+
+    async with connect(McpPublisher(Platform(ScriptedModel()), draw)) as client:
+        text, image = (await client.call_tool("draw", {})).content
+        assert isinstance(text, types.TextContent)
+        assert isinstance(image, types.ImageContent)
+        assert (text.text, image.mime_type, image.data) == ("a dot", "image/png", picture.data)
 
 
 async def test_any_runnable_tool_object_group_and_reference() -> None:

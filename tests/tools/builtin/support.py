@@ -24,7 +24,9 @@ def create_context(clock: Clock = SYSTEM_CLOCK) -> RunContext:
 
 async def call(tool: Tool, context: RunContext | None = None, /, **arguments: object) -> str:
     """Call a tool as a model does."""
-    return await tool.call(json.dumps(arguments), context or create_context())
+    output = await tool.call(json.dumps(arguments), context or create_context())
+    assert isinstance(output, str)
+    return output
 
 
 async def call_json(tool: Tool, /, **arguments: object) -> dict[str, object]:

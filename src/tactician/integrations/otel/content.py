@@ -41,6 +41,7 @@ def describe_answer(response: ModelResponse) -> Attributes:
 def _encode_message(message: Message) -> dict[str, object]:
     if isinstance(message, ToolResult):
         parts: Sequence[object] = [{"type": "tool_call_response", "id": message.call_id, "response": message.content}]
+        parts = [*parts, *_encode_parts(message.images)]
     elif isinstance(message, SystemMessage):
         parts = [_encode_text(message.text)]
     elif isinstance(message, AssistantMessage):

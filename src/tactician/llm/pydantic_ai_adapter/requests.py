@@ -137,8 +137,12 @@ def _request_part(message: Message, model: Model) -> theirs.ModelRequestPart:
             return theirs.UserPromptPart(content)
         return theirs.UserPromptPart([_user_content(part, model) for part in content])
     assert not isinstance(message, AssistantMessage)
+    pictures = [_user_content(image, model) for image in message.images]
     return theirs.ToolReturnPart(
-        message.name, message.content, message.call_id, outcome="failed" if message.is_error else "success"
+        message.name,
+        [message.content, *pictures] if pictures else message.content,
+        message.call_id,
+        outcome="failed" if message.is_error else "success",
     )
 
 

@@ -25,7 +25,7 @@ def estimate_tokens(request: ModelRequest) -> int:
 
 def _count_characters(message: Message) -> int:
     if isinstance(message, ToolResult):
-        return len(message.content)
+        return len(message.content) + sum(map(_count_part_characters, message.images))
     if isinstance(message, UserMessage):
         if isinstance(message.content, str):
             return len(message.content)

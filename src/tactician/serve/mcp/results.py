@@ -19,7 +19,7 @@ from tactician.process import HINTS
 from tactician.runs import PendingRequest
 from tactician.serve.mcp.limits import MOST_RESULT
 from tactician.text import describe_error
-from tactician.tools import as_text
+from tactician.tools import ToolOutput, as_text
 
 Schema = dict[str, object]
 _RESULT: Final = "result"
@@ -116,19 +116,25 @@ def _without_hints(schema: JsonSchema | None) -> Schema | None:
 
 
 def _write_text(output: object) -> str:
-    return "" if isinstance(output, Image) else as_text(output)
+    if isinstance(output, ToolOutput):
+        return output.text
+    return output.url or "" if isinstance(output, Image) else as_text(output)
 
 
 def _list_blocks(output: object, text: str) -> Iterator[types.ContentBlock]:
     """Yield pictures as pictures, and all else as text."""
-    several = output if isinstance(output, list | tuple) and any(isinstance(one, Image) for one in output) else None
-    if several is not None:
-        for one in several:
-            yield from _list_blocks(one, _write_text(one))
-    elif isinstance(output, Image) and output.data is not None:
-        yield types.ImageContent(data=output.data, mime_type=output.media_type)
+    if isinstance(output, ToolOutput):
+        several: Sequence[object] = (*((output.text,) if output.text else ()), *output.images)
+    elif isinstance(output, list | tuple) and any(isinstance(one, Image) for one in output):
+        several = output
     else:
-        yield types.TextContent(text=output.url or "" if isinstance(output, Image) else text)
+        several = ()
+    for one in several:
+        yield from _list_blocks(one, _write_text(one))
+    if isinstance(output, Image) and output.data is not None:
+        yield types.ImageContent(data=output.data, mime_type=output.media_type)
+    elif not several:
+        yield types.TextContent(text=text)
 
 
 def _find_schema(kinds: Sequence[type]) -> Schema | None:

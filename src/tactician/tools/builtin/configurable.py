@@ -10,6 +10,7 @@ from typing_extensions import override
 
 from tactician.llm import ToolSpec
 from tactician.runs import RunContext
+from tactician.tools.output import ToolOutput
 from tactician.tools.tool import Tool
 from tactician.tools.traits import NO_TRAITS, NeedsApproval, ToolTraits
 
@@ -43,5 +44,5 @@ class ConfigurableTool(Tool):
         return self._function.spec
 
     @override
-    async def call(self, arguments: str, context: RunContext) -> str:
+    async def call(self, arguments: str, context: RunContext) -> str | ToolOutput:
         return await self._function.call(arguments, context)

@@ -86,9 +86,10 @@ class AnthropicConversation:
         for call in self._open_calls:
             if call[0] == result.call_id:
                 self._open_calls.remove(call)
-                self._results.append(_result_block(call[1], result.content, is_error=result.is_error))
+                self._results.append(_result_block(call[1], result.content, result.images, is_error=result.is_error))
                 return
         self._user_blocks.append(_text_block(f"The result of {result.name or 'a tool'}: {result.content}"))
+        self._user_blocks.extend(map(_image_block, result.images))
 
     def _add_answer(self, message: AssistantMessage) -> None:
         blocks = [block for part in message.parts if (block := self._block(part)) is not None]
@@ -206,11 +207,14 @@ def _input_of(call: ToolCall) -> Mapping[str, object]:
     return value if isinstance(value, dict) else {"invalid_json": call.arguments}
 
 
-def _result_block(call_id: str, content: str, *, is_error: bool) -> Block:
+def _result_block(call_id: str, content: str, images: Sequence[Image] = (), *, is_error: bool) -> Block:
     """Return the result of a call, which may be empty unless it is an error."""
     block: Block = {"type": "tool_result", "tool_use_id": call_id}
-    if content.strip() or is_error:
-        block["content"] = content if content.strip() else "The tool failed."
+    text = content if content.strip() else "The tool failed." if is_error else ""
+    if images:
+        block["content"] = [*([_text_block(text)] if text else []), *map(_image_block, images)]
+    elif text:
+        block["content"] = text
     return {**block, "is_error": True} if is_error else block
 
 
@@ -223,8 +227,12 @@ def _user_block(part: UserPart, model: str) -> Block | None:
     if isinstance(part, Text):
         return _text_block(part.text) if part.text.strip() else None
     if isinstance(part, Image):
-        return {"type": "image", "source": _source(part)}
+        return _image_block(part)
     return {"type": "document", "source": _document_source(part, model), "title": part.name[:_LONGEST_TITLE]}
+
+
+def _image_block(image: Image) -> Block:
+    return {"type": "image", "source": _source(image)}
 
 
 def _source(part: Image | Document) -> Block:

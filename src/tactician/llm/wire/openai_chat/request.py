@@ -7,7 +7,7 @@ few differences, which a `Dialect` names.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 
 from tactician.errors import ModelRequestError
@@ -61,7 +61,7 @@ def encode(
 
 
 def _encode_messages(messages: Sequence[Message], dialect: Dialect) -> list[dict[str, object]]:
-    encoded = [_encode_message(message, dialect) for message in messages]
+    encoded = [_encode_message(message, dialect) for message in _move_pictures(messages)]
     if dialect.user_after_tool:
         return encoded
     separated: list[dict[str, object]] = []
@@ -70,6 +70,22 @@ def _encode_messages(messages: Sequence[Message], dialect: Dialect) -> list[dict
             separated.append(_ACKNOWLEDGED)
         separated.append(message)
     return separated
+
+
+def _move_pictures(messages: Sequence[Message]) -> Iterator[Message]:
+    """Yield the messages, with the pictures of tools in a message after the results, which are text only here."""
+    moved: list[UserPart] = []
+    for message in messages:
+        if isinstance(message, ToolResult):
+            moved += (Text(f"Pictures of {message.name}:"), *message.images) if message.images else ()
+        elif moved and isinstance(message, UserMessage):
+            message, moved = UserMessage((*moved, *message.parts)), []
+        elif moved:
+            yield UserMessage(tuple(moved))
+            moved = []
+        yield message
+    if moved:
+        yield UserMessage(tuple(moved))
 
 
 def _encode_message(message: Message, dialect: Dialect) -> dict[str, object]:

@@ -72,11 +72,17 @@ def _encode_input(messages: Iterable[Message], dialect: Dialect) -> Iterator[obj
         if isinstance(message, UserMessage):
             yield _message("user", [_encode_part(part) for part in message.parts])
         elif isinstance(message, ToolResult):
-            yield {"type": "function_call_output", "call_id": message.call_id, "output": message.content}
+            yield {"type": "function_call_output", "call_id": message.call_id, "output": _encode_output(message)}
         elif isinstance(message, SystemMessage):
             yield _message(dialect.system_role, [{"type": "input_text", "text": message.text}])
         else:
             yield from _encode_assistant(message, dialect)
+
+
+def _encode_output(result: ToolResult) -> str | list[dict[str, object]]:
+    if not result.images:
+        return result.content
+    return [{"type": "input_text", "text": result.content}, *map(_encode_part, result.images)]
 
 
 def _message(role: str, content: str | list[dict[str, object]]) -> dict[str, object]:

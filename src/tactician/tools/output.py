@@ -1,0 +1,20 @@
+"""Output of a tool that is more than text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tactician.llm import Image
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutput:
+    """Output of a tool for the model.
+
+    Attributes:
+        text: the text.
+        images: pictures, which the model sees after the text.
+    """
+
+    text: str
+    images: tuple[Image, ...] = ()
