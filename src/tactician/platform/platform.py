@@ -182,8 +182,8 @@ class Platform(RunControl):
             remote: only those exported to other programs, or, when `False`, to other agents; both, when `None`.
 
         Raises:
-            DeclarationError: with all goals that are exported on purpose, to which nothing leads that can be given, or
-                only objects without a JSON form.
+            DeclarationError: with all goals that are exported on purpose, to which no objects lead, or only objects
+                without a JSON form.
         """
         return goal_tools(self.agents, self.context, remote=remote)
 

@@ -114,7 +114,7 @@ class TestClientsThatCannotAsk:
             result = await client.call_tool("delete", {"path": "a"})
             assert (result.is_error, read(result)) == (
                 True,
-                "delete needs the approval of a person, and this client cannot ask one.",
+                "delete needs an approval, and this client cannot ask a person.",
             )
 
     async def test_runs_of_what_is_not_published_are_not_shown(self, era: Era) -> None:

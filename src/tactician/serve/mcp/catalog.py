@@ -51,8 +51,8 @@ class Catalog:
         chosen = await self._sources.load()
         whole = {tool.agent.name for tool in chosen if isinstance(tool, GoalTool)}  # published with all of their goals
         goals = (tool for tool in self._load_goals() if isinstance(tool, GoalTool) and tool.agent.name not in whole)
-        found = (*goals, *chosen)
-        self._made = {id(tool): (tool, self._publish(tool)) for tool in found}
+        published = (*goals, *chosen)
+        self._made = {id(tool): (tool, self._publish(tool)) for tool in published}
         tools = [*(made for _, made in self._made.values()), *self._own]
         times = Counter(tool.name for tool in tools)
         if twice := [name for name, number in times.items() if number > 1]:
@@ -60,7 +60,7 @@ class Catalog:
         return {tool.name: tool for tool in tools}
 
     async def load_prompts(self) -> dict[str, ToolPrompt]:
-        """Return the prompts by name: one for each goal and Runnable."""
+        """Return the prompts of all goals and Runnables by name."""
         tools = (await self.load_tools()).values()
         return {tool.name: ToolPrompt(tool) for tool in tools if isinstance(tool, RunTool)}
 

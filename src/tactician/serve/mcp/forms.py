@@ -130,18 +130,18 @@ def _flatten_field(field: Mapping[str, object], definitions: Mapping[str, object
     resolved = _resolve(field, definitions)
     options = resolved.get("anyOf")
     if isinstance(options, list):
-        given = [option for option in options if option.get("type") != "null"]
-        if len(given) != 1:
+        values = [option for option in options if option.get("type") != "null"]
+        if len(values) != 1:
             return None
-        resolved = {**resolved, **_resolve(given[0], definitions)}
+        resolved = {**resolved, **_resolve(values[0], definitions)}
     plain = {name: resolved[name] for name in _KEPT if resolved.get(name) is not None}
     return plain if _is_plain(plain) else None
 
 
 def _resolve(field: Mapping[str, object], definitions: Mapping[str, object]) -> dict[str, object]:
     reference = field.get("$ref")
-    found = definitions.get(reference.removeprefix("#/$defs/")) if isinstance(reference, str) else None
-    return {**found, **field} if isinstance(found, dict) else dict(field)
+    definition = definitions.get(reference.removeprefix("#/$defs/")) if isinstance(reference, str) else None
+    return {**definition, **field} if isinstance(definition, dict) else dict(field)
 
 
 def _is_plain(field: Mapping[str, object]) -> bool:

@@ -71,24 +71,25 @@ class Handlers:
             MCPError: when there is no such prompt, or an argument is missing.
         """
         prompt = _find(await _load(self._catalog.load_prompts()), params.name, "prompt")
-        if missing := prompt.find_missing(given := params.arguments or {}):
+        arguments = params.arguments or {}
+        if missing := prompt.find_missing(arguments):
             raise MCPError(types.INVALID_PARAMS, f"The prompt {params.name} needs: {', '.join(missing)}.")
-        return prompt.write(given)
+        return prompt.write(arguments)
 
     async def list_resources(
         self, request: RequestContext, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
         """Return a page of the resources."""
-        found = [one.definition for one in await _load(self._catalog.load_resources()) if not one.is_template]
-        page, cursor = paginate(found, params)
+        resources = await _load(self._catalog.load_resources())
+        page, cursor = paginate([resource.definition for resource in resources if not resource.is_template], params)
         return types.ListResourcesResult(resources=page, next_cursor=cursor)
 
     async def list_templates(
         self, request: RequestContext, params: types.PaginatedRequestParams | None
     ) -> types.ListResourceTemplatesResult:
         """Return a page of the templates of resources."""
-        found = [one.template for one in await _load(self._catalog.load_resources()) if one.is_template]
-        page, cursor = paginate(found, params)
+        resources = await _load(self._catalog.load_resources())
+        page, cursor = paginate([resource.template for resource in resources if resource.is_template], params)
         return types.ListResourceTemplatesResult(resource_templates=page, next_cursor=cursor)
 
     async def read_resource(
@@ -118,8 +119,8 @@ class Handlers:
 async def _call(tool: PublishedTool, arguments: str, params: types.CallToolRequestParams, caller: Caller) -> CallResult:
     if params.request_state is None:
         return await tool.call(arguments, caller)
-    given = params.input_responses or {}
-    answers = {name: one for name, one in given.items() if isinstance(one, types.ElicitResult)}
+    responses = (params.input_responses or {}).items()
+    answers = {name: response for name, response in responses if isinstance(response, types.ElicitResult)}
     return await tool.continue_call(arguments, params.request_state, answers, caller)
 
 
@@ -131,8 +132,8 @@ async def _load(loading: Awaitable[T]) -> T:
 
 
 def _find(known: Mapping[str, T], name: str, kind: str) -> T:
-    if (found := known.get(name)) is not None:
-        return found
+    if (entry := known.get(name)) is not None:
+        return entry
     raise MCPError(types.INVALID_PARAMS, f"There is no {kind} {name!r}.{did_you_mean(name, known)}")
 
 

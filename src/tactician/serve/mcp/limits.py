@@ -9,7 +9,7 @@ MOST_ARGUMENTS: Final = 1_000_000
 MOST_RESULT: Final = 1_000_000
 """Characters of the text of a result."""
 MOST_ROUNDS: Final = 20
-"""Times that a call asks its client, one after the other."""
+"""Times that a call asks its client, in a row."""
 PAGE: Final = 100
 """Entries of a list that a client gets at once."""
 REMEMBERED: Final = 1_000

@@ -42,7 +42,7 @@ class ToolPrompt:
     def find_missing(self, arguments: Mapping[str, str]) -> list[str]:
         """Return the names of required arguments that are missing."""
         declared = self.definition.arguments or []
-        return [one.name for one in declared if one.required and one.name not in arguments]
+        return [argument.name for argument in declared if argument.required and argument.name not in arguments]
 
     def complete(self, argument: str, beginning: str) -> list[str]:
         """Return the values of an argument that has a fixed set of them, and begin so."""

@@ -61,13 +61,14 @@ class McpResource:
     def match(self, uri: str) -> Mapping[str, str] | None:
         """Return the variables in an address; `None` when it is another's."""
         pattern = _VARIABLE.sub(r"(?P<\1>[^/]+)", re.escape(self.uri))
-        found = re.fullmatch(pattern, uri)
-        return None if found is None else found.groupdict()
+        match = re.fullmatch(pattern, uri)
+        return None if match is None else match.groupdict()
 
     async def load(self, uri: str, variables: Mapping[str, str]) -> types.ReadResourceResult:
         """Return the content."""
-        given = self.read(**variables)
-        content = await given if isinstance(given, Awaitable) else given
+        content = self.read(**variables)
+        if isinstance(content, Awaitable):
+            content = await content
         if isinstance(content, bytes):
             blob = base64.b64encode(content).decode("ascii")
             return types.ReadResourceResult(

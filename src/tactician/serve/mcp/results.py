@@ -44,9 +44,11 @@ class OutputForm:
     """
 
     def __init__(self, types: Sequence[type], *, may_wait: bool) -> None:
-        found = None if not types or set(types) & {str, Image, type(None)} else _find_schema(types)
-        self._is_wrapped = found is not None and found.get("type") != "object"
-        self.schema = None if found is None else _with_waiting(_wrap(found) if self._is_wrapped else found, may_wait)
+        schema = None if not types or set(types) & {str, Image, type(None)} else _find_schema(types)
+        self._is_wrapped = schema is not None and schema.get("type") != "object"
+        if schema is not None:
+            schema = _with_waiting(_wrap(schema) if self._is_wrapped else schema, may_wait)
+        self.schema = schema
 
     def write(self, output: object) -> types.CallToolResult:
         """Return an output as the result of a call."""
@@ -111,7 +113,7 @@ def _without_hints(schema: JsonSchema | None) -> Schema | None:
     properties = (schema or {}).get("properties")
     if schema is None or not isinstance(properties, dict):
         return None if schema is None else dict(schema)
-    plain = {name: {key: one for key, one in field.items() if key != HINTS} for name, field in properties.items()}
+    plain = {name: {key: value for key, value in field.items() if key != HINTS} for name, field in properties.items()}
     return {**schema, "properties": plain}
 
 
@@ -125,12 +127,12 @@ def _list_blocks(output: object, text: str) -> Iterator[types.ContentBlock]:
     """Yield pictures as pictures, and all else as text."""
     if isinstance(output, ToolOutput):
         several: Sequence[object] = (*((output.text,) if output.text else ()), *output.images)
-    elif isinstance(output, list | tuple) and any(isinstance(one, Image) for one in output):
+    elif isinstance(output, list | tuple) and any(isinstance(part, Image) for part in output):
         several = output
     else:
         several = ()
-    for one in several:
-        yield from _list_blocks(one, _write_text(one))
+    for part in several:
+        yield from _list_blocks(part, _write_text(part))
     if isinstance(output, Image) and output.data is not None:
         yield types.ImageContent(data=output.data, mime_type=output.media_type)
     elif not several:

@@ -60,13 +60,13 @@ class ClientRuns:
         return await self._settle(entry, await self._run(work, caller, entry), caller)
 
     async def continue_call(
-        self, state: str, given: Mapping[str, types.ElicitResult], caller: Caller, entry: RunEntry | None = None
+        self, state: str, filled: Mapping[str, types.ElicitResult], caller: Caller, entry: RunEntry | None = None
     ) -> CallResult:
         """Continue the run of a call that has asked, with what the person answered.
 
         Args:
             state: state of the call, as `_ask_later` wrote it.
-            given: the answers, by the ids of the requests.
+            filled: the answers, by the ids of the requests.
             caller: the client.
             entry: what runs, if the call says it.
 
@@ -77,7 +77,7 @@ class ClientRuns:
         entry = entry or self._find_entry(await self._load(run_id))
         self._remember(run_id, entry)
         pending = await entry.runnable.list_pending(run_id, context=self._platform.context())
-        answers = {request.id: given[request.id] for request in pending if request.id in given}
+        answers = {request.id: filled[request.id] for request in pending if request.id in filled}
         if any(answer.action == "cancel" for answer in answers.values()):
             return write_waiting(run_id, pending, RESPOND, _CLOSED)
         if not answers:
@@ -96,9 +96,9 @@ class ClientRuns:
         entry = self._find_entry(await self._load(run_id))
         self._remember(run_id, entry)
         pending = await entry.runnable.list_pending(run_id, context=self._platform.context())
-        request = next((one for one in pending if one.id == request_id), None)
+        request = next((request for request in pending if request.id == request_id), None)
         if request is None:
-            asked = ", ".join(repr(one.id) for one in pending)
+            asked = ", ".join(repr(request.id) for request in pending)
             raise RunNotFoundError(f"The run {run_id} does not wait for {request_id!r}; it waits for {asked}.")
         responses: dict[str, Response] = {request_id: read_answer(request, answer)}
         result = await self._resume(entry, run_id, responses, caller.find_respondent(request), caller)
@@ -116,7 +116,7 @@ class ClientRuns:
         record = await self._load(run_id)
         self._find_entry(record)
         header = record.header
-        requests = [{"id": one.id, "kind": one.kind, "prompt": one.prompt} for one in header.pending]
+        requests = [{"id": request.id, "kind": request.kind, "prompt": request.prompt} for request in header.pending]
         return {
             "run_id": run_id,
             "name": record.name,
@@ -165,13 +165,13 @@ class ClientRuns:
         entry: RunEntry,
         run_id: str,
         pending: Iterable[PendingRequest],
-        given: Mapping[str, types.ElicitResult],
+        filled: Mapping[str, types.ElicitResult],
         caller: Caller,
     ) -> RunResult[object]:
         """Continue a run with what the person at the client answered."""
         asked = {request.id: request for request in pending}
-        responses = {name: read_elicitation(asked[name], answer) for name, answer in given.items()}
-        respondent = caller.find_respondent(asked[next(iter(given))])
+        responses = {name: read_elicitation(asked[name], answer) for name, answer in filled.items()}
+        respondent = caller.find_respondent(asked[next(iter(filled))])
         return await self._resume(entry, run_id, responses, respondent, caller)
 
     async def _settle(self, entry: RunEntry, result: RunResult[object], caller: Caller) -> CallResult:
@@ -183,7 +183,7 @@ class ClientRuns:
                 return entry.form.write(result.output)
             if not caller.can_ask:
                 return write_waiting(result.run_id, result.pending, RESPOND, _NO_FORMS)
-            if not (open_requests := [one for one in result.pending if caller.may_answer(one)]):
+            if not (open_requests := [request for request in result.pending if caller.may_answer(request)]):
                 return write_waiting(result.run_id, result.pending, RESPOND, _NO_ROLE)
             if caller.asks_later:
                 return self._ask_later(result.run_id, open_requests)
@@ -196,7 +196,9 @@ class ClientRuns:
 
     def _ask_later(self, run_id: str, pending: Iterable[PendingRequest]) -> types.InputRequiredResult:
         """Return the forms for a client that calls again with the answers. The state is sealed on its way."""
-        forms: types.InputRequests = {one.id: types.ElicitRequest(params=build_elicitation(one)) for one in pending}
+        forms: types.InputRequests = {
+            request.id: types.ElicitRequest(params=build_elicitation(request)) for request in pending
+        }
         return types.InputRequiredResult(input_requests=forms, request_state=write_json({"run_id": run_id}))
 
     async def _load(self, run_id: str) -> RunRecord:

@@ -52,21 +52,21 @@ class ToolSources:
         if declared := find_declared_tools(source):
             return declared
         if isinstance(source, Iterable):
-            return [part for one in source for part in self._split(one)]
+            return [tool for part in source for tool in self._split(part)]
         if callable(source):
             return (as_tool(source),)
         problem = "it is neither a Runnable nor a tool, and has no method declared with @tool"
         raise DeclarationError(type(source).__name__, [problem])
 
     def _register(self, runnable: Runnable) -> Runnable:
-        """Register a Runnable, so that its runs can be continued, unless one of its name is."""
+        """Register a Runnable, so that its runs can be continued, unless its name is taken."""
         if (known := self._platform.agents.get(runnable.name)) is not None:
             return known
         self._platform.register(runnable)
         return runnable
 
     def _offer(self, runnable: Runnable) -> Iterable[Tool]:
-        """Return a tool for each goal of a planned agent, and one for any other Runnable."""
+        """Return a tool for each goal of a planned agent, and a single tool for any other Runnable."""
         spec = planned_spec(runnable)
         if spec is None:
             return (RunnableTool(runnable),)

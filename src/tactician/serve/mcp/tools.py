@@ -92,7 +92,7 @@ class PlainTool(PublishedTool):
         if request is None:
             return await self._call(arguments, caller)
         if not caller.can_ask:
-            return write_error(f"{self.name} needs the approval of a person, and this client cannot ask one.")
+            return write_error(f"{self.name} needs an approval, and this client cannot ask a person.")
         if caller.asks_later:
             form = types.ElicitRequest(params=build_elicitation(request))
             return types.InputRequiredResult(input_requests={request.id: form}, request_state=request.id)
@@ -140,8 +140,8 @@ class RespondTool(PublishedTool):
 
     async def call(self, arguments: str, caller: Caller) -> CallResult:
         """Answer, and return the result of the run, or what it waits for now."""
-        given = _validate(self._arguments, arguments)
-        return await self._runs.respond(given["run_id"], given["request_id"], given["answer"], caller)
+        answer = _validate(self._arguments, arguments)
+        return await self._runs.respond(answer["run_id"], answer["request_id"], answer["answer"], caller)
 
     async def continue_call(self, arguments: str, state: str, answers: Answers, caller: Caller) -> CallResult:
         """Continue the run with the answers to what it asked after that."""
@@ -222,9 +222,9 @@ def _define_own(name: str, description: str, arguments: TypeAdapter[T]) -> types
     return define(ToolSpec(name, description, schema), OutputForm((), may_wait=False))
 
 
-def _validate(arguments: TypeAdapter[T], given: str) -> T:
+def _validate(arguments: TypeAdapter[T], text: str) -> T:
     try:
-        return arguments.validate_json(given or "{}")
+        return arguments.validate_json(text or "{}")
     except ValidationError as error:
         raise create_arguments_error(error) from error
 
