@@ -7,6 +7,11 @@ import pytest
 import tactician
 
 PUBLIC = {
+    "tactician.a2a": """
+        A2aData A2aMessage A2aPart IDEMPOTENCY_KEY JsonObject REQUESTS REQUEST_ID RemoteAgent RemoteCardError
+        RemoteOptions RemoteTaskChanged RemoteTaskError RemoteUnavailableError SKILL_ID create_parts from_wire_message
+        from_wire_parts require_a2a restore_whole_numbers sign_card to_json_object to_wire_part
+    """,
     "tactician": """
         achieves_goal action Agent AgentDefinition AgenticTool AgentNetwork AgentService Ai approve ask_human
         AssistantMessage Autonomous Autonomy Blackboard Blueprint Budget by_name component condition confirm
@@ -89,7 +94,7 @@ PUBLIC = {
         ReferenceKind RoleGoalBackstory Templates check_contributor find_variables load_default_templates
         load_references prompt_providers render_template render_variables
     """,
-    "tactician.serve": "McpPublisher McpResource",
+    "tactician.serve": "A2aSettings McpPublisher McpResource a2a_app",
     "tactician.service": "AgentOptions AgentService ModelOptions Picture",
     "tactician.stores": """
         AT_ONCE Body DocumentStore HeldLease LEASE_HEARTBEAT Lease MemoryStore PostgresStore SqliteStore StoredDocument

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from pydantic.errors import PydanticUserError
 
 from tactician.agents import PlannedAgent, find_planned_specs
 from tactician.errors import DeclarationError, ToolError
+from tactician.frozen import frozen
 from tactician.llm import ToolSpec
 from tactician.platform.starting import Start, StartInput, StartObjects, find_starts
 from tactician.process import Export, GoalSpec, PlannedAgentSpec, ProcessError
@@ -24,7 +25,7 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 def goal_tools(
     agents: Mapping[str, Runnable], home: Callable[[], RunContext], *, remote: bool | None
-) -> tuple[Tool, ...]:
+) -> tuple[GoalTool, ...]:
     """Create a tool for each exported goal, and all that it can be reached from: an object, or several together.
 
     Args:
@@ -43,12 +44,12 @@ def goal_tools(
     return tuple(GoalTool(offer, name, home) for offer, name in zip(offers, _names(offers), strict=True))
 
 
-def local_goals(tools: Callable[[], tuple[Tool, ...]]) -> ToolGroup:
+def local_goals(tools: Callable[[], tuple[GoalTool, ...]]) -> ToolGroup:
     """Create the tool group of the goals that are exported to the other agents of a platform."""
     return ToolGroup(GOALS, tools, description="What the planned agents of this platform can do")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Offer:
     """Goal that can be reached from these objects."""
 
@@ -127,7 +128,7 @@ def _offers(agent: PlannedAgentSpec, remote: bool | None, problems: list[str]) -
             )
         for inputs in starts:
             name = _as_name(goal.export.name or goal.name)
-            kinds = " and ".join(need.kind.__name__ for need in inputs)
+            kinds = " and ".join(one.kind.__name__ for one in inputs)
             try:
                 started = name if len(starts) == 1 else f"{name}_from_{snake_case(kinds)}"[:64]
                 yield _Offer(agent, goal, started, Start(inputs))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from tactician.frozen import frozen
 from tactician.planning import Goal
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Export:
     """Offer of a goal to others.
 
@@ -26,7 +26,7 @@ class Export:
     starting_input_types: Sequence[type | tuple[type, ...]] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GoalSpec:
     """A goal, and the types of the object that reaching it gives: none when it gives no object."""
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from tactician.errors import MissingExtraError
 
 if TYPE_CHECKING:
+    from tactician.serve.a2a import A2aSettings, a2a_app
     from tactician.serve.mcp import McpPublisher, McpResource
 
-__all__ = ["McpPublisher", "McpResource"]
+__all__ = ["McpPublisher", "McpResource", "A2aSettings", "a2a_app"]
 
 
 def _load_mcp(name: str) -> object:
@@ -20,9 +21,17 @@ def _load_mcp(name: str) -> object:
     return getattr(mcp, name)
 
 
+def _load_a2a(name: str) -> object:
+    from tactician.serve import a2a
+
+    return getattr(a2a, name)
+
+
 _LOADERS: dict[str, tuple[str, Callable[[str], object]]] = {
     "McpPublisher": ("mcp", _load_mcp),
     "McpResource": ("mcp", _load_mcp),
+    "A2aSettings": ("a2a", _load_a2a),
+    "a2a_app": ("a2a", _load_a2a),
 }
 """The extra that each name needs, and the function that loads it."""
 
