@@ -37,7 +37,7 @@ class Catalog:
         self._resources = (*resources, *map(describe_reference, self._sources.references))
         self._runs = ClientRuns(platform, lambda: self._entries)
         self._own: tuple[PublishedTool, ...] = (RespondTool(self._runs), StatusTool(self._runs), BannerTool(banner))
-        self._goals: tuple[Tool, ...] | None = None
+        self._goals: tuple[GoalTool, ...] | None = None
         self._made: dict[int, tuple[Tool, PublishedTool]] = {}
         self._load_goals()
         platform.watch_agents(self._forget_goals)
@@ -50,7 +50,7 @@ class Catalog:
         """
         chosen = await self._sources.load()
         whole = {tool.agent.name for tool in chosen if isinstance(tool, GoalTool)}  # published with all of their goals
-        goals = (tool for tool in self._load_goals() if isinstance(tool, GoalTool) and tool.agent.name not in whole)
+        goals = (tool for tool in self._load_goals() if tool.agent.name not in whole)
         published = (*goals, *chosen)
         self._made = {id(tool): (tool, self._publish(tool)) for tool in published}
         tools = [*(made for _, made in self._made.values()), *self._own]
@@ -74,7 +74,7 @@ class Catalog:
     def _entries(self) -> Iterator[RunEntry]:
         return (made.entry for _, made in self._made.values() if isinstance(made, RunTool))
 
-    def _load_goals(self) -> tuple[Tool, ...]:
+    def _load_goals(self) -> tuple[GoalTool, ...]:
         if self._goals is None:
             self._goals = self._platform.goal_tools(remote=True)
         return self._goals

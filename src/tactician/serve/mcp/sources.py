@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from tactician.agents import as_runnable, planned_spec
 from tactician.errors import DeclarationError
-from tactician.platform import GoalTool, Platform
+from tactician.platform import Platform
 from tactician.prompts import LlmReference
 from tactician.runs import Runnable
 from tactician.tools import RunnableTool, Tool, ToolGroup, as_tool, find_declared_tools
@@ -70,7 +70,6 @@ class ToolSources:
         spec = planned_spec(runnable)
         if spec is None:
             return (RunnableTool(runnable),)
-        own = [tool for tool in self._platform.goal_tools() if isinstance(tool, GoalTool)]
-        if not (goals := [tool for tool in own if tool.agent.name == runnable.name]):
+        if not (goals := [tool for tool in self._platform.goal_tools() if tool.agent.name == runnable.name]):
             raise DeclarationError(runnable.name, ["none of its goals can be published: nothing leads to them"])
         return goals
