@@ -52,7 +52,7 @@ PUBLIC = {
         DelegationContext DelegationDecision DelegationFailed DelegationPolicy DelegationPriority
         DelegationRequest DelegationResponse DelegationStarted DelegationStatus Edge Embedder END Ensemble
         EnsembleDefinitionError EnsembleResult ExitReason Graph GraphError Handler HierarchicalConstraints
-        Improvement InProcessMemory Loop LoopLimitError MapReduce MapReduceError MemoryReflections OverdueReview
+        Improvement InProcessMemory Loop LoopLimitError MapReduce MapReduceError MemoryReflections OnTimeout
         PersonReview Phase PhaseAttempt PhaseCompleted PhaseDecision PhaseFailed PhaseOutput PhaseResumed
         PhaseReview PhaseReviewed PhaseReviewer PhaseReviewError PhaseReviewRecord PhaseStarted PredicateError
         Reflection ReflectionInput ReflectionStore ReflectionStrategy Review ReviewDecided ReviewDecision

@@ -88,7 +88,7 @@ phases:
     person:
       role: editor
       timeout: 60.0
-      onTimeout: approve
+      onTimeout: continue
 """
 FIRM = """\
 type: ensemble

@@ -99,7 +99,7 @@ class PersonPart(Part):
     role: Name | None = None
     prompt: str | None = None
     timeout: Seconds | None = None
-    on_timeout: Annotated[Literal["reject", "approve"], DEFERRED_IN_TEXT] | None = None
+    on_timeout: Annotated[Literal["exit_early", "continue", "reject"], DEFERRED_IN_TEXT] | None = None
 
 
 class PhaseReviewPart(Part):

@@ -48,11 +48,12 @@ from tactician.ensemble.map_reduce import MapReduce
 from tactician.ensemble.outcomes import TaskOutputs
 from tactician.ensemble.phase_decisions import PhaseAttempt, PhaseDecision, PhaseReviewRecord
 from tactician.ensemble.phase_events import PhaseCompleted, PhaseFailed, PhaseResumed, PhaseReviewed, PhaseStarted
-from tactician.ensemble.phases import OverdueReview, PersonReview, Phase, PhaseReview, PhaseReviewer
+from tactician.ensemble.phases import PersonReview, Phase, PhaseReview, PhaseReviewer
 from tactician.ensemble.results import EnsembleResult, ExitReason, PhaseOutput
 from tactician.ensemble.reviews import (
     AskPerson,
     ConsoleReviewer,
+    OnTimeout,
     Review,
     ReviewDecided,
     ReviewDecision,
@@ -117,6 +118,7 @@ __all__ = [
     "MapReduce",
     "MapReduceError",
     "MemoryReflections",
+    "OnTimeout",
     "Reflection",
     "ReflectionInput",
     "ReflectionStore",
@@ -129,7 +131,6 @@ __all__ = [
     "TaskReflected",
     "TaskReflection",
     "days",
-    "OverdueReview",
     "PersonReview",
     "Phase",
     "PhaseAttempt",

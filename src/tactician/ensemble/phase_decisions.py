@@ -103,11 +103,13 @@ class PhaseAttempt:
         number: number of the attempt in the run, from 1.
         raw: the output of the phase in this attempt, as text.
         decision: the decision.
+        by: the name of the person who decided, if it is known.
     """
 
     number: int
     raw: str
     decision: PhaseDecision
+    by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

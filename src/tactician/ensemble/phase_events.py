@@ -58,7 +58,10 @@ class PhaseResumed(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhaseReviewed(Event):
-    """Event of a decision on a phase: `"approve"`, `"retry"`, `"retry_predecessor"` or `"reject"`."""
+    """Event of a decision on a phase: `"approve"`, `"retry"`, `"retry_predecessor"` or `"reject"`.
+
+    `by` is the name of the person who decided, if it is known.
+    """
 
     usual_level: ClassVar[int] = logging.INFO
     closes: ClassVar[str | None] = SpanKind.PHASE
@@ -67,6 +70,7 @@ class PhaseReviewed(Event):
     attempt: int
     decision: str
     feedback: str
+    by: str | None = None
 
     @property
     def span_key(self) -> str:
@@ -76,11 +80,14 @@ class PhaseReviewed(Event):
     def describe_span(self) -> SpanFacts:
         """Return the decision, which ends the attempt."""
         status = "completed" if self.decision == "approve" else self.decision
-        return SpanFacts(status=status, facts={"decision": self.decision}, content={"feedback": self.feedback})
+        return SpanFacts(
+            status=status, facts={"decision": self.decision, "by": self.by}, content={"feedback": self.feedback}
+        )
 
     def describe(self) -> str:
         """Return the decision."""
-        return f"phase {self.phase!r}, attempt {self.attempt}: {self.decision} {self.feedback}".rstrip()
+        said = f"phase {self.phase!r}, attempt {self.attempt}: {self.decision} {self.feedback}".rstrip()
+        return said if self.by is None else f"{said}, by {self.by}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

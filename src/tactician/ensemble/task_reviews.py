@@ -16,11 +16,11 @@ from tactician.ensemble.reviews import (
     Reviewer,
     ReviewPolicy,
     TimedOut,
-    call_reviewer,
+    ask_reviewer,
     find_gate,
-    is_admitted,
 )
 from tactician.ensemble.task_output import TaskOutput
+from tactician.flow import StepTimeoutError
 from tactician.loop import output_type
 from tactician.runs import (
     Live,
@@ -30,6 +30,7 @@ from tactician.runs import (
     RunResult,
     RunStatus,
     find_suspension,
+    record_authors,
     restore_response,
     save_response,
 )
@@ -182,9 +183,20 @@ class TaskReviews:
 
     async def _answer(self, pending: Iterable[PendingRequest], known: dict[str, Response]) -> dict[str, Live[Response]]:
         """Return the reviewer's answers to requests that it has not answered yet."""
-        reviewer = self._reviewer
-        if reviewer is None:
-            return {}
-        asked = [request for request in pending if request.id not in known and is_admitted(reviewer, request)]
-        answers = {request.id: await call_reviewer(reviewer, request) for request in asked}
-        return {name: save_response(answer) for name, answer in answers.items() if answer is not None}
+        answers = {}
+        for request in pending:
+            if self._reviewer is None or request.id in known:
+                continue
+            try:
+                answer = await ask_reviewer(self._reviewer, request, self._place)
+            except StepTimeoutError:
+                answers[request.id] = save_response(request.default)
+                continue
+            if answer is not None:
+                answers[request.id] = save_response(answer.response)
+                self._record_author(request, answer.by)
+        return answers
+
+    def _record_author(self, request: PendingRequest, name: str | None) -> None:
+        assert self._place.checkpoint is not None
+        record_authors(self._place.checkpoint, [request.id], name)

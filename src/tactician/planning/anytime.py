@@ -23,7 +23,7 @@ _ROUND: Final = 128
 _CAREFUL: Final = 16
 _QUICK: Final = 64
 """States that greedy searches explore in turn, so that they take about the same time."""
-_TIDYING: Final = 64
+_TIDYING: Final = 32
 """States that are explored to find a plan that costs the same in fewer steps."""
 _HASTE: Final = (5.0, 2.0)
 _LANDMARK_HASTE: Final = (3, 2)
@@ -103,7 +103,7 @@ class AnytimeSearch:
         self._masks, self._start = yield from find_best_numbering(self._masks, self._weights, self._start)
         yield
         symmetries = yield from find_symmetries(self._masks, self._weights)
-        self._search = Search(self._masks, self._weights, self._start, bound, symmetries)
+        self._search = Search(self._masks, self._weights, self._start, bound, symmetries, self._search)
         if best is not None:
             self._search.offer(best)
         yield

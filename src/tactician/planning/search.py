@@ -103,14 +103,24 @@ class Search:
         start: int,
         least: int = 0,
         symmetries: Symmetries | None = None,
+        earlier: Search | None = None,
     ) -> None:
-        """Prepare to search among these actions; `least` is what a plan is known to cost at least."""
+        """Prepare to search.
+
+        Args:
+            masks: the actions.
+            weights: what each of them weighs.
+            start: the state to begin in.
+            least: what a plan is known to cost at least.
+            symmetries: the symmetries, if states that mirror each other are to count as the same.
+            earlier: a search among the same actions, with the facts in another order.
+        """
         self.best: list[int] | None = None
         self.weight: int | None = None
         self._masks = masks
         self._weights = weights
         self._finder = LandmarkFinder(masks, weights)
-        self._stubborn = StubbornSets(masks)
+        self._stubborn: StubbornSets = StubbornSets(masks, earlier._stubborn if earlier else None)
         self._bound_bits = sum(weights).bit_length()  # landmarks share the weights out, so no bound is above their sum
         self._bounds = (1 << self._bound_bits) - 1
         self._queue: list[int] = []

@@ -13,6 +13,7 @@ from tactician.planning.landmarks import Landmark
 from tactician.planning.masks import Masks, bits_of, by_bit, union
 
 _TRIAL: Final = 32
+_IDLE_TRIAL: Final = 8
 _LEAST_SHARE: Final = 0.1
 
 
@@ -23,26 +24,33 @@ class StubbornSets:
     first states leave out less than a tenth of the runnable actions, later states do without them.
     """
 
-    def __init__(self, masks: Masks) -> None:
-        """Prepare for any number of states."""
+    def __init__(self, masks: Masks, earlier: StubbornSets | None = None) -> None:
+        """Prepare for any number of states.
+
+        Args:
+            masks: the actions.
+            earlier: sets of the same actions, with the facts in another order. These continue with what they learned.
+        """
         self._masks = masks
-        self._touched = [need | add for need, add in zip(masks.needs, masks.adds, strict=True)]
-        self._deletable = union(masks.deletes)
-        self._deleters = _group_by_bit(masks.deletes)
-        self._touchers = _group_by_bit(self._touched) if self._deletable else {}
         self._achievers = {fact: _join(numbers) for fact, numbers in masks.achievers.items()}
-        self._rivals: dict[int, int] = {}
-        self._trials = self._runnable = self._kept = 0
+        self._rivals: _Rivals = earlier._rivals if earlier else _Rivals(masks)
+        self._trials: int = earlier._trials if earlier else 0
+        self._runnable: int = earlier._runnable if earlier else 0
+        self._kept: int = earlier._kept if earlier else 0
 
     def successors(self, state: int, landmarks: Sequence[Landmark]) -> list[int]:
         """Return the runnable actions to try, preferred ones first; none that adds nothing to the state."""
-        if self._trials > _TRIAL:
+        if self._is_tried:
             return self._select(state, landmarks) if self._is_worthwhile else self._masks.list_runnable(state)
         chosen = self._select(state, landmarks)
         self._trials += 1
         self._runnable += len(self._masks.list_runnable(state))
         self._kept += len(chosen)
         return chosen
+
+    @property
+    def _is_tried(self) -> bool:
+        return self._trials >= (_IDLE_TRIAL if self._kept == self._runnable else _TRIAL)
 
     @property
     def _is_worthwhile(self) -> bool:
@@ -59,7 +67,7 @@ class StubbornSets:
             else:
                 if adds[number] & missing:
                     runnable.append(number)
-                more = self._interfering(number)
+                more = self._rivals.find(number)
             waiting = (waiting ^ 1 << number) | more & ~stubborn
             stubborn |= more
         return sorted(runnable)
@@ -76,15 +84,28 @@ class StubbornSets:
                 break
         return best[2] if best else ()
 
-    def _interfering(self, number: int) -> int:
-        rivals = self._rivals.get(number)
+
+class _Rivals:
+    """The actions that interfere with each action, whatever the order of the facts."""
+
+    def __init__(self, masks: Masks) -> None:
+        self._deletes = masks.deletes
+        self._touched = [need | add for need, add in zip(masks.needs, masks.adds, strict=True)]
+        self._deletable = union(masks.deletes)
+        self._deleters = _group_by_bit(masks.deletes)
+        self._touchers = _group_by_bit(self._touched) if self._deletable else {}
+        self._known: dict[int, int] = {}
+
+    def find(self, number: int) -> int:
+        """Return the set of the actions that interfere with an action."""
+        rivals = self._known.get(number)
         if rivals is None:
             rivals = 0
             for fact in bits_of(self._touched[number] & self._deletable):
                 rivals |= self._deleters[fact]
-            for fact in bits_of(self._masks.deletes[number]):
+            for fact in bits_of(self._deletes[number]):
                 rivals |= self._touchers.get(fact, 0)
-            self._rivals[number] = rivals
+            self._known[number] = rivals
         return rivals
 
 

@@ -33,13 +33,15 @@ from tactician.runs import (
     NOBODY,
     BudgetMeter,
     DurableRun,
+    RequestAnswered,
     Respondent,
     Response,
     RunContext,
     RunKilledError,
-    admit_response,
     check_response,
+    check_role,
     keep_spent,
+    record_authors,
     save_inside,
 )
 
@@ -333,10 +335,13 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
         known = {request.id: request for request in (*shown, *self.pending)}
         if (request := known.get(request_id)) is None:
             raise ResponseError(f"{self.name} does not wait for {request_id!r}; it waits for {list(known)}")
-        admitted = admit_response(request, response, respondent)
+        check_role(request, respondent)
         if self._driver.saver.is_active:
-            check_response(request, admitted)
-        self._state.responses[request_id] = admitted
+            check_response(request, response)
+        self._state.responses[request_id] = response
+        if self._context.checkpoint is not None:
+            record_authors(self._context.checkpoint, [request_id], respondent.name)
+        self._context.emit(RequestAnswered, request_id=request_id, by=respondent.name)
 
     @override
     def pause(self) -> None:

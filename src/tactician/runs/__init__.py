@@ -23,6 +23,7 @@ from tactician.runs.events import (
     PROCESS_KIND,
     ModelCalled,
     ModelReturned,
+    RequestAnswered,
     RetrievalEnded,
     RetrievalStarted,
     RunCompleted,
@@ -45,7 +46,7 @@ from tactician.runs.output import format_output, read_output
 from tactician.runs.pace import Pace, RequestPace
 from tactician.runs.parameters import RunParameter, find_run_parameter
 from tactician.runs.reporting import report_model_call, report_retrieval
-from tactician.runs.respondents import NOBODY, Respondent, admit_response
+from tactician.runs.respondents import NOBODY, Respondent, check_role, find_author, record_authors
 from tactician.runs.restoration import restore_context
 from tactician.runs.result import RunResult
 from tactician.runs.runnable import Input, Runnable, is_conversation, messages_of, stream_events
@@ -100,7 +101,9 @@ __all__ = [
     "Response",
     "Respondent",
     "NOBODY",
-    "admit_response",
+    "check_role",
+    "find_author",
+    "record_authors",
     "ReportedError",
     "Suspended",
     "find_suspension",
@@ -163,6 +166,7 @@ __all__ = [
     "RunStarted",
     "RunEnded",
     "RunSuspended",
+    "RequestAnswered",
     "RunCompleted",
     "ModelCalled",
     "ModelReturned",

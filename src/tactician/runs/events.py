@@ -93,6 +93,24 @@ class RunSuspended(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RequestAnswered(Event):
+    """Event of an answer to something that a run waited for; `by` is the name of whoever answered, if it is known."""
+
+    usual_level: ClassVar[int] = logging.INFO
+
+    request_id: str
+    by: str | None = None
+
+    def describe(self) -> str:
+        """Return what was answered, and by whom."""
+        return f"answer to {self.request_id}" + (f", by {self.by}" if self.by else "")
+
+    def describe_span(self) -> SpanFacts:
+        """Return what was answered, and by whom."""
+        return SpanFacts(facts={"request": self.request_id, "by": self.by})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunCompleted(Event):
     """The run has its result: the last event of every stream."""
 

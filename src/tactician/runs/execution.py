@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from types import MappingProxyType
-from typing import TypeAlias, TypeVar
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias, TypeVar
 
 from tactician.errors import (
     LeaseLostError,
@@ -19,10 +19,11 @@ from tactician.runs.creation import OWNER, create_durable_run
 from tactician.runs.durable import DEFAULT_LEASE, DurableRun
 from tactician.runs.endings import complete_run, create_resting_result, fail_run, suspend_run, terminate_run
 from tactician.runs.errors import RunKilledError
+from tactician.runs.events import RequestAnswered
 from tactician.runs.inputs import NO_TYPES, InputTypes, restore_input
 from tactician.runs.reporting import report_run
-from tactician.runs.respondents import NOBODY, Respondent, admit_responses
-from tactician.runs.responses import mark_answered, record_responses
+from tactician.runs.respondents import NOBODY, Respondent, check_roles
+from tactician.runs.responses import describe_answers, mark_answered, record_responses
 from tactician.runs.restoration import RestoredRun, restore_claimed
 from tactician.runs.result import RunResult
 from tactician.runs.runnable import Input
@@ -33,6 +34,24 @@ from tactician.stores import Lease
 
 T = TypeVar("T")
 Work: TypeAlias = Callable[[Input, RunContext], Awaitable[RunResult[T]]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Answers:
+    """Answers with which a run continues.
+
+    Attributes:
+        responses: the answers, by the ids of their requests.
+        respondent: who answers.
+        pending: what the run waits for again if the work fails; it fails for good, if there is nothing.
+    """
+
+    responses: Mapping[str, Response] = field(default_factory=dict)
+    respondent: Respondent = NOBODY
+    pending: tuple[PendingRequest, ...] = ()
+
+
+_NO_ANSWERS: Final = _Answers()
 
 
 def start_run(
@@ -99,7 +118,8 @@ async def resume_run(
     outer = context or RunContext.current()
     waiting = await _find_waiting(name, run_id, outer)
     _check_responses(responses, waiting)
-    responses = admit_responses(responses, waiting.header.pending, outer.find(Respondent))
+    respondent = outer.find(Respondent) or NOBODY
+    check_roles(responses, waiting.header.pending, respondent)
     outer = outer.inside({Respondent: NOBODY})  # what the run does is not done in the role of who answered
     claimed = await RunStore(outer.store).claim(OWNER, DEFAULT_LEASE, run_id=run_id)
     if claimed is None:
@@ -108,7 +128,8 @@ async def resume_run(
         )
     record, lease = claimed
     restored = await restore_claimed(record, lease, outer, DEFAULT_LEASE, responses)
-    return await _continue(restored, work, input_types, responses, mark_answered(record.header.pending, responses))
+    answers = _Answers(responses, respondent, mark_answered(record.header.pending, responses))
+    return await _continue(restored, work, input_types, answers)
 
 
 async def continue_run(
@@ -159,9 +180,11 @@ async def keep_responses(
         if unknown := responses.keys() - set(known):
             names = ", ".join(map(repr, sorted(unknown)))
             raise ResponseError(f"{record.name} does not wait for {names}; it waits for {known}")
-        admitted = admit_responses(responses, pending, context.find(Respondent))
-        record_responses(restored.tree, admitted, pending)
-        await restored.run.save_all("response", detail=", ".join(responses))
+        respondent = context.find(Respondent) or NOBODY
+        check_roles(responses, pending, respondent)
+        record_responses(restored.tree, responses, pending, respondent)
+        _report_answers(restored.context, responses, respondent)
+        await restored.run.save_all("response", detail=describe_answers(responses, respondent))
         answered = mark_answered(pending, responses)
         await restored.run.save_status(record.status, pending=answered, is_due=True)
 
@@ -180,8 +203,7 @@ async def _continue(
     restored: RestoredRun,
     work: Work[T],
     input_types: InputTypes,
-    responses: Mapping[str, Response] = MappingProxyType({}),
-    pending: tuple[PendingRequest, ...] = (),
+    answers: _Answers = _NO_ANSWERS,
 ) -> RunResult[T]:
     """Continue a run as far as it can go. A run that waits and has no answer stays as it is.
 
@@ -191,8 +213,7 @@ async def _continue(
         restored: the run.
         work: its work.
         input_types: types that the Runnable declares for its input.
-        responses: answers that arrive now.
-        pending: what the run waits for again if the work fails; it fails for good, if there is nothing.
+        answers: answers that arrive now.
     """
     run, context = restored.run, restored.context
     async with run.hold():
@@ -200,7 +221,7 @@ async def _continue(
             raise await terminate_run(run, context, missed)
         if restored.has_to_wait:
             return create_resting_result(context, RunStatus.WAITING, run.record.header.pending)
-        continuation = _continue_work(restored, work, input_types, responses, pending)
+        continuation = _continue_work(restored, work, input_types, answers)
         if not context.is_observed:
             return await continuation
         is_resumed = run.record.status is not RunStatus.NOT_STARTED
@@ -211,15 +232,21 @@ async def _continue_work(
     restored: RestoredRun,
     work: Work[T],
     input_types: InputTypes,
-    responses: Mapping[str, Response],
-    pending: tuple[PendingRequest, ...],
+    answers: _Answers,
 ) -> RunResult[T]:
     run = restored.run
     input_ = restore_input(restored.start["input"], input_types)
-    record_responses(restored.tree, responses, run.record.header.pending)
-    await run.begin(", ".join(responses))
+    responses, respondent = answers.responses, answers.respondent
+    record_responses(restored.tree, responses, run.record.header.pending, respondent)
+    await run.begin(describe_answers(responses, respondent))
+    _report_answers(restored.context, responses, respondent)
     await run.save_status(RunStatus.RUNNING, pending=restored.open_requests)
-    return await _work(run, input_, restored.context, work, pending)
+    return await _work(run, input_, restored.context, work, answers.pending)
+
+
+def _report_answers(context: RunContext, request_ids: Iterable[str], respondent: Respondent) -> None:
+    for request_id in request_ids:
+        context.emit(RequestAnswered, request_id=request_id, by=respondent.name)
 
 
 async def _run_inside(input: Input, child: RunContext, work: Work[T]) -> RunResult[T]:

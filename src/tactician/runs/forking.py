@@ -15,7 +15,7 @@ from tactician.runs.creation import create_start
 from tactician.runs.durable import DEFAULT_LEASE
 from tactician.runs.inputs import InputTypes
 from tactician.runs.output import forget_output
-from tactician.runs.respondents import Respondent, admit_responses
+from tactician.runs.respondents import NOBODY, Respondent, check_roles
 from tactician.runs.responses import mark_answered, record_responses
 from tactician.runs.runnable import Input
 from tactician.runs.status import RunStatus
@@ -192,7 +192,8 @@ async def prepare_fork(run_id: str, options: ForkOptions, context: RunContext) -
         )
     step = (await runs.load_steps(run_id, after=at - 1, until=at))[0] if at else None
     await _check_responses(source, at, step, options, runs)
-    admit_responses(options.responses, () if step is None else step.pending, context.find(Respondent))
+    respondent = context.find(Respondent) or NOBODY
+    check_roles(options.responses, () if step is None else step.pending, respondent)
     state = await _load_state(source, at, runs)
     return Fork(source, at, step, state if at else replace(state, spent=NOTHING_SPENT), options)
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from tactician.errors import ResponseError
+from tactician.runs.checkpoint import Checkpoint
 from tactician.runs.suspension import PendingRequest, Response
 
-_AUTHOR: Final = "by"
-"""Field of an answer that names who gave it."""
+_KEY: Final = "@authors"
+"""Key of the checkpoint with the names of those who answered, by the ids of requests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +20,7 @@ class Respondent:
 
     Attributes:
         role: the role; a request with a required role takes no answer without it.
-        name: the name, which an answer with a field `by` gets.
+        name: the name, which the run keeps with the answer.
     """
 
     role: str | None = None
@@ -29,8 +30,8 @@ class Respondent:
 NOBODY: Final = Respondent()
 
 
-def admit_response(request: PendingRequest, response: Response, respondent: Respondent) -> Response:
-    """Return a response, signed with the name of the respondent where it has a field `by`.
+def check_role(request: PendingRequest, respondent: Respondent) -> None:
+    """Check that a respondent may answer a request.
 
     Raises:
         ResponseError: when the request requires a role that the respondent does not have.
@@ -39,27 +40,40 @@ def admit_response(request: PendingRequest, response: Response, respondent: Resp
         given = "none was given" if respondent.role is None else f"not {respondent.role!r}"
         problem = f"it needs an answer with the role {request.required_role!r}, {given}"
         raise ResponseError(f"{request.id}: {problem}: pass role={request.required_role!r} if you have it.")
-    return response if respondent.name is None else _sign(request, response, respondent.name)
 
 
-def admit_responses(
-    responses: Mapping[str, Response], pending: Iterable[PendingRequest], respondent: Respondent | None
-) -> dict[str, Response]:
-    """Return responses to requests, each as `admit_response` returns it.
+def check_roles(responses: Mapping[str, Response], pending: Iterable[PendingRequest], respondent: Respondent) -> None:
+    """Check that a respondent may answer all the requests that responses belong to.
 
     Raises:
         ResponseError: when a request requires a role that the respondent does not have.
     """
-    requests = {request.id: request for request in pending}
-    return {name: admit_response(requests[name], one, respondent or NOBODY) for name, one in responses.items()}
+    for request in pending:
+        if request.id in responses:
+            check_role(request, respondent)
 
 
-def _sign(request: PendingRequest, response: Response, name: str) -> Response:
-    properties = (request.schema or {}).get("properties")
-    if not isinstance(properties, Mapping) or _AUTHOR not in properties:
-        return response
-    if isinstance(response, Mapping):
-        return {_AUTHOR: name, **response}
-    if not is_dataclass(response) or isinstance(response, type) or getattr(response, _AUTHOR, "") is not None:
-        return response
-    return replace(response, **{_AUTHOR: name}) if _AUTHOR in {field.name for field in fields(response)} else response
+def record_authors(tree: Checkpoint, request_ids: Iterable[str], name: str | None) -> None:
+    """Set who has answered requests in the checkpoint of a run; the next step that is saved has it.
+
+    Args:
+        tree: the checkpoint of the outermost run, or of the process, that takes the answers.
+        request_ids: the ids of the requests.
+        name: the name, if it is known.
+    """
+    known = [place.data for place in tree.find_upwards(_KEY)]
+    names = {one: name for one in request_ids if name is not None or any(one in data for data in known)}
+    if names:
+        tree.at(_KEY).set(**names)
+
+
+def find_author(place: Checkpoint, request_id: str) -> str | None:
+    """Return the name of who has answered a request of a run; `None` when it is not known.
+
+    Args:
+        place: any checkpoint of the run.
+        request_id: the id of the request.
+    """
+    names = (saved.data[request_id] for saved in place.find_upwards(_KEY) if request_id in saved.data)
+    name = next(names, None)
+    return None if name is None else str(name)

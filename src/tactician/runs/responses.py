@@ -7,19 +7,26 @@ from typing import Final
 
 from tactician.runs.answers import check_response, restore_response, save_response
 from tactician.runs.checkpoint import Checkpoint
+from tactician.runs.respondents import NOBODY, Respondent, record_authors
 from tactician.runs.suspension import PendingRequest, Response
 
 _KEY: Final = "@responses"
 """Key of the checkpoint inside the outermost checkpoint; the answers are there by the ids of their requests."""
 
 
-def record_responses(tree: Checkpoint, responses: Mapping[str, Response], pending: Iterable[PendingRequest]) -> None:
-    """Set answers in the checkpoint of a run; the next step that is saved has them.
+def record_responses(
+    tree: Checkpoint,
+    responses: Mapping[str, Response],
+    pending: Iterable[PendingRequest],
+    respondent: Respondent = NOBODY,
+) -> None:
+    """Set answers in the checkpoint of a run; the next step that is saved has them, and who gave them.
 
     Args:
         tree: checkpoint of the outermost run.
         responses: the answers, by the ids of their requests.
         pending: the requests that the run waits for.
+        respondent: who answers.
 
     Raises:
         StoredStateError: when the run is saved, and an answer would not be read back equal.
@@ -30,6 +37,7 @@ def record_responses(tree: Checkpoint, responses: Mapping[str, Response], pendin
                 check_response(request, responses[request.id])
     if responses:
         tree.at(_KEY).set(**{request_id: save_response(response) for request_id, response in responses.items()})
+        record_authors(tree, responses, respondent.name)
 
 
 def mark_answered(pending: Iterable[PendingRequest], responses: Mapping[str, Response]) -> tuple[PendingRequest, ...]:
@@ -52,3 +60,9 @@ def collect_responses(tree: Checkpoint, pending: Iterable[PendingRequest], now: 
     overdue = {name: request.default for name, request in open_requests.items() if request.is_overdue(now)}
     remaining = {name: saved for name, saved in tree.at(_KEY).data.items() if name not in open_requests}
     return overdue | {name: restore_response(saved) for name, saved in remaining.items()}
+
+
+def describe_answers(request_ids: Iterable[str], respondent: Respondent) -> str:
+    """Return which requests have an answer, and of whom if that is known, for people."""
+    names = ", ".join(request_ids)
+    return names if not names or respondent.name is None else f"{names}, by {respondent.name}"

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from tactician import Ensemble, Phase, PhaseDecision, PhaseReview, Platform, RunStatus, Task, approve, reject
-from tactician.ensemble import EnsembleResult, PhaseReviewError, TaskInput
+from tactician import Agent, Ensemble, Phase, PhaseDecision, PhaseReview, Platform, RunStatus, Task, approve, reject
+from tactician.ensemble import (
+    AskPerson,
+    EnsembleResult,
+    ExitReason,
+    PhaseReviewed,
+    PhaseReviewError,
+    Reviewer,
+    TaskInput,
+)
 from tactician.errors import ResponseError
-from tactician.runs import RunContext
-from tactician.testing import FakeClock, ScriptedModel
+from tactician.events import Event
+from tactician.runs import PendingRequest, RequestAnswered, RunContext
+from tactician.testing import FakeClock, ScriptedModel, ToolCall
 from tests.ensemble.support import over
 from tests.support.stored import JsonStore
 
@@ -24,11 +33,13 @@ class Drafts:
         return f"draft {len(self.inputs)}"
 
 
-def reviewed(drafts: Drafts, review: PhaseReview, after: Drafts | None = None) -> Ensemble:
+def reviewed(
+    drafts: Drafts, review: PhaseReview, after: Drafts | None = None, reviewer: Reviewer | None = None
+) -> Ensemble:
     """Return an ensemble with a draft that somebody decides on, and a phase after it."""
     draft = Phase("draft", [Task("Draft", handler=drafts)], review=review)
     publish = Phase("publish", [Task("Publish", handler=after or (lambda t: t.context_outputs[0].raw))], after=[draft])
-    return Ensemble("E", phases=[draft, publish])
+    return Ensemble("E", phases=[draft, publish], reviewer=reviewer)
 
 
 async def answer(ensemble: Ensemble, waiting: EnsembleResult, answer: object, context: RunContext) -> EnsembleResult:
@@ -120,7 +131,7 @@ class TestDeadlines:
 
     async def test_it_approves_when_that_is_what_on_timeout_says(self) -> None:
         clock = FakeClock()
-        ensemble = reviewed(Drafts(), PhaseReview.by_person(timeout=60, on_timeout="approve"))
+        ensemble = reviewed(Drafts(), PhaseReview.by_person(timeout=60, on_timeout="continue"))
         context = RunContext.over(ScriptedModel(), clock=clock)
         waiting = await ensemble.run(context=context)
         clock.advance(61)
@@ -153,3 +164,84 @@ class TestPlatform:
         (request,) = waiting.pending
         with pytest.raises(ResponseError, match="editor"):
             await platform.respond(waiting.run_id, request.id, PhaseDecision.approve(), role="writer")
+
+    async def test_the_name_of_whoever_decided_is_in_the_record_and_in_the_event(self) -> None:
+        events: list[Event] = []
+        platform = Platform(models=ScriptedModel(), on_event=events.append)
+        platform.register(reviewed(Drafts(), PhaseReview.by_person("editor")))
+        waiting = await platform.find_agent("E").run(None, context=platform.context())
+        (request,) = waiting.pending
+        again = await platform.respond(waiting.run_id, request.id, "RETRY: shorter", role="editor", by="Ann")
+        assert isinstance(again, EnsembleResult)
+        done = await platform.respond(waiting.run_id, again.pending[0].id, "APPROVE", role="editor")
+        assert isinstance(done, EnsembleResult)
+        assert [attempt.by for attempt in done.phase_outputs["draft"].review.history] == ["Ann", None]
+        assert [event.by for event in events if isinstance(event, PhaseReviewed)] == ["Ann", None]
+        assert [event.by for event in events if isinstance(event, RequestAnswered)] == ["Ann", None]
+
+
+class Editor:
+    """Reviewer of the program, who gives these answers."""
+
+    role = "editor"
+    name = "Ann"
+
+    def __init__(self, *answers: object) -> None:
+        self.answers = list(answers)
+        self.requests: list[PendingRequest] = []
+
+    async def __call__(self, request: PendingRequest) -> object:
+        """Return the next answer."""
+        self.requests.append(request)
+        return self.answers.pop(0)
+
+
+class TestReviewer:
+    """The reviewer of the ensemble answers for people who review phases, as it does for tasks."""
+
+    async def test_it_decides_without_a_pause(self) -> None:
+        editor = Editor("RETRY: shorter", PhaseDecision.approve())
+        result = await reviewed(Drafts(), PhaseReview.by_person("editor"), reviewer=editor).run(context=over())
+        history = result.phase_outputs["draft"].review.history
+        assert [(attempt.decision.verdict, attempt.by) for attempt in history] == [("retry", "Ann"), ("approve", "Ann")]
+        assert result.raw == "draft 2"
+
+    async def test_the_run_waits_for_another_when_it_does_not_decide(self) -> None:
+        ensemble = reviewed(Drafts(), PhaseReview.by_person(), reviewer=Editor(None))
+        assert (await ensemble.run(context=over())).status is RunStatus.WAITING
+
+    async def test_it_is_not_asked_without_the_role(self) -> None:
+        editor = Editor()
+        ensemble = reviewed(Drafts(), PhaseReview.by_person("publisher"), reviewer=editor)
+        assert (await ensemble.run(context=over())).status is RunStatus.WAITING
+        assert editor.requests == []
+
+    async def test_it_is_told_what_is_wrong_and_asked_again(self) -> None:
+        editor = Editor("fine", "APPROVE")
+        result = await reviewed(Drafts(), PhaseReview.by_person(), reviewer=editor).run(context=over())
+        assert result.raw == "draft 1"
+        assert "no decision" in str(editor.requests[1].problem)
+
+    async def test_it_answers_what_the_reviewing_agent_asks(self) -> None:
+        model = ScriptedModel(ToolCall("ask_person", question="Is it true?"), PhaseDecision.approve())
+        review = PhaseReview(Task("Review", agent=Agent("Checker", model=model, tools=[AskPerson()])))
+        result = await reviewed(Drafts(), review, reviewer=Editor("It is.")).run(context=over())
+        assert result.raw == "draft 1"
+        assert "It is." in model.calls[1].prompt
+
+
+async def test_nobody_in_time_may_end_the_ensemble_with_the_outputs_so_far() -> None:
+    clock, later = FakeClock(), Drafts()
+    ensemble = reviewed(Drafts(), PhaseReview.by_person(timeout=60, on_timeout="exit_early"), later)
+    context = RunContext.over(ScriptedModel(), clock=clock)
+    waiting = await ensemble.run(context=context)
+    clock.advance(61)
+    result = await ensemble.resume(waiting.run_id, {}, context=context)
+    assert (result.raw, result.exit_reason, later.inputs) == ("draft 1", ExitReason.TIMEOUT, [])
+
+
+async def test_what_the_clock_would_answer_is_no_answer_before_the_deadline() -> None:
+    ensemble, context = reviewed(Drafts(), PhaseReview.by_person(timeout=60, on_timeout="continue")), over()
+    waiting = await ensemble.run(context=context)
+    still = await answer(ensemble, waiting, waiting.pending[0].default, context)
+    assert (still.status, still.pending[0].problem) == (RunStatus.WAITING, "the deadline has not passed")

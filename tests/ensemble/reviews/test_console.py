@@ -39,11 +39,11 @@ def request(**changes: object) -> PendingRequest:
 @pytest.mark.parametrize(
     ("lines", "decision"),
     [
-        (["a"], ReviewDecision("approve", by="Anna")),
-        (["what", "APPROVE"], ReviewDecision("approve", by="Anna")),
-        (["e", "one", "two", "."], ReviewDecision("edit", text="one\ntwo", by="Anna")),
-        (["retry", "bolder"], ReviewDecision("retry", feedback="bolder", by="Anna")),
-        (["x"], ReviewDecision("exit_early", by="Anna")),
+        (["a"], ReviewDecision("approve")),
+        (["what", "APPROVE"], ReviewDecision("approve")),
+        (["e", "one", "two", "."], ReviewDecision("edit", text="one\ntwo")),
+        (["retry", "bolder"], ReviewDecision("retry", feedback="bolder")),
+        (["x"], ReviewDecision("exit_early")),
     ],
 )
 async def test_a_person_decides_at_the_terminal(lines: list[str], decision: ReviewDecision) -> None:

@@ -4,10 +4,9 @@ from tactician.ensemble.phases.drawing import draw_reviews
 from tactician.ensemble.phases.following import run_phases
 from tactician.ensemble.phases.phase import Phase
 from tactician.ensemble.phases.plan import PhasePlan
-from tactician.ensemble.phases.review import OverdueReview, PersonReview, PhaseReview, PhaseReviewer
+from tactician.ensemble.phases.review import PersonReview, PhaseReview, PhaseReviewer
 
 __all__ = [
-    "OverdueReview",
     "PersonReview",
     "Phase",
     "PhasePlan",

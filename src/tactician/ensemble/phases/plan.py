@@ -12,7 +12,7 @@ from tactician.agents import Member
 from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.checks import find_structure_problems
 from tactician.ensemble.phases.phase import Phase
-from tactician.ensemble.reviews import ReviewPolicy
+from tactician.ensemble.reviews import Reviewer, ReviewPolicy
 from tactician.ensemble.running import TaskErrorPolicy
 from tactician.ensemble.task import Task
 from tactician.ensemble.task_reviews import ReviewSettings
@@ -91,6 +91,11 @@ class PhasePlan:
     def by_name(self) -> Mapping[str, PlannedPhase]:
         """The phases, by name."""
         return {planned.name: planned for planned in self.phases}
+
+    @property
+    def reviewer(self) -> Reviewer | None:
+        """The reviewer of the ensemble, which also answers for people who review phases."""
+        return self._reviews.reviewer
 
     def find_reviews(self, planned: PlannedPhase) -> ReviewSettings:
         """Return the settings for reviews of the tasks of a phase: the last task of all is in the last phase."""

@@ -23,6 +23,7 @@ class PhaseExecution:
         raw: the output, as text, once all tasks are completed.
         seconds: how long the tasks took, waiting included.
         decision: the decision of the review.
+        by: the name of the person who decided, if it is known.
         is_accepted: true when others may use the outputs.
     """
 
@@ -32,6 +33,7 @@ class PhaseExecution:
     raw: str | None = None
     seconds: float = 0.0
     decision: PhaseDecision | None = None
+    by: str | None = None
     is_accepted: bool = False
 
 
@@ -66,7 +68,7 @@ class PhaseProgress:
     def record(self) -> PhaseReviewRecord:
         """The attempts and the decisions on them."""
         attempts = (
-            PhaseAttempt(number, execution.raw or "", execution.decision)
+            PhaseAttempt(number, execution.raw or "", execution.decision, execution.by)
             for number, execution in self._enumerate()
             if execution.decision is not None
         )
@@ -113,9 +115,9 @@ class PhaseProgress:
         if self[number].raw is None:
             self._change(number, replace(self[number], raw=raw, seconds=seconds))
 
-    def decide(self, number: int, decision: PhaseDecision) -> None:
-        """Note the decision on an execution."""
-        self._change(number, replace(self[number], decision=decision))
+    def decide(self, number: int, decision: PhaseDecision, by: str | None = None) -> None:
+        """Note the decision on an execution, and the person who decided."""
+        self._change(number, replace(self[number], decision=decision, by=by))
 
     def accept(self, number: int) -> None:
         """Let others use the outputs of an execution."""

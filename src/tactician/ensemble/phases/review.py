@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Final, TypeAlias, get_args
 
 from tactician.ensemble.errors import EnsembleDefinitionError
 from tactician.ensemble.phase_decisions import PhaseDecision
+from tactician.ensemble.reviews import OnTimeout
 from tactician.ensemble.task import Task
 from tactician.ensemble.task_input import TaskInput
 from tactician.errors import Problem
 
 PhaseReviewer: TypeAlias = Callable[[TaskInput], PhaseDecision | str | Awaitable[PhaseDecision | str]]
 """Function that decides on a phase. Its argument has the outputs of the phase as `context_outputs`."""
-
-OverdueReview: TypeAlias = Literal["reject", "approve"]
-"""Decision on a phase when nobody has decided in time."""
 
 DEFAULT_RETRIES: Final = 2
 _OUTPUT_ATTEMPTS: Final = 1
@@ -31,13 +29,13 @@ class PersonReview:
         role: the role that an answer needs; anybody may answer, when `None`.
         prompt: what is asked.
         timeout: seconds until `on_timeout` counts; the run waits for ever, when 0 or `None`.
-        on_timeout: the decision when nobody has answered in time.
+        on_timeout: the effect of no decision in time, as of a `Review`.
     """
 
     role: str | None
     prompt: str
     timeout: float | None = None
-    on_timeout: OverdueReview = "reject"
+    on_timeout: OnTimeout = "reject"
 
 
 class PhaseReview:
@@ -70,17 +68,21 @@ class PhaseReview:
         *,
         prompt: str = "",
         timeout: float | None = None,
-        on_timeout: OverdueReview = "reject",
+        on_timeout: OnTimeout = "reject",
         max_retries: int = DEFAULT_RETRIES,
         max_predecessor_retries: int = DEFAULT_RETRIES,
     ) -> PhaseReview:
-        """Return a review by a person. The run waits until `platform.respond` brings a `PhaseDecision`.
+        """Return a review by a person, who answers with a `PhaseDecision`.
+
+        The reviewer of the ensemble is asked first. Without its answer, the run waits until `platform.respond` brings
+        one.
 
         Args:
             role: the role that an answer needs; anybody may answer, when `None`.
             prompt: what is asked, before the outputs of the phase.
             timeout: seconds until `on_timeout` counts; the run waits for ever, when 0 or `None`.
-            on_timeout: the decision when nobody has answered in time, `"reject"` or `"approve"`.
+            on_timeout: the effect of no decision in time: `"reject"` fails the phase, `"continue"` approves,
+                `"exit_early"` ends the ensemble with the outputs so far.
             max_retries: how often the phase may run again.
             max_predecessor_retries: how often it may let each phase before it run again.
 
@@ -134,5 +136,5 @@ def _find_person_mistakes(person: PersonReview) -> Iterator[tuple[str, str]]:
         yield "role", "it must not be blank: write it, or leave it out for anybody"
     if person.timeout is not None and person.timeout < 0:
         yield "timeout", f"it must be >= 0, got: {person.timeout}"
-    if person.on_timeout not in get_args(OverdueReview):
-        yield "on_timeout", f"{person.on_timeout!r} is not one of {', '.join(map(repr, get_args(OverdueReview)))}"
+    if person.on_timeout not in get_args(OnTimeout):
+        yield "on_timeout", f"{person.on_timeout!r} is not one of {', '.join(map(repr, get_args(OnTimeout)))}"

@@ -17,7 +17,10 @@ from tactician.ensemble.phase_decisions import FORMS, PhaseDecision, UndecidedEr
 from tactician.ensemble.phases.people import ask_person
 from tactician.ensemble.phases.plan import PlannedPhase
 from tactician.ensemble.phases.review import PersonReview
+from tactician.ensemble.results import ExitReason
+from tactician.ensemble.reviews import PersonAnswer, Reviewer
 from tactician.ensemble.task_input import Revision
+from tactician.ensemble.task_reviews import ReviewSettings
 from tactician.runs import OutputError, RunContext
 
 _AGAIN = f"Your answer was no decision. Answer with one: {FORMS}."
@@ -29,7 +32,8 @@ async def decide(
     input: EnsembleInput,
     place: RunContext,
     exit: EarlyExit,
-) -> PhaseDecision:
+    reviewer: Reviewer | None,
+) -> PersonAnswer[PhaseDecision]:
     """Return the decision on a phase. A decision that runs another phase again names that phase.
 
     Args:
@@ -37,7 +41,8 @@ async def decide(
         outcomes: the outcomes of the tasks of the phase, and of those before it, by task id.
         input: the input of the run.
         place: the context of the review.
-        exit: the early end of the run, which a gate of the reviewing task may ask for.
+        exit: the early end of the run, which a gate of the reviewing task, or nobody's decision in time, may ask for.
+        reviewer: the reviewer of the ensemble.
 
     Raises:
         UndecidedError: when the reviewer gives no decision, or names a phase that does not run right before.
@@ -46,13 +51,24 @@ async def decide(
     """
     review = planned.phase.review
     if review is None:
-        return PhaseDecision.approve()
+        return PersonAnswer(PhaseDecision.approve())
     complete = partial(find_predecessor, predecessors=planned.direct_predecessors)
     if isinstance(review.reviewer, PersonReview):
         shown = collect_context([job.task.id for job in planned.jobs], outcomes.values())
-        return ask_person(review.reviewer, planned.name, shown, place, complete)
+        answer = await ask_person(review.reviewer, planned.name, shown, place, complete, reviewer)
+        return _decide_in_time(review.reviewer, exit) if answer is None else answer
     assert planned.reviewer is not None
-    return complete(await _run_reviewer(planned.reviewer, outcomes, input, place, exit))
+    settings = ReviewSettings(reviewer=reviewer)
+    return PersonAnswer(complete(await _run_reviewer(planned.reviewer, outcomes, input, place, exit, settings)))
+
+
+def _decide_in_time(person: PersonReview, exit: EarlyExit) -> PersonAnswer[PhaseDecision]:
+    """Return the decision on a phase on which nobody has decided in time."""
+    if person.on_timeout == "reject":
+        return PersonAnswer(PhaseDecision.reject(f"nobody has decided within {person.timeout:g} seconds"))
+    if person.on_timeout == "exit_early":
+        exit.request(ExitReason.TIMEOUT)
+    return PersonAnswer(PhaseDecision.approve())
 
 
 def find_predecessor(decision: PhaseDecision, predecessors: tuple[str, ...]) -> PhaseDecision:
@@ -77,16 +93,17 @@ async def _run_reviewer(
     input: EnsembleInput,
     place: RunContext,
     exit: EarlyExit,
+    settings: ReviewSettings,
 ) -> PhaseDecision:
     """Return the decision of a task. A task that returns none is asked once more; an agent does that itself."""
     try:
-        return await _run_once(job, outcomes, input, place.at("review"), exit)
+        return await _run_once(job, outcomes, input, place.at("review"), exit, settings)
     except OutputError as error:
         if isinstance(job.runnable, Agent):
             raise UndecidedError(str(error)) from error
         again = Revision(2, _AGAIN, error.last_reply)
     try:
-        return await _run_once(job, outcomes, input, place.at("review-2"), exit, {job.task.id: again})
+        return await _run_once(job, outcomes, input, place.at("review-2"), exit, settings, {job.task.id: again})
     except OutputError as error:
         raise UndecidedError(f"{error.last_reply!r} is no decision: {FORMS}") from error
 
@@ -97,10 +114,11 @@ async def _run_once(
     input: EnsembleInput,
     place: RunContext,
     exit: EarlyExit,
+    settings: ReviewSettings,
     revisions: Mapping[str, Revision] = MappingProxyType({}),
 ) -> PhaseDecision:
     environment = TaskEnvironment(input, known=outcomes, revisions=revisions)
-    output = await TaskRunner(environment, "", place, exit=exit).run(job, {})
+    output = await TaskRunner(environment, "", place, reviews=settings, exit=exit).run(job, {})
     if isinstance(output, SkippedTask):  # its `when` says that there is nothing to review
         return PhaseDecision.approve()
     return output.get_parsed(PhaseDecision)

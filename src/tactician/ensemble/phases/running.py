@@ -162,14 +162,16 @@ class PhaseRuns:
         outcomes = await self._collect_known(planned.name, number) | list_outcomes(result)
         try:
             inside = progress.at(number).as_internal()
-            decision = await decide(planned, outcomes, self._environment.input, inside, self._exit)
+            reviewer = self._plan.reviewer
+            answer = await decide(planned, outcomes, self._environment.input, inside, self._exit, reviewer)
         except UndecidedError as error:
             raise self._create_error(planned, str(error), result) from error
         except INTERRUPTIONS:
             raise
         except Exception as error:
             raise self._create_error(planned, f"its review failed: {describe_error(error)}", result, error) from error
-        progress.decide(number, decision)
+        decision = answer.value
+        progress.decide(number, decision, answer.by)
         await progress.place.save_step("phase_review", planned.name, str(decision))
         self._context.emit(
             PhaseReviewed,
@@ -177,6 +179,7 @@ class PhaseRuns:
             attempt=number,
             decision=decision.verdict,
             feedback=decision.feedback,
+            by=answer.by,
         )
         return decision
 

@@ -1,24 +1,26 @@
 """Reviews: gates at which people decide, and the reviewers of the program."""
 
 from tactician.ensemble.reviews.console import ConsoleReviewer
-from tactician.ensemble.reviews.consultation import Question, Reviewer, ReviewerConsultation, call_reviewer, is_admitted
+from tactician.ensemble.reviews.consultation import PersonAnswer, PersonConsultation, Question
 from tactician.ensemble.reviews.decision import ReviewDecision
 from tactician.ensemble.reviews.events import ReviewDecided, ReviewRequested
 from tactician.ensemble.reviews.gate import Gate, GateOutcome, TimedOut, find_gate
 from tactician.ensemble.reviews.questions import AskPerson
-from tactician.ensemble.reviews.review import Review, ReviewPolicy
+from tactician.ensemble.reviews.review import OnTimeout, Review, ReviewPolicy
+from tactician.ensemble.reviews.reviewers import Reviewer, ask_reviewer
 
 __all__ = [
     "Review",
     "ReviewPolicy",
+    "OnTimeout",
     "ReviewDecision",
     "Reviewer",
     "ConsoleReviewer",
     "AskPerson",
+    "PersonAnswer",
+    "PersonConsultation",
     "Question",
-    "ReviewerConsultation",
-    "call_reviewer",
-    "is_admitted",
+    "ask_reviewer",
     "Gate",
     "GateOutcome",
     "TimedOut",

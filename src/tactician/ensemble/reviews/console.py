@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Final
 
 from tactician.ensemble.reviews.decision import ReviewDecision, get_decision_schema
-from tactician.runs import PendingRequest, Response, approve, in_thread, reject
+from tactician.ensemble.reviews.terminal import ReadLine, Terminal, open_terminal
+from tactician.runs import PendingRequest, Response, approve, reject
 
 _CHOICES: Final = {
     "a": "approve",
@@ -23,12 +24,14 @@ _CHOICES: Final = {
 class ConsoleReviewer:
     """Reviewer that asks at the terminal. At the end of the input it does not decide, and the run waits.
 
-    It reads in a thread, so that other tasks go on. Questions are asked in turn.
+    Other tasks go on meanwhile. Questions are asked in turn, those of other reviewers at the terminal too. A question
+    whose timeout has passed takes no line that is typed later.
 
     Args:
         role: its role, for gates that require a role.
-        name: its name, which decisions keep.
-        read: function that reads a line after a prompt; `input` by default.
+        name: its name, which the run keeps with its answers.
+        read: function, sync or async, that reads a line after a prompt; from the standard input by default. When it is
+            sync, it is called outside of the event loop, and cannot be stopped.
         write: function that writes a line; `print` by default.
     """
 
@@ -37,52 +40,55 @@ class ConsoleReviewer:
         role: str | None = None,
         name: str | None = None,
         *,
-        read: Callable[[str], str] = input,
+        read: ReadLine | None = None,
         write: Callable[[str], object] = print,
     ) -> None:
         self.role = role
         self.name = name
-        self._read = read
+        self._terminal = open_terminal() if read is None else Terminal(read)
+        self._read = self._terminal.read
         self._write = write
 
     async def __call__(self, request: PendingRequest) -> Response | None:
         """Ask, and return the answer; `None` at the end of the input."""
         try:
-            return await in_thread(lambda: self._ask(request))
+            async with self._terminal.turn:
+                return await self._ask(request)
         except EOFError:
             return None
 
-    def _ask(self, request: PendingRequest) -> Response:
+    async def _ask(self, request: PendingRequest) -> Response:
         self._write(request.prompt)
         if request.problem is not None:
             self._write(f"That is not possible: {request.problem}")
         if request.schema == get_decision_schema():
-            return self._ask_decision()
+            return await self._ask_decision()
         if request.kind == "approval":
-            return approve() if self._ask_yes_or_no() else reject(self._read("why not: "))
-        return self._ask_yes_or_no() if request.kind == "confirmation" else self._read("> ")
+            return approve() if await self._ask_yes_or_no() else reject(await self._read("why not: "))
+        return await self._ask_yes_or_no() if request.kind == "confirmation" else await self._read("> ")
 
-    def _ask_decision(self) -> ReviewDecision:
-        while (choice := _CHOICES.get(self._read("[a]pprove, [e]dit, [r]etry, e[x]it: ").strip().lower())) is None:
+    async def _ask_decision(self) -> ReviewDecision:
+        question = "[a]pprove, [e]dit, [r]etry, e[x]it: "
+        while (choice := _CHOICES.get((await self._read(question)).strip().lower())) is None:
             self._write("answer a, e, r or x")
         match choice:
             case "edit":
-                return ReviewDecision("edit", text=self._read_lines(), by=self.name)
+                return ReviewDecision.edit(await self._read_lines())
             case "retry":
-                return ReviewDecision("retry", feedback=self._read("what has to change: "), by=self.name)
+                return ReviewDecision.retry(await self._read("what has to change: "))
             case "approve":
-                return ReviewDecision("approve", by=self.name)
+                return ReviewDecision.approve()
             case _:
-                return ReviewDecision("exit_early", by=self.name)
+                return ReviewDecision.exit_early()
 
-    def _read_lines(self) -> str:
+    async def _read_lines(self) -> str:
         self._write("the new output; a line with a single dot ends it")
         lines: list[str] = []
-        while (line := self._read("")) != ".":
+        while (line := await self._read("")) != ".":
             lines.append(line)
         return "\n".join(lines)
 
-    def _ask_yes_or_no(self) -> bool:
-        while (word := self._read("(y/n) ").strip().lower()) not in ("y", "yes", "n", "no"):
+    async def _ask_yes_or_no(self) -> bool:
+        while (word := (await self._read("(y/n) ")).strip().lower()) not in ("y", "yes", "n", "no"):
             self._write("answer y or n")
         return word.startswith("y")

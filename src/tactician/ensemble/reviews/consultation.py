@@ -1,32 +1,38 @@
-"""Questions to reviewers: a function of the program, or whoever answers the waiting run."""
+"""Questions to people in a run: a reviewer of the program is asked first, and else the run waits."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Generic, TypeAlias, TypeVar
+from typing import Final, Generic, TypeVar
 
 from pydantic import JsonValue
 
+from tactician.ensemble.reviews.reviewers import Reviewer, ask_reviewer
 from tactician.errors import StoredStateError
-from tactician.flow import StepTimeoutError, run_with_timeout
+from tactician.flow import StepTimeoutError
 from tactician.llm import JsonSchema
 from tactician.loop import InvalidOutput
-from tactician.runs import Checkpoint, Live, PendingRequest, Response, RunContext, Suspended, revive
+from tactician.runs import (
+    Checkpoint,
+    Live,
+    PendingRequest,
+    Response,
+    RunContext,
+    Suspended,
+    find_author,
+    revive,
+)
 
 T = TypeVar("T")
-Reviewer: TypeAlias = Callable[[PendingRequest], Response | Awaitable[Response]]
-"""Function that answers the requests of a run. It returns `None` for a request that somebody else is to answer.
-
-A request with a required role goes only to a reviewer whose attribute `role` is equal to it.
-"""
 _MAX_TRIES: Final = 3
+_TIMED_OUT: Final = {"timed_out": True}
+"""Default answer of requests. Before their deadline, it is not a valid answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question(Generic[T]):
-    """Question to a reviewer.
+    """Question to a person.
 
     Attributes:
         key: key of its checkpoint; the same when the run continues.
@@ -36,7 +42,6 @@ class Question(Generic[T]):
         encode: function that returns an answer that was read as JSON.
         decode: function that returns the answer that `encode` wrote.
         timeout: seconds to wait; 0 or `None` waits for ever.
-        on_timeout: function that returns the answer when nobody has answered in time; needed with a timeout.
         required_role: the role that whoever answers must have; any, when `None`.
     """
 
@@ -47,15 +52,23 @@ class Question(Generic[T]):
     encode: Callable[[T], JsonValue]
     decode: Callable[[object], T]
     timeout: float | None = None
-    on_timeout: Callable[[], T] | None = None
     required_role: str | None = None
 
 
-_TIMED_OUT: Final = {"timed_out": True}
-"""Default answer of requests. Before their deadline, it is not a valid answer."""
+@dataclass(frozen=True, slots=True)
+class PersonAnswer(Generic[T]):
+    """Answer to a question.
+
+    Attributes:
+        value: the meaning of the answer.
+        by: the name of whoever answered, if it is known.
+    """
+
+    value: T
+    by: str | None = None
 
 
-class ReviewerConsultation(Generic[T]):
+class PersonConsultation(Generic[T]):
     """Question in a run, with its checkpoint.
 
     The answer is saved before it counts. Without a reviewer that answers, the run waits, and any process that has its
@@ -81,72 +94,79 @@ class ReviewerConsultation(Generic[T]):
 
     @property
     def is_answered(self) -> bool:
-        """True when the question has an answer that is saved."""
+        """True when the question has an answer that is saved, or nobody has answered in time."""
         return "answer" in self._checkpoint.data
 
-    async def ask(self) -> T:
-        """Return the answer.
+    async def ask(self) -> PersonAnswer[T] | None:
+        """Return the answer; `None` when nobody has answered in time.
 
         Raises:
             Suspended: when nobody has answered yet.
             InvalidOutput: when the reviewer gives no valid answer after several tries.
         """
-        if (saved := self._checkpoint.data.get("answer")) is not None:
-            return revive(saved, self._question.decode)
+        if self.is_answered:
+            return self._restore()
         self._checkpoint.set(asked=True)
         problem: str | None = None
         request_id = self._checkpoint.path
         if request_id in self._place.responses:
             try:
-                return await self._save(self._read(self._place.responses[request_id]))
+                answer = self._read(self._place.responses[request_id], find_author(self._checkpoint, request_id))
+                return await self._save(answer)
             except (InvalidOutput, StoredStateError) as error:
                 problem = str(error)
         request = self._create_request(request_id, problem)
-        if (answer := await self._ask_reviewer(request)) is not None:
-            return await self._save(answer)
-        raise Suspended(request)
-
-    async def _ask_reviewer(self, request: PendingRequest) -> T | None:
-        """Return the answer of the reviewer; `None` when it does not answer."""
-        reviewer, clock, on_timeout = self._reviewer, self._place.clock, self._question.on_timeout
-        if reviewer is None or not is_admitted(reviewer, request):
-            return None
-        if request.deadline is None or on_timeout is None:
-            return await self._ask_until_valid(reviewer, request)
-        left = max(0.0, request.deadline - clock.time())
         try:
-            return await run_with_timeout(self._ask_until_valid(reviewer, request), left, clock, "the review")
+            answer = await self._ask_reviewer(request)
         except StepTimeoutError:
-            return on_timeout()
+            return await self._save(None)
+        if answer is None:
+            raise Suspended(request)
+        return await self._save(answer)
 
-    async def _ask_until_valid(self, reviewer: Reviewer, request: PendingRequest) -> T | None:
+    async def _ask_reviewer(self, request: PendingRequest) -> PersonAnswer[T] | None:
+        """Return the answer of the reviewer; `None` when it does not answer."""
         tries = 0
-        while (response := await call_reviewer(reviewer, request)) is not None:
+        while self._reviewer is not None:
+            if (given := await ask_reviewer(self._reviewer, request, self._place)) is None:
+                break
             try:
-                return self._read(response)
+                return PersonAnswer(self._question.read(given.response), given.by)
             except InvalidOutput as error:
                 if (tries := tries + 1) >= _MAX_TRIES:
                     raise
                 request = self._create_request(request.id, str(error))
         return None
 
-    def _read(self, response: Response) -> T:
-        on_timeout = self._question.on_timeout
-        if response == _TIMED_OUT and on_timeout is not None:
-            deadline = self._find_deadline()
-            if deadline is not None and deadline <= self._place.clock.time():
-                return on_timeout()
+    def _read(self, response: Response, by: str | None) -> PersonAnswer[T] | None:
+        """Return the meaning of a response; `None` for the default answer of a request that nobody answered in time."""
+        if response != _TIMED_OUT or not self._question.timeout:
+            return PersonAnswer(self._question.read(response), by)
+        deadline = self._find_deadline()
+        if deadline is None or deadline > self._place.clock.time():
             raise InvalidOutput("the deadline has not passed")
-        return self._question.read(response)
+        return None
 
-    async def _save(self, answer: T) -> T:
-        self._checkpoint.set(answer=Live.create(answer, self._question.encode, is_saved=self._place.is_saved))
-        await self._place.save_step("review", self._question.key, str(self._question.encode(answer)))
+    async def _save(self, answer: PersonAnswer[T] | None) -> PersonAnswer[T] | None:
+        question, is_saved = self._question, self._place.is_saved
+        value = None if answer is None else Live.create(answer.value, question.encode, is_saved=is_saved)
+        by = None if answer is None else answer.by
+        self._checkpoint.set(answer=value, by=by)
+        detail = "nobody has answered in time" if answer is None else str(question.encode(answer.value))
+        await self._place.save_step("review", question.key, detail if by is None else f"{detail}, by {by}")
         return answer
+
+    def _restore(self) -> PersonAnswer[T] | None:
+        saved, by = self._checkpoint.data["answer"], self._checkpoint.data.get("by")
+        return (
+            None
+            if saved is None
+            else PersonAnswer(revive(saved, self._question.decode), None if by is None else str(by))
+        )
 
     def _create_request(self, request_id: str, problem: str | None) -> PendingRequest:
         question, deadline = self._question, self._find_deadline()
-        if deadline is None and question.timeout and question.on_timeout is not None:
+        if deadline is None and question.timeout:
             deadline = self._place.clock.time() + question.timeout
             self._checkpoint.set(deadline=deadline)
         return PendingRequest(
@@ -169,14 +189,3 @@ class ReviewerConsultation(Generic[T]):
     def _checkpoint(self) -> Checkpoint:
         assert self._place.checkpoint is not None
         return self._place.checkpoint
-
-
-async def call_reviewer(reviewer: Reviewer, request: PendingRequest) -> Response | None:
-    """Return the response of a reviewer to a request; `None` when it does not answer."""
-    response = reviewer(request)
-    return await response if inspect.isawaitable(response) else response
-
-
-def is_admitted(reviewer: Reviewer, request: PendingRequest) -> bool:
-    """Return whether a reviewer has the role that a request requires."""
-    return request.required_role is None or getattr(reviewer, "role", None) == request.required_role

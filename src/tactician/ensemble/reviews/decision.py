@@ -26,13 +26,11 @@ class ReviewDecision:
         decision: the decision.
         text: the new output, for `"edit"`.
         feedback: what has to change, for `"retry"`.
-        by: the name of the reviewer, if it is known.
     """
 
     decision: Annotated[Verdict, Field(description="approve, edit, retry or exit_early")]
     text: Annotated[str, Field(description="the new output, for edit")] = ""
     feedback: Annotated[str, Field(description="what has to change, for retry")] = ""
-    by: Annotated[str | None, Field(description="the name of the reviewer")] = None
 
     @classmethod
     def approve(cls) -> ReviewDecision:

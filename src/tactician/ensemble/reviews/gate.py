@@ -8,16 +8,16 @@ from typing import Final, Literal, TypeAlias, cast
 
 from pydantic import JsonValue
 
-from tactician.ensemble.reviews.consultation import Question, Reviewer, ReviewerConsultation
+from tactician.ensemble.reviews.consultation import PersonAnswer, PersonConsultation, Question
 from tactician.ensemble.reviews.decision import ReviewDecision, decision_adapter, get_decision_schema, read_decision
 from tactician.ensemble.reviews.events import ReviewDecided, ReviewRequested
 from tactician.ensemble.reviews.review import OnTimeout, Review, ReviewPolicy
+from tactician.ensemble.reviews.reviewers import Reviewer
 from tactician.loop import InvalidOutput
 from tactician.runs import Response, RunContext
 
 GateTiming: TypeAlias = Literal["before", "after"]
 _AFTER: Final = Review.after()
-_TIMEOUT: Final = "timed_out"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,17 +78,18 @@ class Gate:
         Raises:
             Suspended: when nobody has decided yet.
         """
-        consultation = ReviewerConsultation(self._create_question(key), place, self.reviewer)
+        consultation = PersonConsultation(self._create_question(key), place, self.reviewer)
         if not consultation.was_asked:
             role, timing = self.review.required_role, self._timing
             place.emit(ReviewRequested, task_id=self.task_id, timing=timing, required_role=role)
         is_known = consultation.is_answered
-        outcome = await consultation.ask()
+        answer = await consultation.ask()
+        outcome = TimedOut(self.review.on_timeout) if answer is None else answer.value
         if not is_known:
-            self._report(outcome, place)
+            self._report(outcome, answer, place)
         return outcome
 
-    def _create_question(self, key: str) -> Question[GateOutcome]:
+    def _create_question(self, key: str) -> Question[ReviewDecision]:
         review, is_before = self.review, self.review.timing == "before"
         asked = "May this task run?" if is_before else f"Is this output of the task {self.task_id!r} good?"
         return Question(
@@ -99,11 +100,10 @@ class Gate:
             _encode,
             _decode,
             review.timeout,
-            lambda: TimedOut(review.on_timeout),
             review.required_role,
         )
 
-    def _read(self, response: Response) -> GateOutcome:
+    def _read(self, response: Response) -> ReviewDecision:
         decision = read_decision(response)
         if decision.decision == "retry" and self._timing == "before":
             raise InvalidOutput("a task that has not run cannot be retried: approve it, or exit early")
@@ -113,14 +113,14 @@ class Gate:
             self.check_edit(decision.text)
         return decision
 
-    def _report(self, outcome: GateOutcome, place: RunContext) -> None:
+    def _report(self, outcome: GateOutcome, answer: PersonAnswer[ReviewDecision] | None, place: RunContext) -> None:
         is_decision = isinstance(outcome, ReviewDecision)
         place.emit(
             ReviewDecided,
             task_id=self.task_id,
             timing=self._timing,
             decision=outcome.decision if isinstance(outcome, ReviewDecision) else outcome.action,
-            by=outcome.by if isinstance(outcome, ReviewDecision) else None,
+            by=None if answer is None else answer.by,
             feedback=outcome.feedback if isinstance(outcome, ReviewDecision) else "",
             timed_out=not is_decision,
         )
@@ -130,13 +130,9 @@ class Gate:
         return "before" if self.review.timing == "before" else "after"
 
 
-def _encode(outcome: GateOutcome) -> JsonValue:
-    if isinstance(outcome, TimedOut):
-        return {_TIMEOUT: outcome.action}
-    return cast("JsonValue", decision_adapter().dump_python(outcome, mode="json"))
+def _encode(decision: ReviewDecision) -> JsonValue:
+    return cast("JsonValue", decision_adapter().dump_python(decision, mode="json"))
 
 
-def _decode(saved: object) -> GateOutcome:
-    if isinstance(saved, dict) and _TIMEOUT in saved:
-        return TimedOut(Review.after(on_timeout=saved[_TIMEOUT]).on_timeout)
+def _decode(saved: object) -> ReviewDecision:
     return decision_adapter().validate_python(saved)

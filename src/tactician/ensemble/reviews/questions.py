@@ -7,7 +7,7 @@ from typing import Final
 from pydantic import BaseModel, ConfigDict, ValidationError
 from typing_extensions import override
 
-from tactician.ensemble.reviews.consultation import Question, ReviewerConsultation
+from tactician.ensemble.reviews.consultation import PersonConsultation, Question
 from tactician.errors import ToolError
 from tactician.llm import JsonSchema, ToolSpec
 from tactician.loop import InvalidOutput
@@ -78,10 +78,10 @@ class AskPerson(Tool):
             str,
             str,
             self._timeout,
-            lambda: self._default,
             self._required_role,
         )
-        return await ReviewerConsultation(question, context, None).ask()
+        answer = await PersonConsultation(question, context, None).ask()
+        return self._default if answer is None else answer.value
 
 
 class _Arguments(BaseModel):
