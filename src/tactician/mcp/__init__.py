@@ -5,6 +5,7 @@ from tactician.mcp.errors import McpError
 from tactician.mcp.events import McpProgress
 from tactician.mcp.naming import NamingStrategy
 from tactician.mcp.server import McpOptions, McpServer, ServerTools
+from tactician.mcp.settings import create_server
 from tactician.mcp.shortcuts import filesystem, git
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "McpHealth",
     "McpError",
     "McpProgress",
+    "create_server",
     "filesystem",
     "git",
 ]

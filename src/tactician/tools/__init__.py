@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from tactician.tools.arguments import repair_arguments
+from tactician.tools.configured_servers import SERVERS
 from tactician.tools.declared_tool import DeclaredTool, ToolExecutor
 from tactician.tools.function import FunctionTool, create_arguments_error, describe_validation_error, tool
 from tactician.tools.group_registry import ToolGroups, load_group_tools
@@ -77,6 +78,7 @@ __all__ = [
     "ToolGroupPermission",
     "ToolGroups",
     "list_groups",
+    "SERVERS",
     "ToolSource",
     "ToolProvider",
     "OpenProviders",
