@@ -98,7 +98,7 @@ def built(kind: type[Event]) -> Event:
 
 def test_events_of_all_packages_are_covered() -> None:
     homes = {kind.__module__.split(".")[1] for kind in ALL}
-    assert homes == {"agents", "conversation", "ensemble", "guardrails", "llm", "loop", "process", "runs"}
+    assert homes == {"agents", "conversation", "ensemble", "guardrails", "llm", "loop", "process", "runs", "tools"}
     assert len(ALL) >= 25
 
 

@@ -8,7 +8,7 @@ import tactician
 
 PUBLIC = {
     "tactician": """
-        achieves_goal action Agent AgentDefinition AgentNetwork AgentService Ai approve ask_human
+        achieves_goal action Agent AgentDefinition AgenticTool AgentNetwork AgentService Ai approve ask_human
         AssistantMessage Autonomous Autonomy Blackboard Blueprint Budget by_name component condition confirm
         consensus ContextFormat ContextFormatter cost days Delegation Department Edge END Ensemble Export
         Feedback Graph Handoff handoff HierarchicalAgents HierarchicalConstraints Image InProcessMemory
@@ -20,7 +20,8 @@ PUBLIC = {
         ToolGroup UserInput UserMessage Verbosity Window Workflow
     """,
     "tactician.agents": """
-        Agent AgentDefinition AgentNetwork AgentSettings AgentSpec BLUEPRINTS BaseRunnable BlueprintLike
+        Agent AgentDefinition AgenticTool AgentNetwork AgentSettings AgentSpec BLUEPRINTS BaseRunnable BlueprintLike
+        PromptCreator ToolParameter
         Broadcast WindowDefinition DEFAULT_SUPERVISOR_ROUNDS DEFINITIONS Department FirstOf FunctionRunnable
         LEADER HandoffDefinition HierarchicalAgents Member ParallelAgents Planned PlannedAgent Planner TypedRunnable
         RouterAgent RouteChosen RunnableTool SupervisorAgent Synthesis ModelWithTemperature achieves_goal

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tactician.agents import (
         Agent,
         AgentDefinition,
+        AgenticTool,
         AgentNetwork,
         Department,
         HierarchicalAgents,
@@ -94,6 +95,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "tactician.agents": (
         "Agent",
+        "AgenticTool",
         "AgentDefinition",
         "RouterAgent",
         "SupervisorAgent",
@@ -191,6 +193,7 @@ __all__ = [
     "UserMessage",
     "AssistantMessage",
     "Agent",
+    "AgenticTool",
     "handoff",
     "Handoff",
     "Autonomous",

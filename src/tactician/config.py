@@ -236,6 +236,7 @@ class ToolGroupSettings(DocumentModel):
     Attributes:
         tools: names, or patterns such as `brave_*`; with a group's name before them if several groups have the
             tool, as in `docker:fetch`.
+        exclude: names, or patterns such as `brave_local_*`, of tools that are left out.
         description: the purpose of the tools.
         provider: the provider of the tools.
         version: the version of the group.
@@ -243,6 +244,7 @@ class ToolGroupSettings(DocumentModel):
     """
 
     tools: tuple[str, ...] = Field(min_length=1)
+    exclude: tuple[str, ...] = ()
     description: str = ""
     provider: str = ""
     version: str = ""

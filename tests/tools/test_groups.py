@@ -168,13 +168,13 @@ class TestAi:
         with pytest.raises(ConfigurationError) as caught:
             await ai.with_tool_groups("wep", "web", "maps").generate_text("go")
         assert str(caught.value) == (
-            "There is no tool group 'wep' or 'maps' here. Did you mean 'web'? Known: goals, web. Register it, "
-            'with platform.register(ToolGroup("wep", [...])), and run on that platform; or use '
+            "There is no tool group 'wep' or 'maps' here. Did you mean 'web'? Known: math, goals, web. Register "
+            'it, with platform.register(ToolGroup("wep", [...])), and run on that platform; or use '
             'ToolGroup("wep", [...]) itself.'
         )
 
     async def test_without_a_platform_no_group_is_known(self) -> None:
-        with pytest.raises(ConfigurationError, match=r"'web' here\. Known: none"):
+        with pytest.raises(ConfigurationError, match=r"'web' here\. Known: math"):
             await ScriptedModel().ai().with_tool_group("web").generate_text("go")
 
     async def test_a_tool_that_two_groups_have_is_there_once(self) -> None:
@@ -333,7 +333,7 @@ class Needy:
 
 MISSING = (
     "Needy cannot start: the action 'find' needs the tool group 'maps'; the action 'write' needs the tool group "
-    "'mail'. There is no tool group 'maps' or 'mail' here. Known: goals, web. Register it, with "
+    "'mail'. There is no tool group 'maps' or 'mail' here. Known: math, goals, web. Register it, with "
     'platform.register(ToolGroup("maps", [...])), and run on that platform; or use ToolGroup("maps", [...]) itself.'
 )
 
@@ -371,14 +371,14 @@ class TestRegistration:
         platform = Platform(ScriptedModel(), tool_groups=[WEB])
         with pytest.raises(DeclarationError, match="another tool group has this name"):
             platform.register(Reporter(), ToolGroup("maps", []), ToolGroup("web", []))
-        assert (list(platform.agents), list(platform.tool_groups)) == ([], ["goals", "web"])
+        assert (list(platform.agents), list(platform.tool_groups)) == ([], ["math", "goals", "web"])
 
     def test_agents_that_are_wrong_keep_the_groups_out(self) -> None:
         platform = Platform(ScriptedModel())
         with pytest.raises(DeclarationError, match="this is the class"):
             platform.register(WEB, Reporter)
-        assert list(platform.tool_groups) == ["goals"]
-        assert len(platform.register(WEB).tool_groups) == 2
+        assert list(platform.tool_groups) == ["math", "goals"]
+        assert len(platform.register(WEB).tool_groups) == 3
 
 
 DOCKER = ToolGroup("docker", [search, fetch, plain])
@@ -413,6 +413,11 @@ class TestConfiguration:
         assert found.description == "Searches the web."
         with pytest.raises(ConfigurationError, match="'maps' and 'docker' have different tools of the name 'search'"):
             await platform.tool_groups["any"].load_tools()
+
+    async def test_select_all_of_a_pattern_but_not_what_is_excluded(self, configure: Configure) -> None:
+        configure('[tool_groups.web]\ntools = ["docker:*"]\nexclude = ["fetch"]\n')
+        platform = Platform(ScriptedModel(), tool_groups=[DOCKER])
+        assert [each.name for each in await platform.tool_groups["web"].load_tools()] == ["search", "plain"]
 
     async def test_a_tool_that_is_nowhere_is_an_error(self, configure: Configure) -> None:
         configure('[tool_groups.web]\ntools = ["search", "docker:serch", "nix:search"]\n')

@@ -1,6 +1,7 @@
 """Agents, constellations of them, and the decorators of planned agents."""
 
 from tactician.agents.agent import Agent
+from tactician.agents.agentic_tool import AgenticTool, PromptCreator, ToolParameter
 from tactician.agents.base import BLUEPRINTS, BaseRunnable, BlueprintLike, TypedRunnable
 from tactician.agents.composition import Member
 from tactician.agents.constellations import (
@@ -51,6 +52,9 @@ from tactician.tools import RunnableTool
 
 __all__ = [
     "Agent",
+    "AgenticTool",
+    "ToolParameter",
+    "PromptCreator",
     "AgentSpec",
     "AgentSettings",
     "AgentDefinition",

@@ -43,8 +43,9 @@ from tactician.runs import (
     stream_events,
 )
 from tactician.stores import Lease
-from tactician.tools import RunnableTool, Tool, as_text
+from tactician.tools import RunnableTool, Tool, ToolRequest, as_text
 
+A = TypeVar("A", default=ToolRequest)
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True, default=str)
 
@@ -223,9 +224,24 @@ class BaseRunnable(ABC, Generic[T_co]):
         events = self.stream(input, context=outer, budget=budget, conversation=conversation, timeout=timeout)
         return read_answer_text(events, len(outer.path))
 
-    def as_tool(self, name: str | None = None, description: str | None = None) -> Tool:
-        """Return a tool with a single argument, `request`, that runs this Runnable."""
-        return RunnableTool(self, name, description)
+    def as_tool(
+        self,
+        name: str | None = None,
+        description: str | None = None,
+        *,
+        arguments: type[A] | None = None,
+        prompt: Callable[[A], Input] | None = None,
+    ) -> Tool:
+        """Return a tool that runs this Runnable.
+
+        Args:
+            name: the name for the model; by default that of the Runnable.
+            description: the purpose; by default that of the Runnable.
+            arguments: type of its arguments, such as a pydantic model; by default a text, `request`.
+            prompt: function from the arguments to the input of the Runnable; by default they are the input themselves,
+                which agents read as JSON.
+        """
+        return RunnableTool(self, name, description, arguments=arguments, prompt=prompt)
 
     @property
     def composition(self) -> tuple[Member, ...]:

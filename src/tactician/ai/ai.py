@@ -44,13 +44,17 @@ from tactician.runs import (
     stream_events,
 )
 from tactician.tools import (
+    NameFilter,
+    NamingStrategy,
     RunnableTool,
     Toolbox,
     ToolLike,
+    ToolObject,
     ToolProvider,
     as_tool,
     load_group_tools,
     require_declared_tools,
+    select_tools,
     split_providers,
 )
 
@@ -121,9 +125,21 @@ class Ai:
         listed, providers = split_providers(tools)
         return replace(self, _tools=(*self._tools, *map(as_tool, listed)), _groups=(*self._groups, *providers))
 
-    def with_tool_object(self, owner: object) -> Self:
-        """Add the methods of an object that are declared with `@tool`."""
-        return self.with_tools(*require_declared_tools(owner))
+    def with_tool_object(
+        self, owner: object, *, only: NameFilter | None = None, named: NamingStrategy | None = None
+    ) -> Self:
+        """Add the methods of an object that are declared with `@tool`.
+
+        Args:
+            owner: the object, or a `ToolObject`.
+            only: filter on the names of the methods: a function or patterns; all by default.
+            named: other names for them: a function or a prefix; their own by default.
+
+        Raises:
+            DeclarationError: when no tool is left, or a name is not valid or is used twice.
+        """
+        tools = owner if isinstance(owner, ToolObject) else require_declared_tools(owner)
+        return self.with_tools(*select_tools(tools, only=only, named=named))
 
     def with_tool_group(self, group: str | ToolProvider) -> Self:
         """Add the tools of a group; a name is resolved on the platform when the model is called."""
@@ -135,7 +151,7 @@ class Ai:
 
     def with_subagents(self, *agents: Runnable) -> Self:
         """Add agents, or any Runnables, as tools."""
-        return self.with_tools(*map(RunnableTool, agents))
+        return self.with_tools(*(RunnableTool(agent) for agent in agents))
 
     def with_prompt_contributor(self, contributor: PromptContributor) -> Self:
         """Add the instructions of an object, such as a `Persona`."""

@@ -104,6 +104,8 @@ def export_tools(tools: Toolbox, exporter: Exporter) -> tuple[tuple[str, ...], t
     for tool in tools:
         if not isinstance(tool, RunnableTool):
             plain.append(tool)
+        elif tool.has_typed_arguments:
+            exporter.at("agentTools").add_problem(f"{tool.name}: typed arguments cannot be saved in a blueprint")
         elif (target := exporter.export_node(tool.runnable, "agentTools", len(agents), "target")) is not None:
             agents.append(AgentToolPart(name=tool.name, description=tool.spec.description, target=target))
     return tuple(_list_tool_names(plain, exporter)), tuple(agents)

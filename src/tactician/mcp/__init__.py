@@ -3,7 +3,6 @@
 from tactician.mcp.connection import McpHealth
 from tactician.mcp.errors import McpError
 from tactician.mcp.events import McpProgress
-from tactician.mcp.naming import NamingStrategy
 from tactician.mcp.server import McpOptions, McpServer, ServerTools
 from tactician.mcp.settings import create_server
 from tactician.mcp.shortcuts import filesystem, git
@@ -12,7 +11,6 @@ __all__ = [
     "McpServer",
     "McpOptions",
     "ServerTools",
-    "NamingStrategy",
     "McpHealth",
     "McpError",
     "McpProgress",

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import TypeAlias
 
 from tactician.documents import did_you_mean
 from tactician.errors import ConfigurationError
+from tactician.tools import NamingStrategy, matches_name
 
-NamingStrategy: TypeAlias = str | Callable[[str], str]
-"""A prefix, or a function of a tool's name on the server that returns its name for the model."""
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]+")
 _LONGEST_NAME = 64
 
@@ -35,13 +33,14 @@ class Selection:
 
     def takes(self, name: str) -> bool:
         """Return whether a tool is selected."""
-        return (self.only is None or matches(name, self.only)) and not matches(name, self.but)
+        return (self.only is None or matches_name(name, self.only)) and not matches_name(name, self.but)
 
     def rename(self, name: str) -> str:
         """Return the name of a tool for the model, which every provider of models accepts."""
-        named = (
-            name if self.naming is None else self.naming + name if isinstance(self.naming, str) else self.naming(name)
-        )
+        if isinstance(self.naming, str):
+            named = f"{self.naming}{name}"
+        else:
+            named = name if self.naming is None else self.naming(name)
         return _NOT_IN_A_NAME.sub("_", named)[:_LONGEST_NAME]
 
     def check(self, server: str, names: Iterable[str]) -> None:
@@ -57,8 +56,3 @@ class Selection:
                 raise ConfigurationError(
                     f"The MCP server {server!r} has no tool {pattern!r}.{did_you_mean(pattern, known)} Tools: {listed}."
                 )
-
-
-def matches(name: str, patterns: Iterable[str]) -> bool:
-    """Return whether a name matches any of the patterns."""
-    return any(fnmatchcase(name, pattern) for pattern in patterns)

@@ -20,12 +20,12 @@ from tactician.mcp.connection import Connection, McpHealth
 from tactician.mcp.content import read_contents, read_message, read_result
 from tactician.mcp.errors import McpError, find_cause
 from tactician.mcp.listing import Page, list_all
-from tactician.mcp.naming import NamingStrategy, Selection
+from tactician.mcp.naming import Selection
 from tactician.mcp.tools import McpTool, create_tools, select_tools
 from tactician.mcp.transports import HttpTransport, InProcessTransport, ProgramTransport, ServerTransport
 from tactician.runs import RunContext
 from tactician.text import describe_error
-from tactician.tools import Tool, ToolOutput, ToolProvider
+from tactician.tools import NamingStrategy, Tool, ToolOutput, ToolProvider
 
 if TYPE_CHECKING:
     import httpx2
@@ -53,6 +53,7 @@ class McpOptions(TypedDict, total=False):
         timeout: seconds that a call may take; 300 by default.
         connect_timeout: seconds that connecting may take; 60 by default.
         sampling: whether the model around a call may answer questions of the server; true by default.
+        protocol: version of the protocol, or `"legacy"` for the one before 2026; `"auto"`, the default, asks.
         clock: the clock of restarts.
     """
 
@@ -60,6 +61,7 @@ class McpOptions(TypedDict, total=False):
     timeout: float
     connect_timeout: float
     sampling: bool
+    protocol: str
     clock: Clock
 
 
@@ -100,6 +102,7 @@ class McpServer(ServerTools):
         self._transport = transport
         self._timeout = options.get("timeout", _CALL_SECONDS)
         self._is_sampling = options.get("sampling", True)
+        self._protocol = options.get("protocol", "auto")
         clock = options.get("clock", SYSTEM_CLOCK)
         limit = options.get("connect_timeout", _CONNECT_SECONDS)
         self._connection = Connection(self.name, transport, self._create_client, clock, limit)
@@ -193,7 +196,7 @@ class McpServer(ServerTools):
             McpError: when the server cannot be reached.
             MissingExtraError: when the extra `mcp` is not installed.
         """
-        return await self._list_tools()
+        return await self._select(lambda own: own).load_tools()
 
     async def call_tool(self, name: str, arguments: Mapping[str, object], context: RunContext) -> ToolOutput:
         """Call a tool by its name on the server, in a run.
@@ -320,6 +323,7 @@ class McpServer(ServerTools):
         self._is_listed = False
         return Client(
             target,
+            mode=self._protocol,
             read_timeout_seconds=self._timeout,
             elicitation_callback=elicit,
             sampling_callback=sample,

@@ -13,10 +13,10 @@ from typing_extensions import override
 from tactician.errors import InvalidArgumentsError, ToolError
 from tactician.llm import ToolCall, ToolSpec
 from tactician.mcp.errors import McpError
-from tactician.mcp.naming import Selection, matches
+from tactician.mcp.naming import Selection
 from tactician.runs import RunContext
 from tactician.text import replace_surrogates
-from tactician.tools import NO_TRAITS, Tool, ToolOutput
+from tactician.tools import NO_TRAITS, Tool, ToolOutput, matches_name
 
 if TYPE_CHECKING:
     from mcp_types import Tool as ListedTool
@@ -49,7 +49,7 @@ class McpTool(Tool):
         """Return the tool as a selection names it."""
         selected = type(self)(replace(self._spec, name=selection.rename(self.original_name)), self._call)
         selected.original_name = self.original_name
-        selected.traits = replace(NO_TRAITS, needs_approval=matches(self.original_name, selection.approved))
+        selected.traits = replace(NO_TRAITS, needs_approval=matches_name(self.original_name, selection.approved))
         return selected
 
     @override

@@ -27,7 +27,7 @@ from tactician.runs import (
     RunResult,
     RunStatus,
 )
-from tactician.tools import as_text
+from tactician.tools import ArtifactSink, as_text
 
 T = TypeVar("T")
 V = TypeVar("V")
@@ -64,8 +64,12 @@ class OperationContext:
     def _enclosed(self) -> RunContext:
         """The context of the action, in which all that runs finds the action and its models."""
         process, run = self.process, self._run
+        board = process.blackboard
+        artifacts = ArtifactSink(board.add, run.find(ArtifactSink))
         ai: dict[type, object] = {Ai: Ai(run).with_tool_groups(*self.tool_groups)} if self.tool_groups else {}
-        return run.inside({OperationContext: self, ProcessHandle: process, Blackboard: process.blackboard, **ai})
+        return run.inside(
+            {OperationContext: self, ProcessHandle: process, Blackboard: board, ArtifactSink: artifacts, **ai}
+        )
 
     @classmethod
     def __from_run__(cls, run: RunContext) -> OperationContext:

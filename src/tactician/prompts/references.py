@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import sha256
 
-from tactician.llm import ToolSpec
 from tactician.prompts.contributors import PromptContributor
-from tactician.runs import RunContext
-from tactician.tools import Tool, ToolLike, ToolOutput, as_tool, find_declared_tools, snake_case
+from tactician.tools import RenamedTool, Tool, ToolLike, as_tool, find_declared_tools, snake_case
 
 _MARK = 6
 _LONGEST_NAME = 64
@@ -38,7 +36,7 @@ class LlmReference(PromptContributor):
     @property
     def named_tools(self) -> tuple[Tool, ...]:
         """The tools as the model sees them: `search` of the reference `Acme docs` is `acme_docs_search`."""
-        return tuple(_PrefixedTool(self.name, as_tool(tool)) for tool in self.tools)
+        return tuple(RenamedTool(tool, _join_names(self.name, tool.name)) for tool in map(as_tool, self.tools))
 
     def contribution(self) -> str:
         """Return the instructions about the reference."""
@@ -75,25 +73,3 @@ def _join_names(owner: str, tool: str) -> str:
         return name
     ending = f"_{sha256(owner.encode(errors='replace')).hexdigest()[:_MARK]}_{tool}"
     return f"{snake_case(owner)[: max(0, _LONGEST_NAME - len(ending))]}{ending}"[:_LONGEST_NAME]
-
-
-class _PrefixedTool(Tool):
-    """Tool under a longer name."""
-
-    def __init__(self, owner: str, tool: Tool) -> None:
-        self.traits = tool.traits
-        self._tool = tool
-        self._spec = replace(tool.spec, name=_join_names(owner, tool.name))
-
-    @property
-    def spec(self) -> ToolSpec:
-        """The tool as a model sees it."""
-        return self._spec
-
-    async def call(self, arguments: str, context: RunContext) -> str | ToolOutput:
-        """Call the tool.
-
-        Raises:
-            ToolError: when the tool raises it.
-        """
-        return await self._tool.call(arguments, context)

@@ -3,15 +3,24 @@
 from typing import TYPE_CHECKING
 
 from tactician.tools.arguments import repair_arguments
+from tactician.tools.artifacts import (
+    Artifact,
+    ArtifactProduced,
+    ArtifactSink,
+    collect_artifacts,
+    deliver_result,
+)
 from tactician.tools.configured_servers import SERVERS
+from tactician.tools.core_groups import CoreToolGroups
 from tactician.tools.declared_tool import DeclaredTool, ToolExecutor
 from tactician.tools.function import FunctionTool, create_arguments_error, describe_validation_error, tool
 from tactician.tools.group_registry import ToolGroups, load_group_tools
 from tactician.tools.groups import ToolGroup, ToolGroupPermission, ToolSource, describe_unknown_groups, list_groups
 from tactician.tools.output import ToolOutput
 from tactician.tools.provider import OpenProviders, ToolProvider
-from tactician.tools.runnable import RunnableTool
+from tactician.tools.runnable import RunnableTool, ToolRequest
 from tactician.tools.schema_check import SchemaCheck
+from tactician.tools.selection import NameFilter, NamingStrategy, RenamedTool, ToolObject, matches_name, select_tools
 from tactician.tools.signature import ParsedDocstring, find_caller_namespace, parse_docstring, resolve_hints
 from tactician.tools.tool import Tool, as_text, snake_case
 from tactician.tools.toolbox import (
@@ -26,6 +35,7 @@ from tactician.tools.traits import NO_TRAITS, NeedsApproval, ToolTraits
 
 if TYPE_CHECKING:
     from tactician.tools.builtin import (
+        MathTools,
         Pipeline,
         SearchHit,
         SearchProvider,
@@ -45,6 +55,7 @@ if TYPE_CHECKING:
     )
 
 _BUILTIN = (
+    "MathTools",
     "calculator",
     "date_time",
     "read_file",
@@ -69,6 +80,19 @@ __all__ = [
     "DeclaredTool",
     "ToolExecutor",
     "RunnableTool",
+    "ToolRequest",
+    "ToolObject",
+    "NameFilter",
+    "NamingStrategy",
+    "RenamedTool",
+    "select_tools",
+    "Artifact",
+    "ArtifactProduced",
+    "ArtifactSink",
+    "collect_artifacts",
+    "deliver_result",
+    "CoreToolGroups",
+    "MathTools",
     "ToolTraits",
     "NeedsApproval",
     "NO_TRAITS",
@@ -79,6 +103,7 @@ __all__ = [
     "ToolGroups",
     "list_groups",
     "SERVERS",
+    "matches_name",
     "ToolSource",
     "ToolProvider",
     "OpenProviders",

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from fnmatch import fnmatchcase
 from typing import Final, NamedTuple, TypeAlias
 
 from typing_extensions import override
 
 from tactician.config import McpServerSettings
 from tactician.late_binding import Port
+from tactician.tools.core_groups import CoreToolGroups
 from tactician.tools.groups import ToolGroup, ToolGroupPermission
 from tactician.tools.provider import ToolProvider
+from tactician.tools.selection import matches_name
 from tactician.tools.tool import Tool
 
 CreateServer: TypeAlias = Callable[[str, McpServerSettings], ToolProvider]
@@ -28,16 +29,16 @@ class _CommonGroup(NamedTuple):
 
 
 _COMMON: Final[Mapping[str, _CommonGroup]] = {
-    "web": _CommonGroup(
+    CoreToolGroups.WEB: _CommonGroup(
         "Search the web, fetch pages, look up articles",
         ("brave-search-mcp", "fetch-mcp", "wikipedia-mcp"),
         ("brave_web_search", "fetch*", "*wikipedia*", "get_article", "get_summary"),
     ),
-    "maps": _CommonGroup("Find places and routes", ("google-maps-mcp",), ("maps_*",)),
-    "browser_automation": _CommonGroup(
+    CoreToolGroups.MAPS: _CommonGroup("Find places and routes", ("google-maps-mcp",), ("maps_*",)),
+    CoreToolGroups.BROWSER_AUTOMATION: _CommonGroup(
         "Open pages in a browser, take pictures, fill in forms", ("puppeteer-mcp",), ("puppeteer_*", "browser_*")
     ),
-    "github": _CommonGroup(
+    CoreToolGroups.GITHUB: _CommonGroup(
         "Read and write issues, pull requests and comments",
         ("github-mcp",),
         ("*issue*", "*pull_request*", "*comment*"),
@@ -83,7 +84,7 @@ class _Part(ToolProvider):
     @override
     async def load_tools(self) -> tuple[Tool, ...]:
         tools = await self._provider.load_tools()
-        return tuple(tool for tool in tools if any(fnmatchcase(tool.name, pattern) for pattern in self._patterns))
+        return tuple(tool for tool in tools if matches_name(tool.name, self._patterns))
 
     @override
     async def aclose(self) -> None:

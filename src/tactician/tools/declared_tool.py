@@ -9,8 +9,10 @@ from typing import TypeAlias
 from tactician.errors import ToolError
 from tactician.llm import JsonSchema, ToolCall, ToolSpec
 from tactician.runs import RunContext
+from tactician.tools.artifacts import deliver_result
+from tactician.tools.output import ToolOutput
 from tactician.tools.schema_check import SchemaCheck
-from tactician.tools.tool import Tool, as_text
+from tactician.tools.tool import Tool
 from tactician.tools.traits import NO_TRAITS, ToolTraits
 
 ToolExecutor: TypeAlias = Callable[[ToolCall], object | Awaitable[object]]
@@ -49,7 +51,7 @@ class DeclaredTool(Tool):
         spec, traits = self._spec, replace(self.traits, client_side=False)
         return DeclaredTool(spec.name, spec.description, spec.parameters, execute=execute, traits=traits)
 
-    async def call(self, arguments: str, context: RunContext) -> str:
+    async def call(self, arguments: str, context: RunContext) -> str | ToolOutput:
         """Execute the tool.
 
         Raises:
@@ -63,7 +65,7 @@ class DeclaredTool(Tool):
         call_id = context.run_id if context.checkpoint is None else context.checkpoint.path.rpartition("/")[2]
         try:
             result = self._execute(ToolCall(call_id, self.name, arguments))
-            return as_text(await result if isinstance(result, Awaitable) else result)
+            return deliver_result(await result if isinstance(result, Awaitable) else result, self.name, context)
         except ToolError:
             raise
         except Exception as error:

@@ -14,8 +14,10 @@ from typing_extensions import TypedDict
 from tactician.errors import DeclarationError, InvalidArgumentsError
 from tactician.llm import ToolSpec
 from tactician.runs import RunContext, find_run_parameter, in_thread
+from tactician.tools.artifacts import deliver_result
+from tactician.tools.output import ToolOutput
 from tactician.tools.signature import find_caller_namespace, parse_docstring, resolve_hints
-from tactician.tools.tool import Tool, as_text
+from tactician.tools.tool import Tool
 from tactician.tools.traits import NO_TRAITS, NeedsApproval, ToolTraits
 
 P = ParamSpec("P")
@@ -40,7 +42,7 @@ class _Compiled:
         )
         self.adapter = _adapter(name, fields)
         schema = {k: v for k, v in self.adapter.json_schema().items() if k != "title"}
-        self.spec = ToolSpec(name, description or docs.summary or name.replace("_", " "), _remove_titles(schema))
+        self.spec = ToolSpec(name, description or docs.summary or name.replace("_", " "), remove_titles(schema))
 
 
 def _get_function(declared: object) -> Callable[..., object]:
@@ -89,7 +91,8 @@ def _adapter(name: str, fields: Mapping[str, object]) -> TypeAdapter[dict[str, o
         raise DeclarationError(f"tool {name}", [str(error).splitlines()[0]]) from error
 
 
-def _remove_titles(schema: dict[str, object]) -> dict[str, object]:
+def remove_titles(schema: dict[str, object]) -> dict[str, object]:
+    """Return the schema of arguments without the titles of its properties, which repeat their names."""
     properties = schema.get("properties")
     for described in properties.values() if isinstance(properties, dict) else ():
         described.pop("title", None)
@@ -136,7 +139,7 @@ class FunctionTool(Tool, Generic[P, R]):
     def __repr__(self) -> str:
         return f"FunctionTool({self.name!r})"
 
-    async def call(self, arguments: str, context: RunContext) -> str:
+    async def call(self, arguments: str, context: RunContext) -> str | ToolOutput:
         """Validate the arguments, run the function, and return its result as text.
 
         Raises:
@@ -151,7 +154,7 @@ class FunctionTool(Tool, Generic[P, R]):
             values[name] = kind.__from_run__(context)
         function = cast(Callable[..., object], self.__wrapped__)
         result = await in_thread(function, **values) if self.blocking else function(**values)
-        return as_text(await result if isinstance(result, Awaitable) else result)
+        return deliver_result(await result if isinstance(result, Awaitable) else result, self.name, context)
 
 
 def create_arguments_error(error: ValidationError) -> InvalidArgumentsError:

@@ -10,6 +10,7 @@ from tactician.config import ToolGroupSettings, load_settings
 from tactician.errors import ConfigurationError, DeclarationError
 from tactician.runs import RunContext
 from tactician.tools.configured_servers import create_common_groups, create_server_groups
+from tactician.tools.core_groups import CoreToolGroups, create_math_group
 from tactician.tools.groups import ToolGroup, ToolGroupPermission, describe_unknown_groups, merge_tools
 from tactician.tools.provider import OpenProviders, ToolProvider
 from tactician.tools.tool import Tool
@@ -23,6 +24,7 @@ class ToolGroups(Mapping[str, ToolGroup]):
         self._selected: dict[str, ToolGroup] | None = None
         self._servers: dict[str, ToolGroup] = {}
         self._common: dict[str, ToolGroup] = {}
+        self._built_in = {CoreToolGroups.MATH: create_math_group()}
         self.add(groups)
 
     def __getitem__(self, name: str) -> ToolGroup:
@@ -77,7 +79,7 @@ class ToolGroups(Mapping[str, ToolGroup]):
             raise ConfigurationError(
                 f"tactician.toml: mcp: another tool group has the name {', '.join(sorted(twice))}; rename either"
             )
-        return {**self._common, **self._servers, **self._registered, **self._selected}
+        return {**self._built_in, **self._common, **self._servers, **self._registered, **self._selected}
 
     def _create_selection(self, name: str, settings: ToolGroupSettings) -> ToolGroup:
         return ToolGroup(
@@ -87,6 +89,7 @@ class ToolGroups(Mapping[str, ToolGroup]):
             provider=settings.provider,
             version=settings.version,
             permissions=map(ToolGroupPermission, settings.permissions),
+            exclude=settings.exclude,
         )
 
     async def _select_tools(self, name: str, selections: Iterable[str]) -> tuple[Tool, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from enum import StrEnum
@@ -14,6 +14,7 @@ from typing_extensions import override
 from tactician.documents import did_you_mean
 from tactician.errors import ConfigurationError, DeclarationError
 from tactician.tools.provider import ToolProvider
+from tactician.tools.selection import matches_name
 from tactician.tools.tool import Tool
 from tactician.tools.toolbox import as_tool, find_declared_tools, require_declared_tools
 
@@ -40,6 +41,7 @@ class ToolGroup(ToolProvider):
         provider: the provider of the tools.
         version: the version of the group.
         permissions: resources outside the program that they use. Permissions are informational only.
+        exclude: names, or patterns such as `brave_local_*`, of tools that are left out.
 
     Raises:
         DeclarationError: when a tool is not declared correctly, or the function that gives them has parameters.
@@ -54,8 +56,10 @@ class ToolGroup(ToolProvider):
         provider: str = "",
         version: str = "",
         permissions: Iterable[ToolGroupPermission] = (),
+        exclude: Sequence[str] = (),
     ) -> None:
         self.name = name
+        self._exclude = tuple(exclude)
         self.description = description
         self.provider = provider
         self.version = version
@@ -80,7 +84,8 @@ class ToolGroup(ToolProvider):
         except Exception as error:
             error.add_note(f"in the tool group {self.name!r}")
             raise
-        return tuple(_set_group(self.name, tool) for tools in loaded for tool in tools)
+        tools = (tool for some in loaded for tool in some)
+        return tuple(_set_group(self.name, tool) for tool in tools if not matches_name(tool.name, self._exclude))
 
     @override
     async def aclose(self) -> None:

@@ -2,26 +2,67 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from collections.abc import Callable
+from typing import Generic, cast
 
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic.errors import PydanticUserError
+from typing_extensions import TypeVar
+
+from tactician.errors import DeclarationError
 from tactician.llm import ToolSpec
-from tactician.runs import RunContext, Runnable
-from tactician.tools.function import create_arguments_error
-from tactician.tools.tool import Tool, as_text, snake_case
+from tactician.runs import Input, RunContext, Runnable
+from tactician.tools.artifacts import deliver_result
+from tactician.tools.function import create_arguments_error, remove_titles
+from tactician.tools.output import ToolOutput
+from tactician.tools.tool import Tool, snake_case
 
 
-class RunnableTool(Tool):
-    """Runnable that a model can call."""
+class ToolRequest(BaseModel):
+    """Arguments of a Runnable without typed arguments: a text."""
 
-    def __init__(self, runnable: Runnable, name: str | None = None, description: str | None = None) -> None:
+    model_config = ConfigDict(extra="forbid")
+
+    request: str = Field(description="what is to be done, in full")
+
+
+A = TypeVar("A", default=ToolRequest)
+
+
+class RunnableTool(Tool, Generic[A]):
+    """Runnable that a model can call.
+
+    Args:
+        runnable: the Runnable.
+        name: the name for the model; that of the Runnable by default.
+        description: the purpose; that of the Runnable by default.
+        arguments: type of the arguments, such as a pydantic model or a dataclass; by default a text, `request`.
+        prompt: function from the arguments to the input of the Runnable; by default they are the input themselves,
+            which agents read as JSON.
+
+    Raises:
+        DeclarationError: when the type of the arguments has no JSON schema of an object.
+    """
+
+    def __init__(
+        self,
+        runnable: Runnable,
+        name: str | None = None,
+        description: str | None = None,
+        *,
+        arguments: type[A] | None = None,
+        prompt: Callable[[A], Input] | None = None,
+    ) -> None:
         self._runnable = runnable
-        schema = {
-            "type": "object",
-            "properties": {"request": {"type": "string", "description": "what is to be done, in full"}},
-            "required": ["request"],
-            "additionalProperties": False,
-        }
-        self._spec = ToolSpec(name or snake_case(runnable.name), description or runnable.description, schema)
+        label = name or snake_case(runnable.name)
+        kind = cast("type[A]", ToolRequest) if arguments is None else arguments
+        self._arguments: TypeAdapter[A] = _create_adapter(label, kind)
+        self._prompt = prompt
+        self.has_typed_arguments = arguments is not None
+        schema = {key: value for key, value in self._arguments.json_schema().items() if key != "title"}
+        if arguments is None:
+            schema.pop("description", None)
+        self._spec = ToolSpec(label, description or runnable.description, remove_titles(schema))
 
     @property
     def spec(self) -> ToolSpec:
@@ -33,19 +74,32 @@ class RunnableTool(Tool):
         """The Runnable."""
         return self._runnable
 
-    async def call(self, arguments: str, context: RunContext) -> str:
+    async def call(self, arguments: str, context: RunContext) -> str | ToolOutput:
         """Run the Runnable, as a child of the calling run.
 
         Raises:
-            InvalidArgumentsError: when `request` is missing.
+            InvalidArgumentsError: when the arguments do not fit their type.
         """
         try:
-            request = _Request.model_validate_json(arguments).request
+            values = self._arguments.validate_json(arguments or "{}")
         except ValidationError as error:
             raise create_arguments_error(error) from error
-        return as_text((await self._runnable.run(request, context=context)).output)
+        result = await self._runnable.run(self._build_input(values), context=context)
+        return deliver_result(result.output, self.name, context)
+
+    def _build_input(self, arguments: A) -> Input:
+        if self._prompt is not None:
+            return self._prompt(arguments)
+        return arguments.request if isinstance(arguments, ToolRequest) else arguments
 
 
-class _Request(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-    request: str
+def _create_adapter(name: str, kind: type[A]) -> TypeAdapter[A]:
+    try:
+        adapter = TypeAdapter(kind)
+        is_object = adapter.json_schema().get("type") == "object"
+    except PydanticUserError as error:
+        raise DeclarationError(f"tool {name}", [f"its arguments: {str(error).splitlines()[0]}"]) from error
+    if not is_object:
+        problem = f"its arguments are {getattr(kind, '__name__', kind)}: they must be a class with fields"
+        raise DeclarationError(f"tool {name}", [problem])
+    return adapter

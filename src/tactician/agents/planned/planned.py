@@ -20,8 +20,9 @@ from tactician.events import Event
 from tactician.planning import PlanningBudget
 from tactician.process import TOWARDS, Named, ProcessOptions
 from tactician.runs import Budget, Input, PendingRequest, Response, RunContext, RunResult
-from tactician.tools import Tool, find_caller_namespace
+from tactician.tools import Tool, ToolRequest, find_caller_namespace
 
+A = TypeVar("A", default=ToolRequest)
 C = TypeVar("C", bound=type)
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True, default=object)
@@ -101,9 +102,16 @@ class Planned(Generic[T_co]):
         """Return the requests that a run waits for."""
         return await PlannedAgent(self).list_pending(run_id, context=context)
 
-    def as_tool(self, name: str | None = None, description: str | None = None) -> Tool:
-        """Return a tool with a single argument, `request`, that runs the agent."""
-        return PlannedAgent(self).as_tool(name, description)
+    def as_tool(
+        self,
+        name: str | None = None,
+        description: str | None = None,
+        *,
+        arguments: type[A] | None = None,
+        prompt: Callable[[A], Input] | None = None,
+    ) -> Tool:
+        """Return a tool that runs the agent; by default with a single argument, `request`."""
+        return PlannedAgent(self).as_tool(name, description, arguments=arguments, prompt=prompt)
 
     def with_output_type(self, kind: type[T]) -> TypedRunnable[T]:
         """Return the agent with its output validated as `kind`."""

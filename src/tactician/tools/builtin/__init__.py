@@ -5,6 +5,7 @@ from tactician.tools.builtin.configurable import ConfigurableTool
 from tactician.tools.builtin.date_time import Moment, date_time
 from tactician.tools.builtin.files import FileReader, FileWriter, read_file, write_file
 from tactician.tools.builtin.json_query import query_json
+from tactician.tools.builtin.math_tools import MathTools
 from tactician.tools.builtin.pipeline import Adapter, Pipeline, adapt, pipeline
 from tactician.tools.builtin.process_group import ProgramResult
 from tactician.tools.builtin.program import ProgramRunner, run_program
@@ -13,6 +14,7 @@ from tactician.tools.builtin.web import HttpAnswer, HttpRequester, PageFetcher, 
 from tactician.tools.builtin.web_search import WebSearcher, web_search
 
 __all__ = [
+    "MathTools",
     "calculator",
     "date_time",
     "Moment",
