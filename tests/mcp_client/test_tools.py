@@ -11,7 +11,7 @@ from tactician import Agent, Platform, RunContext, approve
 from tactician.errors import ConfigurationError
 from tactician.events import Event
 from tactician.llm import Image, ToolResult
-from tactician.mcp import McpError, McpProgress, McpServer
+from tactician.mcp import McpError, McpHealth, McpProgress, McpServer
 from tactician.testing import ScriptedModel, ToolCall
 from tactician.tools import ToolProvider
 from tests.mcp_client.demo import PNG, Demo
@@ -131,13 +131,11 @@ async def test_a_tool_that_takes_too_long_is_an_error() -> None:
 
 async def test_it_opens_itself_and_the_platform_closes_it() -> None:
     server = McpServer.in_process(Demo().server)
-    assert server.health.state == "closed"
     model = ScriptedModel(ToolCall("add", a=1, b=2), "3")
     async with Platform(model, tool_groups={"math": server.only("add")}) as platform:
         assert (await Agent("A", tool_groups=["math"]).run("?", context=platform.context())).output == "3"
-        assert server.health.state == "ready"
-        assert server.health.protocol == "2026-07-28"
-    assert server.health.state == "closed"
+        assert server.health == McpHealth("ready", server="demo ", protocol="2026-07-28")
+    assert server.health == McpHealth("closed")
 
 
 async def test_resources_prompts_and_instructions(server: McpServer) -> None:

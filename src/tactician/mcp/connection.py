@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from tactician.clock import Clock
 from tactician.mcp.errors import McpError, find_cause
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from tactician.mcp.transports import ServerTransport, Target
 
+T = TypeVar("T")
 State: TypeAlias = Literal["closed", "connecting", "ready", "restarting"]
 _FIRST_PAUSE, _PAUSE_FACTOR, _LONGEST_PAUSE = 0.5, 2.0, 60.0
 _STABLE_SECONDS = 60.0
@@ -80,6 +81,8 @@ class Connection:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._opened: asyncio.Future[None] | None = None
         self._changed = asyncio.Event()
+        self._questions: dict[object, Callable[[], object]] = {}
+        self._interrupted: set[object] = set()
         self._is_stopping = self._is_lost = False
         self._problem: str | None = None
         self._failures = 0
@@ -117,6 +120,25 @@ class Connection:
             wait = "" if self._due is None else f"; the next attempt is in {self.health.next_attempt:.1f} s"
             raise McpError(f"The MCP server {self._name!r} is not available: {self._problem}{wait}.")
         return self._client
+
+    async def ask(self, question: Callable[[Client], Coroutine[object, object, T]]) -> T:
+        """Return the answer to a question, which is cancelled when the connection ends.
+
+        Raises:
+            McpError: when the server cannot be reached, or the connection ends.
+        """
+        work = asyncio.create_task(question(await self.use()))
+        self._questions[work] = work.cancel
+        try:
+            return await work
+        except asyncio.CancelledError:
+            if work not in self._interrupted:
+                raise
+            raise McpError(f"The MCP server {self._name!r}: its connection has ended.") from None
+        finally:
+            work.cancel()
+            del self._questions[work]
+            self._interrupted.discard(work)
 
     def report_loss(self, problem: str) -> None:
         """Note that the server does not answer any more, so that it is restarted."""
@@ -186,6 +208,7 @@ class Connection:
                 while not (self._is_stopping or self._is_lost):
                     await self._changed.wait()
                     self._changed.clear()
+                self._interrupt()
         except Exception as error:
             self._problem = self._describe(error)
             _logger.debug("the MCP server %s failed: %s", self._name, self._problem)
@@ -195,6 +218,13 @@ class Connection:
                 self._opened.set_exception(raise_later)
         finally:
             self._client = None
+            self._interrupt()
+
+    def _interrupt(self) -> None:
+        """Cancel the questions that have no answer."""
+        for work, cancel in tuple(self._questions.items()):
+            self._interrupted.add(work)
+            cancel()
 
     @asynccontextmanager
     async def _connect(self) -> AsyncIterator[Client]:

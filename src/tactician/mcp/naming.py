@@ -16,8 +16,8 @@ _LONGEST_NAME = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
-    """Selection of tools by their names on the server, which may be patterns such as `read_*`.
+class ToolSelection:
+    """ToolSelection of tools by their names on the server, which may be patterns such as `read_*`.
 
     Attributes:
         only: patterns of the tools to take; all if `None`.

@@ -24,17 +24,17 @@ _CONFIRMATION: JsonSchema = {"type": "boolean"}
 
 
 @dataclass(frozen=True, slots=True)
-class PersonAnswer:
+class ElicitedAnswer:
     """Answer of a person to a server: the filled-in form, or `None` when the person does not give it."""
 
     content: Mapping[str, JsonValue] | None
     is_accepted: bool = True
 
 
-_DECLINED = PersonAnswer(None, is_accepted=False)
+_DECLINED = ElicitedAnswer(None, is_accepted=False)
 
 
-def find_answer(question: Question, server: str, number: int, context: RunContext) -> PersonAnswer | PendingRequest:
+def find_answer(question: Question, server: str, number: int, context: RunContext) -> ElicitedAnswer | PendingRequest:
     """Return the answer to a question, which is kept in the run; else the request for it.
 
     Args:
@@ -54,7 +54,7 @@ def find_answer(question: Question, server: str, number: int, context: RunContex
     except (InvalidArgumentsError, ConfigurationError) as error:
         problem = str(error)
     if (kept := asked.data.get("answer")) is not None:
-        return TypeAdapter(PersonAnswer).validate_python(kept)
+        return TypeAdapter(ElicitedAnswer).validate_python(kept)
     return _create_request(question, schema, server, asked, context, problem)
 
 
@@ -73,13 +73,13 @@ def _create_request(
     return PendingRequest(asked.path, "confirmation", prompt, path=context.path, schema=_CONFIRMATION, problem=problem)
 
 
-def _keep(asked: Checkpoint, answer: PersonAnswer) -> PersonAnswer:
+def _keep(asked: Checkpoint, answer: ElicitedAnswer) -> ElicitedAnswer:
     content = None if answer.content is None else dict(answer.content)
     asked.set(answer={"content": content, "is_accepted": answer.is_accepted})
     return answer
 
 
-def _read_response(response: object, schema: JsonSchema | None) -> PersonAnswer:
+def _read_response(response: object, schema: JsonSchema | None) -> ElicitedAnswer:
     """Return the answer that a response means.
 
     Raises:
@@ -93,10 +93,10 @@ def _read_response(response: object, schema: JsonSchema | None) -> PersonAnswer:
     if response is False or (isinstance(response, Approval) and not response.granted):
         return _DECLINED
     if schema is None:
-        return PersonAnswer(None)
+        return ElicitedAnswer(None)
     text = _dump(response)
     SchemaCheck("the form", schema).check(text)
-    return PersonAnswer(cast("Mapping[str, JsonValue]", TypeAdapter(dict[str, JsonValue]).validate_json(text)))
+    return ElicitedAnswer(cast("Mapping[str, JsonValue]", TypeAdapter(dict[str, JsonValue]).validate_json(text)))
 
 
 def _dump(response: object) -> str:

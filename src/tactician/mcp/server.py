@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -20,7 +20,7 @@ from tactician.mcp.connection import Connection, McpHealth
 from tactician.mcp.content import read_contents, read_message, read_result
 from tactician.mcp.errors import McpError, find_cause
 from tactician.mcp.listing import Page, list_all
-from tactician.mcp.naming import Selection
+from tactician.mcp.naming import ToolSelection
 from tactician.mcp.tools import McpTool, create_tools, select_tools
 from tactician.mcp.transports import HttpTransport, InProcessTransport, ProgramTransport, ServerTransport
 from tactician.runs import RunContext
@@ -69,7 +69,7 @@ class ServerTools(ToolProvider):
     """Tools of a server, all or a selection of them."""
 
     @abstractmethod
-    def _select(self, change: Callable[[Selection], Selection]) -> ServerTools:
+    def _select(self, change: Callable[[ToolSelection], ToolSelection]) -> ServerTools:
         """Return another selection of the same tools."""
 
     def only(self, *patterns: str) -> ServerTools:
@@ -269,8 +269,8 @@ class McpServer(ServerTools):
         return (await self._connection.use()).instructions or ""
 
     @override
-    def _select(self, change: Callable[[Selection], Selection]) -> ServerTools:
-        return SelectedTools(self, change(Selection()))
+    def _select(self, change: Callable[[ToolSelection], ToolSelection]) -> ServerTools:
+        return SelectedTools(self, change(ToolSelection()))
 
     async def _list_tools(self) -> tuple[McpTool, ...]:
         try:
@@ -298,15 +298,14 @@ class McpServer(ServerTools):
 
         return tuple(await self._ask(collect))
 
-    async def _ask(self, question: Callable[[Client], Awaitable[T]]) -> T:
+    async def _ask(self, question: Callable[[Client], Coroutine[object, object, T]]) -> T:
         """Return the answer of the server; report a server that does not answer any more.
 
         Raises:
             McpError: when the server refuses the question, or does not answer as it should.
         """
-        client = await self._connection.use()
         try:
-            return await question(client)
+            return await self._connection.ask(question)
         except TacticianError:
             raise
         except Exception as error:
@@ -339,9 +338,9 @@ class McpServer(ServerTools):
 
 
 class SelectedTools(ServerTools):
-    """Selection of the tools of a server."""
+    """ToolSelection of the tools of a server."""
 
-    def __init__(self, server: McpServer, selection: Selection) -> None:
+    def __init__(self, server: McpServer, selection: ToolSelection) -> None:
         self._server = server
         self._selection = selection
 
@@ -357,7 +356,7 @@ class SelectedTools(ServerTools):
         await self._server.aclose()
 
     @override
-    def _select(self, change: Callable[[Selection], Selection]) -> ServerTools:
+    def _select(self, change: Callable[[ToolSelection], ToolSelection]) -> ServerTools:
         return SelectedTools(self._server, change(self._selection))
 
 

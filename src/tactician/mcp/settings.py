@@ -9,11 +9,11 @@ from typing import Final
 from tactician.config import McpServerSettings
 from tactician.documents import Variable, substitute_variables
 from tactician.errors import ConfigurationError
-from tactician.mcp.naming import Selection
+from tactician.mcp.naming import ToolSelection
 from tactician.mcp.server import McpOptions, McpServer, SelectedTools, ServerTools
 from tactician.tools import SERVERS
 
-_EVERYTHING: Final = Selection()
+_EVERYTHING: Final = ToolSelection()
 
 
 def create_server(name: str, settings: McpServerSettings) -> ServerTools:
@@ -36,7 +36,7 @@ def create_server(name: str, settings: McpServerSettings) -> ServerTools:
         connect = McpServer.sse if settings.transport == "sse" else McpServer.http
         url = reader.fill(settings.url or "", "url")
         server = connect(url, headers=reader.fill_all(settings.headers, "headers"), **options)
-    selection = Selection(settings.tools, settings.exclude, settings.prefix, settings.approval)
+    selection = ToolSelection(settings.tools, settings.exclude, settings.prefix, settings.approval)
     return server if selection == _EVERYTHING else SelectedTools(server, selection)
 
 

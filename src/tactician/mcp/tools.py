@@ -13,7 +13,7 @@ from typing_extensions import override
 from tactician.errors import InvalidArgumentsError, ToolError
 from tactician.llm import ToolCall, ToolSpec
 from tactician.mcp.errors import McpError
-from tactician.mcp.naming import Selection
+from tactician.mcp.naming import ToolSelection
 from tactician.runs import RunContext
 from tactician.text import replace_surrogates
 from tactician.tools import NO_TRAITS, Tool, ToolOutput, matches_name
@@ -45,7 +45,7 @@ class McpTool(Tool):
     def spec(self) -> ToolSpec:
         return self._spec
 
-    def select(self, selection: Selection) -> Self:
+    def select(self, selection: ToolSelection) -> Self:
         """Return the tool as a selection names it."""
         selected = type(self)(replace(self._spec, name=selection.rename(self.original_name)), self._call)
         selected.original_name = self.original_name
@@ -76,7 +76,7 @@ def create_tools(listed: Iterable[ListedTool], server: str, call: CallTool) -> t
     return tuple(tools.values())
 
 
-def select_tools(tools: Iterable[McpTool], server: str, selection: Selection) -> tuple[McpTool, ...]:
+def select_tools(tools: Iterable[McpTool], server: str, selection: ToolSelection) -> tuple[McpTool, ...]:
     """Return the tools that a selection takes, under their names for the model.
 
     Raises:
