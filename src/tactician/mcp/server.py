@@ -5,13 +5,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self, TypeVar
 
 from typing_extensions import TypedDict, Unpack, override
 
-from tactician import __version__
 from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.errors import TacticianError
 from tactician.llm import Message
@@ -327,7 +327,7 @@ class McpServer(ServerTools):
             elicitation_callback=elicit,
             sampling_callback=sample,
             message_handler=self._note,
-            client_info=Implementation(name="tactician", version=__version__),
+            client_info=Implementation(name="tactician", version=version("tactician")),
         )
 
     async def _note(self, message: IncomingMessage) -> None:
