@@ -7,6 +7,11 @@ import pytest
 import tactician
 
 PUBLIC = {
+    "tactician.a2a": """
+        A2aData A2aMessage A2aPart IDEMPOTENCY_KEY JsonObject REQUESTS REQUEST_ID RemoteAgent RemoteCardError
+        RemoteOptions RemoteTaskChanged RemoteTaskError RemoteUnavailableError SKILL_ID create_parts from_wire_message
+        from_wire_parts require_a2a restore_whole_numbers sign_card to_json_object to_wire_part
+    """,
     "tactician": """
         achieves_goal action Agent AgentDefinition AgenticTool AgentNetwork AgentService Ai approve ask_human
         AssistantMessage Autonomous Autonomy Blackboard Blueprint Budget by_name component condition confirm
@@ -49,12 +54,13 @@ PUBLIC = {
         MessageWindow chain count_equal find_token_counter repair_history
     """,
     "tactician.ensemble": """
-        AskPerson CompositeError ConsoleReviewer ConstraintViolationError days Delegation DelegationCompleted
-        DelegationContext DelegationDecision DelegationFailed DelegationPolicy DelegationPriority
+        AskPerson Composite CompositeError ConsoleReviewer ConstraintViolationError days Delegation DelegationCompleted
+        DEFAULT_CHUNK_SIZE DelegationContext DelegationDecision DelegationFailed DelegationPolicy DelegationPriority
         DelegationRequest DelegationResponse DelegationStarted DelegationStatus Edge Embedder END Ensemble
-        EnsembleDefinitionError EnsembleResult ExitReason Graph GraphError Handler HierarchicalConstraints
-        Improvement InProcessMemory Loop LoopLimitError MapReduce MapReduceError MemoryReflections OnTimeout
-        PersonReview Phase PhaseAttempt PhaseCompleted PhaseDecision PhaseFailed PhaseOutput PhaseResumed
+        EnsembleDefinitionError EnsembleResult ExitReason find_composite Graph GraphError Handler
+        HierarchicalConstraints Improvement InProcessMemory Loop LoopLimitError MapReduce MapReduceError
+        MemoryReflections NestedEnsemble OnTimeout PersonReview Phase PhaseAttempt PhaseCompleted
+        PhaseDecision PhaseFailed PhaseOutput PhaseResumed
         PhaseReview PhaseReviewed PhaseReviewer PhaseReviewError PhaseReviewRecord PhaseStarted PredicateError
         Reflection ReflectionInput ReflectionStore ReflectionStrategy Review ReviewDecided ReviewDecision
         Reviewer ReviewPolicy ReviewRejectedError ReviewRequested Revision Scope ScopedMemory ScopeEntry
@@ -79,8 +85,8 @@ PUBLIC = {
         output_guardrail passed registry retry tool_input tool_input_guardrail tool_output tool_output_guardrail
     """,
     "tactician.platform": """
-        Autonomy Conversations EnqueueOptions GOALS ObjectView Picture Platform Ranked Request RequestOptions Requests
-        Role RunComparison RunReader RunTree RunView StepView SupervisorInvocation Worker create_message
+        Autonomy Conversations EnqueueOptions GOALS GoalTool ObjectView Picture Platform Ranked Request RequestOptions
+        Requests Role RunComparison RunReader RunTree RunView StepView SupervisorInvocation Worker create_message
         create_model_agent create_request read_picture replay_events
     """,
     "tactician.prompts": """
@@ -91,8 +97,9 @@ PUBLIC = {
     """,
     "tactician.service": "AgentOptions AgentService ModelOptions Picture",
     "tactician.stores": """
-        AT_ONCE Body DocumentStore HeldLease LEASE_HEARTBEAT Lease MemoryStore PostgresStore SqliteStore StoredDocument
-        StoredStep SupportsJson list_documents open_store store_path escape_invalid translate_json_errors
+        AT_ONCE Body DocumentStore HeldLease LEASE_HEARTBEAT Lease MemoryStore PostgresStore SqliteStore
+        StoreAddress StoredDocument StoredStep StoreVariable SupportsJson
+        list_documents open_store store_path escape_invalid translate_json_errors
     """,
     "tactician.trace": "CaptureMode ModelUse Recorder Trace TraceNode TraceNote TracePause",
     "tactician.testing": "FakeClock FakeContext ScriptError ScriptedModel Step ToolCall When",

@@ -18,6 +18,7 @@ from tactician.blueprint.variables import fill_variables
 from tactician.documents import DataPath, Problems
 from tactician.environment import read_environment
 from tactician.errors import ConfigurationError, DeclarationError, Problem
+from tactician.frozen import frozen
 from tactician.names import NameProblem, Names
 
 T = TypeVar("T")
@@ -53,7 +54,7 @@ class _Shared:
     taken: LimitUsage = field(default_factory=LimitUsage)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Builder:
     """Builder of the part at a path of a blueprint.
 
@@ -181,6 +182,16 @@ class Builder:
         """Return the path of a file relative to the outermost blueprint."""
         outermost = self.files[0].parent if self.files else File.cwd()
         return os.path.relpath(file, outermost)
+
+    def may_use(self, what: str, module: str, *steps: str | int) -> bool:
+        """Return whether the blueprint may use what acts on this machine; add a problem when it may not.
+
+        A text may come from anybody: it may do so when the module is allowed.
+        """
+        if self.origin.is_trusted or self.names.allows(module):
+            return True
+        self.add_problem(f"{what} is not allowed in a text; allow it with build(allow=[{module!r}])", *steps)
+        return False
 
     def resolve_file(self, name: str, *steps: str | int) -> File | None:
         """Return a file relative to that of the blueprint; `None` when reading it is not allowed."""

@@ -6,6 +6,7 @@ import inspect
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path as File
 from typing import TypeVar
 
 from pydantic import ValidationError
@@ -18,6 +19,7 @@ from tactician.blueprint.type_names import find_type_name
 from tactician.blueprint.variables import escape_part
 from tactician.documents import DataPath, Problems, format_path, list_mistakes
 from tactician.errors import BlueprintError
+from tactician.frozen import frozen
 from tactician.names import find_import_path
 from tactician.runs import Runnable
 
@@ -75,7 +77,7 @@ class _Shared:
     left_out: list[str] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Exporter:
     """Exporter of the part at a path of a constellation."""
 
@@ -109,6 +111,10 @@ class Exporter:
             here.add_problem(f"{runnable.name}: a {type(runnable).__name__} has no blueprint")
             return None
         return export(exported, here)
+
+    def make_relative(self, file: File) -> str:
+        """Return the path of a file or folder relative to the working directory when it is inside."""
+        return str(file.relative_to(File.cwd())) if file.is_relative_to(File.cwd()) else str(file)
 
     def make(self, kind: type[P], fields: Mapping[str, object]) -> P | None:
         """Return a part with these fields; `None` when it is not valid."""

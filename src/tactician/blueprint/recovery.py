@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from tactician.documents import Data, list_mistakes
 from tactician.documents import DataPath as Path
 from tactician.errors import MOST_PROBLEMS
+from tactician.frozen import frozen
 
 T = TypeVar("T")
 _ROUNDS: Final = 10
@@ -110,7 +111,7 @@ class Recovery:
         return path in self._removed and path not in self._placed
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Recovered(Generic[T]):
     """Value that was parsed without the mistakes in its data, and the changes to the data."""
 
@@ -173,6 +174,11 @@ def _placeholder(path: Path, label: str) -> Data:
         "workers": [{"description": label, "worker": agent}],
         "members": [agent],
         "peers": [_agent(f"{label}_{place}") for place in range(2)],
+        "id": label,
+        "tasks": [{"description": label}],
+        "items": [label],
+        "map": {"description": label},
+        "reduce": {"description": label},
         "departments": {label: {"manager": agent, "workers": [_agent(f"{label}_worker")]}},
     }
     return known.get(step)

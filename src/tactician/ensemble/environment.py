@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tactician.ensemble.early_exit import EarlyExit
 from tactician.ensemble.inputs import EnsembleInput
+from tactician.ensemble.learning import AT_ONCE, LearningOutbox
 from tactician.ensemble.outcomes import TaskOutcome
 from tactician.ensemble.task_input import Revision
 from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.task_reviews import ReviewSettings
+from tactician.frozen import frozen
+from tactician.llm import ModelLike
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TaskEnvironment:
     """What the tasks of a run begin with.
 
@@ -28,6 +31,8 @@ class TaskEnvironment:
         revision: revision of the first tasks when all of the work is done again.
         reviews: the settings for reviews of tasks inside of others.
         exit: the early end of the ensemble around; `None` for an ensemble itself.
+        synthesize: model of the ensemble around that makes agents for tasks without an agent; `None` without one.
+        outbox: outbox for what the tasks leave for later runs.
     """
 
     input: EnsembleInput
@@ -40,6 +45,8 @@ class TaskEnvironment:
     revision: Revision | None = None
     reviews: ReviewSettings = field(default_factory=ReviewSettings)
     exit: EarlyExit | None = None
+    synthesize: ModelLike | None = None
+    outbox: LearningOutbox = AT_ONCE
 
     def find_revision(self, task_id: str) -> Revision | None:
         """Return the revision of a task that runs again; `None` for other tasks."""

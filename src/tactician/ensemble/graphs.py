@@ -25,6 +25,7 @@ from tactician.ensemble.task_group import GroupRunnable, TaskGroup
 from tactician.ensemble.task_input import Revision, TaskInput
 from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.template import escape_template
+from tactician.frozen import frozen
 from tactician.runs import RunContext, Runnable
 
 END: Final = "END"
@@ -34,7 +35,7 @@ _MOST_SHOWN: Final = 5
 _LONGEST_OUTPUT: Final = 200
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Edge:
     """Edge of a graph.
 
@@ -88,9 +89,18 @@ class Graph(TaskGroup):
         self.edges = tuple(edges)
         self.max_steps = max_steps
         names = ", ".join(map(str, states))
-        summary = description or escape_template(f"Go from state to state: {names}")
         parts = {f"states[{name!r}]": task for name, task in states.items()}
-        super().__init__(id or f"Graph: {names}", summary, parts, context)
+        super().__init__(id or f"Graph: {names}", description, parts, context)
+
+    @property
+    def states(self) -> Mapping[str, Task]:
+        """The tasks, by the names of the states."""
+        return dict(zip(self.names, self.parts.values(), strict=True))
+
+    @property
+    @override
+    def default_description(self) -> str:
+        return escape_template(f"Go from state to state: {', '.join(map(str, self.names))}")
 
     @property
     @override

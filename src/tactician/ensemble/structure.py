@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 
 from tactician.agents import Agent, Member
@@ -16,7 +16,7 @@ from tactician.ensemble.checks import (
     number_tasks,
     warn_of_unused_agents,
 )
-from tactician.ensemble.composite import Equipment, TaskTemplate, walk_tasks
+from tactician.ensemble.composite import NO_CASTING, Casting, Equipment, TaskTemplate, walk_tasks
 from tactician.ensemble.hierarchy import Hierarchy, create_hierarchy
 from tactician.ensemble.inputs import TEXT_NAME
 from tactician.ensemble.learning import LearningStores
@@ -38,16 +38,16 @@ class EnsembleStructure:
 
     Attributes:
         arguments: the arguments of the ensemble.
-        synthesized: tasks with an agent that a model has made, by id; they take the place of those with the same ids.
+        casting: the agents that a model has chosen for tasks without an agent.
     """
 
     arguments: EnsembleArguments
-    synthesized: Mapping[str, Task] = field(default_factory=dict)
+    casting: Casting = NO_CASTING
 
     @cached_property
     def tasks(self) -> tuple[Task, ...]:
         """The tasks, those of all phases included."""
-        return tuple(self.synthesized.get(task.id, task) for task in self.arguments.tasks)
+        return tuple(self.casting.find(task) for task in self.arguments.tasks)
 
     @property
     def is_hierarchical(self) -> bool:
@@ -85,7 +85,8 @@ class EnsembleStructure:
     def hierarchy(self) -> Hierarchy:
         """The manager of a hierarchical workflow, with its workers."""
         manager, constraints, model = self.arguments.manager, self.arguments.constraints, self.arguments.model
-        return create_hierarchy(self.jobs, self.team, manager, constraints, model, self.roster.settings)
+        settings, reviews = self.roster.settings, self._reviews
+        return create_hierarchy(self.jobs, self.team, manager, constraints, model, settings, reviews)
 
     @cached_property
     def roster(self) -> Roster:
@@ -114,14 +115,14 @@ class EnsembleStructure:
     @cached_property
     def templates(self) -> tuple[TaskTemplate, ...]:
         """The templates that need values, those of tasks inside of others included."""
-        return tuple(list_part_templates((path, job.task) for path, job in self.list_jobs()))
+        return tuple(list_part_templates((path, job.task) for path, job in self.places))
 
     @cached_property
     def value_names(self) -> tuple[str, ...]:
         """The names for which the templates need values, each once."""
         return tuple(dict.fromkeys(name for template in self.templates for name in template.names))
 
-    @property
+    @cached_property
     def names_text(self) -> bool:
         """True when a template names the text of the caller."""
         return TEXT_NAME in self.value_names
@@ -131,12 +132,12 @@ class EnsembleStructure:
         """The mistakes in how the tasks and agents fit together."""
         return tuple(self._find_problems())
 
-    def list_jobs(self) -> Iterator[tuple[str, Assignment]]:
-        """Yield the tasks with their agents, and their places."""
+    @cached_property
+    def places(self) -> tuple[tuple[str, Assignment], ...]:
+        """The tasks with their agents, and their places."""
         if self.arguments.phases:
-            yield from self.plan.list_jobs()
-        else:
-            yield from ((f"tasks[{number}]", job) for number, job in enumerate(self.jobs))
+            return tuple(self.plan.list_jobs())
+        return tuple((f"tasks[{number}]", job) for number, job in enumerate(self.jobs))
 
     def list_members(self) -> Iterator[Member]:
         """Yield the Runnables that do the tasks; of a hierarchy, the manager and the workers."""
@@ -166,7 +167,7 @@ class EnsembleStructure:
             yield from self.plan.find_problems(agents)
         else:
             yield from find_structure_problems(self.tasks, agents, workflow)
-        places = walk_tasks((path, job.task) for path, job in self.list_jobs())
+        places = walk_tasks((path, job.task) for path, job in self.places)
         mistakes = [*find_learning_mistakes(places, self._stores)]
         if self.delegates:
             mistakes += find_duplicates(self.team)
@@ -175,15 +176,15 @@ class EnsembleStructure:
         yield from (Problem(path, message) for path, message in mistakes)
 
     def _assign(self, task: Task, context: tuple[Task, ...]) -> Assignment:
-        task = self.synthesized.get(task.id, task)
-        return assign(task, context, Equipment(self.arguments.model, self.arguments.tools, self.roster, self._stores))
+        model, tools = self.arguments.model, self.arguments.tools
+        return assign(task, context, Equipment(model, tools, self.roster, self._stores, self.casting))
 
     @cached_property
     def _agents(self) -> tuple[object, ...]:
         """The agents of the ensemble without its manager."""
         tasks = self.tasks
         if not self.is_hierarchical:  # tasks inside of a worker of a hierarchy get no delegations
-            tasks = tuple(task for _, task in walk_tasks(number_tasks(tasks)))
+            tasks = tuple(self.casting.find(task) for _, task in walk_tasks(number_tasks(tasks)))
         agents = find_agents(tasks, self.arguments.agents)
         return tuple(agent for agent in agents if agent is not self.arguments.manager)
 

@@ -3,19 +3,36 @@
 The names are loaded when they are first used, as each of them needs an extra.
 """
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 from tactician.errors import MissingExtraError
 
-_EXTRAS: dict[str, str] = {}
-"""The extra that each name needs."""
+if TYPE_CHECKING:
+    from tactician.serve.a2a import A2aSettings, a2a_app
 
-__all__: list[str] = []
+__all__ = ["A2aSettings", "a2a_app"]
+
+
+def _load_a2a(name: str) -> object:
+    from tactician.serve import a2a
+
+    return getattr(a2a, name)
+
+
+_LOADERS: dict[str, tuple[str, Callable[[str], object]]] = {
+    "A2aSettings": ("a2a", _load_a2a),
+    "a2a_app": ("a2a", _load_a2a),
+}
+"""The extra that each name needs, and the function that loads it."""
 
 
 def __getattr__(name: str) -> object:
-    if (extra := _EXTRAS.get(name)) is None:
+    if name not in _LOADERS:
         raise AttributeError(f"module 'tactician.serve' has no attribute {name!r}")
+    extra, load = _LOADERS[name]
     try:
-        value = _load(name)
+        value = load(name)
     except ImportError as error:
         raise MissingExtraError(
             f'tactician.serve.{name} needs {error.name}, which is not installed. Run: pip install "tactician[{extra}]"'
@@ -24,9 +41,5 @@ def __getattr__(name: str) -> object:
     return value
 
 
-def _load(name: str) -> object:
-    raise AttributeError(name)
-
-
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_EXTRAS})
+    return sorted({*globals(), *_LOADERS})

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache
 
 from pydantic import TypeAdapter
 
 from tactician.ensemble.phase_decisions import PhaseAttempt, PhaseDecision, PhaseReviewRecord
+from tactician.frozen import frozen
 from tactician.runs import RunContext, revive
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PhaseExecution:
     """Execution of the tasks of a phase.
 
@@ -62,7 +63,11 @@ class PhaseProgress:
     @property
     def accepted(self) -> int | None:
         """The number of the latest execution whose outputs others may use; `None` when there is none."""
-        return max((number for number, execution in self._enumerate() if execution.is_accepted), default=None)
+        return max(self.list_accepted(), default=None)
+
+    def list_accepted(self) -> list[int]:
+        """Return the numbers of the executions whose outputs others may use, or could."""
+        return [number for number, execution in self._enumerate() if execution.is_accepted]
 
     @property
     def record(self) -> PhaseReviewRecord:
