@@ -47,6 +47,18 @@ class Start:
         return getattr(values, "value") if self._is_wrapped else values  # noqa: B009 - its class is made at runtime
 
 
+def list_start_types(agent: PlannedAgentSpec) -> tuple[type, ...]:
+    """Return the types of objects that actions need and none gives."""
+    given = {name for action in agent.plannable for name, value in action.effects.items() if value}
+    kinds = {
+        kind: None
+        for action in agent.actions
+        for label, kind in zip(action.needs, action.input_types, strict=False)
+        if label.removesuffix("?") not in given
+    }
+    return tuple(kinds)
+
+
 def types_leading_to(goal: GoalSpec, agent: PlannedAgentSpec) -> Iterator[type]:
     """Yield the types that no action gives, and of which a single object may be enough to reach the goal.
 
