@@ -6,7 +6,22 @@ from collections.abc import Callable
 
 import pytest
 
-from tactician import Agent, Ensemble, Phase, RunContext, RunStatus, Task, Workflow, approve, tool
+from tactician import (
+    END,
+    Agent,
+    Edge,
+    Ensemble,
+    Graph,
+    Loop,
+    MapReduce,
+    Phase,
+    RunContext,
+    RunStatus,
+    Task,
+    Workflow,
+    approve,
+    tool,
+)
 from tactician.ensemble import EnsembleDefinitionError, TaskStarted
 from tactician.events import Event
 from tactician.runs import OutputError, RunStarted
@@ -116,6 +131,42 @@ class TestSynthesis:
         )
         result = await ensemble.run(context=over())
         assert [output.role for output in result.task_outputs] == ["Poet", "Boss"]
+
+    async def test_tasks_in_loops_and_graphs_get_agents_in_the_same_call(self) -> None:
+        maker = ScriptedModel(cast("Poet", "Critic", "Singer"))
+        loop = Loop([Task("Rhyme", id="r"), Task("Judge", id="j")], max_iterations=1)
+        graph = Graph({"sing": Task("Sing", id="s")}, start="sing", edges=[Edge("sing", END)])
+        result = await Ensemble("E", [loop, graph], model=ScriptedModel("x", "y", "z"), synthesize=maker).run(
+            context=over()
+        )
+        assert [result[name].role for name in ("r", "j", "s")] == ["Poet", "Critic", "Singer"]
+        assert len(maker.calls) == 1
+
+    async def test_tasks_with_one_id_in_two_loops_get_agents_of_their_own(self) -> None:
+        maker = ScriptedModel(cast("Poet", "Critic"))
+        loops = [Loop([Task(work, id="same")], id=work, max_iterations=1) for work in ("Rhyme", "Judge")]
+        result = await Ensemble("E", loops, model=ScriptedModel("x", "y"), synthesize=maker).run(context=over())
+        assert [part.role for output in result.task_outputs for part in output.parts] == ["Poet", "Critic"]
+
+    async def test_an_ensemble_inside_asks_the_model_of_the_one_around_unless_it_has_one(self) -> None:
+        outside, inside = ScriptedModel(cast("Poet")), ScriptedModel(cast("Critic"))
+        first = Ensemble("First", [Task("Rhyme", id="r")])
+        second = Ensemble("Second", [Task("Judge", id="j")], synthesize=inside)
+        whole = Ensemble("E", [first, second], model=ScriptedModel("x", "y"), synthesize=outside)
+        result = await whole.run(context=over())
+        assert [result[name].role for name in ("r", "j")] == ["Poet", "Critic"]
+        assert (len(outside.calls), len(inside.calls)) == (1, 1)
+
+    async def test_the_tasks_of_a_level_of_a_map_reduce_get_the_agent_of_the_first(self) -> None:
+        maker = ScriptedModel(cast("Poet"), cast("Editor"))
+        book = MapReduce(
+            ["frogs", "toads", "newts"], map=lambda item: Task(f"Rhyme on {item}"), reduce=lambda _: Task("Bind")
+        )
+        ensemble = Ensemble("E", [book], model=ScriptedModel("x", "y", "z", "book"), synthesize=maker)
+        result = await ensemble.run(context=over())
+        assert [part.role for part in result.task_outputs[0].parts] == ["Poet"] * 3 + ["Editor"]
+        assert "1. Rhyme on frogs" in maker.calls[0].prompt
+        assert "toads" not in maker.calls[0].prompt
 
     async def test_agents_that_are_not_valid_fail_the_run(self) -> None:
         maker = ScriptedModel(*[cast(" ")] * 3)

@@ -125,8 +125,6 @@ def _find_review_mistakes(arguments: EnsembleArguments) -> Iterator[tuple[str, s
     policy, reviewer = arguments.review_policy, arguments.reviewer
     if not isinstance(policy, ReviewPolicy):
         yield "review_policy", f"{policy!r} is not a ReviewPolicy"
-    elif arguments.workflow is Workflow.HIERARCHICAL and policy is not ReviewPolicy.NEVER:
-        yield "review_policy", "the tasks of a hierarchy are not reviewed: review the task whose agent it is"
     if reviewer is not None and not callable(reviewer):
         yield "reviewer", f"{reviewer!r} is not a function of a pending request"
 

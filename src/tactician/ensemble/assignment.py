@@ -78,6 +78,7 @@ def assign(task: Task, context: tuple[Task, ...], equipment: Equipment) -> Assig
         context: the tasks whose outputs it sees.
         equipment: the settings of the ensemble.
     """
+    task = equipment.casting.find(task)
     chosen = equipment._replace(model=equipment.model if task.model is None else task.model)
     runnable, role = _choose_runnable(task, chosen)
     return Assignment(task, context, runnable, role, _create_key(task.id), chosen.model, equipment.stores)

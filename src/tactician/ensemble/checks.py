@@ -107,11 +107,14 @@ def find_template_problems(templates: Iterable[TaskTemplate], values: Values) ->
 
 
 def find_hierarchy_mistakes(tasks: Sequence[Task]) -> Iterator[tuple[str, str]]:
-    """Yield the settings of tasks that a hierarchy cannot heed, as its manager decides what is done, and by whom."""
+    """Yield the settings of tasks that a hierarchy cannot heed, as its manager decides what is done, and by whom.
+
+    The output of the last task is the answer of the manager, which can be reviewed.
+    """
     remedy = "give this ensemble to a task of another one, as its agent, and set it there"
     for number, task in enumerate(tasks):
         for place in ("when", "review", "input_guardrails", "output_guardrails"):
-            if getattr(task, place):
+            if getattr(task, place) and (place != "review" or task is not tasks[-1]):
                 yield f"tasks[{number}].{place}", f"a hierarchical workflow does not run tasks one by one: {remedy}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from tactician.ensemble.learning import LearningStores
@@ -20,6 +21,25 @@ from tactician.tools import ToolLike
 NO_STORES: Final = LearningStores()
 
 
+class Casting(NamedTuple):
+    """Agents that a model chooses for tasks without an agent.
+
+    Attributes:
+        model: the model; `None` when no model chooses.
+        chosen: the tasks for which it has chosen, each with the role, goal and background of its agent.
+    """
+
+    model: ModelLike | None = None
+    chosen: Mapping[Task, Task] = MappingProxyType({})
+
+    def find(self, task: Task) -> Task:
+        """Return the task with its agent as chosen, if one was chosen."""
+        return self.chosen.get(task, task)
+
+
+NO_CASTING: Final = Casting()
+
+
 class Equipment(NamedTuple):
     """Settings of an ensemble for its tasks.
 
@@ -28,12 +48,14 @@ class Equipment(NamedTuple):
         tools: the tools for all agents.
         roster: the agents to which others may delegate.
         stores: the stores with which tasks learn.
+        casting: the agents of tasks without an agent.
     """
 
     model: ModelLike | None = None
     tools: Sequence[ToolLike] = ()
     roster: Roster = NO_ROSTER
     stores: LearningStores = NO_STORES
+    casting: Casting = NO_CASTING
 
 
 class TaskTemplate(NamedTuple):

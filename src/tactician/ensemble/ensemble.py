@@ -13,8 +13,8 @@ from tactician.context_format import ContextFormat, ContextFormatter, load_forma
 from tactician.conversation import Conversation
 from tactician.diagrams import Diagram
 from tactician.ensemble.arguments import find_argument_mistakes
-from tactician.ensemble.checks import find_template_problems
-from tactician.ensemble.composite import TaskTemplate
+from tactician.ensemble.checks import find_template_problems, number_tasks
+from tactician.ensemble.composite import Casting, TaskTemplate, walk_tasks
 from tactician.ensemble.constraints import HierarchicalConstraints
 from tactician.ensemble.delegation import Delegation
 from tactician.ensemble.environment import TaskEnvironment
@@ -76,7 +76,9 @@ class Ensemble(BaseRunnable[object]):
         rate_limit: requests to models a second, shared by all tasks of all runs of this object; no limit by default.
         listeners: functions that hear the events of each run.
         synthesize: model that makes the agents of tasks without an agent: a role, a goal and a background, in a single
-            call. By default the role follows from the description.
+            call for all of them, those of loops and graphs included. An ensemble inside that names no such model asks
+            this one, and a map-reduce does for the first task of each level. By default the role follows from the
+            description.
         budget: the budget of each run that names no other budget.
         capture: how much `result.trace` has: `"off"`, `"standard"` or `"full"`. By default as the context of the run or
             the setting `[telemetry] capture` says, which is `"off"`: then the trace has the tasks alone.
@@ -276,10 +278,14 @@ class Ensemble(BaseRunnable[object]):
             environment = replace(environment, input=EnsembleInput(environment.input.values))
         if self.rate_limit is not None:
             context = self._pace.limit(context, self.rate_limit)
-        structure = self._structure
-        if self.synthesize is not None:
-            structure = EnsembleStructure(self, await synthesize_agents(self.tasks, self.synthesize, context))
+        maker = environment.synthesize if self.synthesize is None else self.synthesize
+        structure = self._structure if maker is None else await self._cast(maker, context)
         return await run_structure(structure, environment, context)
+
+    async def _cast(self, maker: ModelLike, context: RunContext) -> EnsembleStructure:
+        """Return the structure with the agents that a model chooses."""
+        tasks = (task for _, task in walk_tasks(number_tasks(self.tasks)))
+        return EnsembleStructure(self, Casting(maker, await synthesize_agents(tasks, maker, context)))
 
     @override
     def _with_trace(self, context: RunContext | None) -> RunContext | None:

@@ -11,6 +11,7 @@ from tactician.ensemble.outcomes import TaskOutcome
 from tactician.ensemble.task_input import Revision
 from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.task_reviews import ReviewSettings
+from tactician.llm import ModelLike
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,7 @@ class TaskEnvironment:
         revision: revision of the first tasks when all of the work is done again.
         reviews: the settings for reviews of tasks inside of others.
         exit: the early end of the ensemble around; `None` for an ensemble itself.
+        synthesize: model of the ensemble around that makes agents for tasks without an agent; `None` without one.
     """
 
     input: EnsembleInput
@@ -40,6 +42,7 @@ class TaskEnvironment:
     revision: Revision | None = None
     reviews: ReviewSettings = field(default_factory=ReviewSettings)
     exit: EarlyExit | None = None
+    synthesize: ModelLike | None = None
 
     def find_revision(self, task_id: str) -> Revision | None:
         """Return the revision of a task that runs again; `None` for other tasks."""

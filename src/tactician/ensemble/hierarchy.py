@@ -17,14 +17,15 @@ from tactician.ensemble.errors import INTERRUPTIONS, ConstraintViolationError, T
 from tactician.ensemble.hierarchy_learning import HierarchyLearning, find_reflection_mistakes
 from tactician.ensemble.inputs import EnsembleInput
 from tactician.ensemble.learning import Recollection, list_memory_sections, list_note_sections
-from tactician.ensemble.output_creation import create_task_output
-from tactician.ensemble.prompts import list_context_sections, list_format_sections
+from tactician.ensemble.manager_work import ManagerWork
+from tactician.ensemble.prompts import format_revision, list_context_sections, list_format_sections
 from tactician.ensemble.results import EnsembleResult, ExitReason
 from tactician.ensemble.roster import get_role
 from tactician.ensemble.running import note_begin
 from tactician.ensemble.task import DEFAULT_MAX_TOOL_CALLS
-from tactician.ensemble.task_input import TaskInput
+from tactician.ensemble.task_input import Revision
 from tactician.ensemble.task_output import TaskOutput
+from tactician.ensemble.task_reviews import EnsembleExit, ReviewSettings
 from tactician.ensemble.template import fill_template
 from tactician.ensemble.worker import TeamWorker, describe_workers
 from tactician.llm import ModelLike
@@ -46,6 +47,7 @@ class Hierarchy:
         workers: the workers.
         jobs: the tasks.
         constraints: limits on the delegations.
+        reviews: the settings of the ensemble for reviews, which are about the answer.
     """
 
     manager: Agent[object]
@@ -54,6 +56,7 @@ class Hierarchy:
     workers: tuple[TeamWorker, ...]
     jobs: tuple[Assignment, ...]
     constraints: HierarchicalConstraints
+    reviews: ReviewSettings
 
     def find_mistakes(self) -> Iterator[tuple[str, str]]:
         """Yield the place and the description of each mistake in the manager and the constraints."""
@@ -71,6 +74,7 @@ def create_hierarchy(
     constraints: HierarchicalConstraints | None,
     model: ModelLike | None,
     settings: Delegation,
+    reviews: ReviewSettings,
 ) -> Hierarchy:
     """Return the manager and the workers of an ensemble.
 
@@ -81,6 +85,7 @@ def create_hierarchy(
         constraints: limits on the delegations.
         model: the model of the ensemble.
         settings: the settings of delegations.
+        reviews: the settings of the ensemble for reviews.
     """
     calls = max(DEFAULT_MAX_TOOL_CALLS, sum(job.task.max_tool_calls for job in jobs))
     leader = _create_manager(workers) if manager is None else manager
@@ -89,7 +94,7 @@ def create_hierarchy(
     equipped: Agent[object] = leader.with_defaults(
         jobs[-1].task.output_type, more_tools=[tool], model=model, max_tool_calls=calls, max_turns=calls
     )
-    return Hierarchy(equipped, get_role(leader), manager is not None, tuple(workers), tuple(jobs), limits)
+    return Hierarchy(equipped, get_role(leader), manager is not None, tuple(workers), tuple(jobs), limits, reviews)
 
 
 async def run_hierarchy(
@@ -104,36 +109,41 @@ async def run_hierarchy(
         context: the context of the run.
 
     Raises:
-        TaskFailedError: when the manager fails.
+        TaskFailedError: when the manager fails, or nobody has decided on its answer in time.
         ConstraintViolationError: when a required worker has not completed a delegation.
     """
     began = note_begin(context)
-    last = hierarchy.jobs[-1].task
+    last = hierarchy.jobs[-1]
     learning = HierarchyLearning(hierarchy.jobs, environment.input, hierarchy.manager.model, context)
-    prompt = _build_prompt(hierarchy, environment, await learning.load(), context)
+    recalled = await learning.load()
+    work = ManagerWork(hierarchy.manager, last, hierarchy.role, environment.input, hierarchy.reviews, context)
 
-    def conclude(answer: TaskOutput | None = None) -> EnsembleResult:
+    def conclude(reason: ExitReason, answer: TaskOutput | None = None) -> EnsembleResult:
         duration = max(0.0, context.clock.time() - began)
         outputs = _list_outputs(hierarchy, context)
-        reason = ExitReason.FAILED if answer is None else ExitReason.COMPLETED
         shown = outputs if answer is None else [*outputs, answer]
         return EnsembleResult.create(shown, answer, context, duration, exit_reason=reason)
 
     try:
-        result = await hierarchy.manager.run(prompt, context=context.at("manager"))
+        answer = await work.answer(
+            lambda revision: _build_prompt(hierarchy, environment, recalled, revision, context),
+            lambda: _require_workers(name, hierarchy, conclude(ExitReason.FAILED)),
+            began,
+            environment.revision,
+        )
+    except EnsembleExit as signal:
+        return conclude(signal.reason, signal.output)
     except INTERRUPTIONS:
         raise
     except Exception as error:
-        failed = conclude()
+        if isinstance(error, ConstraintViolationError) and error.result.run_id == context.run_id:
+            raise  # it is of this hierarchy, and not of one inside
+        failed = conclude(ExitReason.FAILED)
         message = f"{name}: the manager failed after {len(failed.task_outputs)} delegations: {describe_error(error)}"
         completed = {output.task_id: output for output in failed.task_outputs}
-        raise TaskFailedError(message, failed, completed, {last.id: error}, {}) from error
-    _require_workers(name, hierarchy, conclude())
-    task = TaskInput(last.id, fill_template(last.description, environment.input.values))
-    is_typed, now = last.output_type is not None, context.clock.time()
-    answer = create_task_output(task, hierarchy.role, result, began, now, is_typed=is_typed)
+        raise TaskFailedError(message, failed, completed, {last.task.id: error}, {}) from error
     await learning.keep(answer)
-    return conclude(answer)
+    return conclude(ExitReason.COMPLETED, answer)
 
 
 def _create_manager(workers: Sequence[TeamWorker]) -> Agent:
@@ -142,7 +152,11 @@ def _create_manager(workers: Sequence[TeamWorker]) -> Agent:
 
 
 def _build_prompt(
-    hierarchy: Hierarchy, environment: TaskEnvironment, recalled: Recollection, context: RunContext
+    hierarchy: Hierarchy,
+    environment: TaskEnvironment,
+    recalled: Recollection,
+    revision: Revision | None,
+    context: RunContext,
 ) -> str:
     numbers = {job.task.id: number for number, job in enumerate(hierarchy.jobs, start=1)}
     tasks = "\n".join(_describe_task(job, numbers, environment.input) for job in hierarchy.jobs)
@@ -153,6 +167,7 @@ def _build_prompt(
         *list_context_sections(environment.entry, context),
         workers,
         *list_note_sections(recalled.reflections),
+        "" if revision is None else format_revision(revision),
         f"## Input\n\n{text}" if text else "",
         f"## Tasks\n\n{tasks}",
         *list_format_sections(kind),

@@ -14,12 +14,13 @@ from tactician.diagrams import DiagramEdge
 from tactician.ensemble.assignment import Assignment, assign
 from tactician.ensemble.bins import pack_bins
 from tactician.ensemble.checks import find_made_problems
-from tactician.ensemble.composite import Equipment, index_outputs
+from tactician.ensemble.composite import Casting, Equipment, index_outputs
 from tactician.ensemble.drawing import Drawing
 from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import EnsembleDefinitionError, MapReduceError
 from tactician.ensemble.results import CompositeResult
 from tactician.ensemble.running import TaskOrder, run_tasks
+from tactician.ensemble.synthesis import synthesize_alike
 from tactician.ensemble.task import Task, TaskLike
 from tactician.ensemble.task_group import GroupRunnable, TaskGroup
 from tactician.ensemble.task_input import TaskInput
@@ -221,8 +222,10 @@ class _MapReduceRunnable(GroupRunnable[MapReduce[T]], Generic[T]):
         known = {**level.environment.known, **index_outputs(level.outputs)}
         if problems := list(find_made_problems(made, level.environment.input.values, known)):
             raise EnsembleDefinitionError(self.subject, problems)
+        equipment = await self._cast(tuple(made.values()), level.context.at(name))
         jobs = [
-            self._assign(task, portions[number] if portions else (), level) for number, task in enumerate(made.values())
+            self._assign(task, portions[number] if portions else (), level, equipment)
+            for number, task in enumerate(made.values())
         ]
         order = TaskOrder(jobs, False, self.group.max_parallel, "fail_fast", level.environment.reviews)
         revision = None if name == "map" else level.environment.revision  # it is about the whole
@@ -246,9 +249,16 @@ class _MapReduceRunnable(GroupRunnable[MapReduce[T]], Generic[T]):
             raise self._create_error(problem, None, level.outputs, level.context)
         return level.name_task(made.as_task())
 
-    def _assign(self, task: Task, portion: Sequence[TaskOutput], level: _Level) -> Assignment:
+    async def _cast(self, made: Sequence[Task], place: RunContext) -> Equipment:
+        """Return the equipment with the agents that a model chooses for the tasks of a level."""
+        maker = self._equipment.casting.model
+        if maker is None:
+            return self._equipment
+        return self._equipment._replace(casting=Casting(maker, await synthesize_alike(made, maker, place)))
+
+    def _assign(self, task: Task, portion: Sequence[TaskOutput], level: _Level, equipment: Equipment) -> Assignment:
         combined = tuple(level.tasks[output.task_id] for output in portion)
-        return assign(task, combined if task.context is None else task.named_context, self._equipment)
+        return assign(task, combined if task.context is None else task.named_context, equipment)
 
     def _create_error(
         self, what: str, error: Exception | None, outputs: Sequence[TaskOutput], context: RunContext

@@ -15,6 +15,7 @@ from tactician.ensemble.inputs import EnsembleInput
 from tactician.ensemble.results import EnsembleResult
 from tactician.ensemble.task_input import TaskInput
 from tactician.errors import Problem
+from tactician.llm import ModelLike
 from tactician.runs import Input, RunContext, Runnable
 
 
@@ -52,7 +53,7 @@ class NestedEnsemble(Composite):
     """Ensemble in the place of a task.
 
     It gets the values of the ensemble around it, its first tasks see what the task before it gave, and it uses the
-    model of the ensemble around it where it has none. Its tools and agents are its own.
+    models of the ensemble around it where it has none. Its tools and agents are its own.
     """
 
     def __init__(self, ensemble: TaskRunnable) -> None:
@@ -75,7 +76,7 @@ class NestedEnsemble(Composite):
 
     @override
     def bind(self, equipment: Equipment) -> Runnable:
-        return _NestedRunnable(self, self._ensemble)
+        return _NestedRunnable(self, self._ensemble, equipment.casting.model)
 
     @override
     def find_problems(self, agents: Sequence[object] | None) -> Iterable[Problem]:
@@ -87,11 +88,12 @@ class NestedEnsemble(Composite):
 
 
 class _NestedRunnable(BaseRunnable[object]):
-    def __init__(self, nested: NestedEnsemble, ensemble: TaskRunnable) -> None:
+    def __init__(self, nested: NestedEnsemble, ensemble: TaskRunnable, synthesize: ModelLike | None) -> None:
         self.name = ensemble.name
         self.description = ensemble.description
         self._nested = nested
         self._ensemble = ensemble
+        self._synthesize = synthesize
 
     @property
     @override
@@ -117,5 +119,7 @@ class _NestedRunnable(BaseRunnable[object]):
         entry = select_entry(self._nested, None, input)
         known = index_outputs(input.context_outputs)
         ensemble_input = EnsembleInput(input.values, input.text)
-        environment = TaskEnvironment(ensemble_input, entry=entry, known=known, revision=input.revision)
+        environment = TaskEnvironment(
+            ensemble_input, entry=entry, known=known, revision=input.revision, synthesize=self._synthesize
+        )
         return await self._ensemble.run_tasks(environment, context)

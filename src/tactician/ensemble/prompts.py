@@ -37,7 +37,7 @@ def _list_sections(task: TaskInput, kind: type[object] | None, context: RunConte
     yield from list_context_sections(task.context_outputs, context, task.earlier_outputs)
     yield from list_note_sections(task.reflections)
     if task.revision is not None:
-        yield _format_revision(task.revision)
+        yield format_revision(task.revision)
     if task.text:
         yield f"## Input\n\n{task.text}"
     yield f"## Task\n\n{task.description}"
@@ -82,7 +82,8 @@ def _format_output(output: TaskOutput, context: RunContext, note: str = "") -> s
     return f"### {output.role}: {output.description}{note}\n\n{format_data(output.raw, context)}"
 
 
-def _format_revision(revision: Revision) -> str:
+def format_revision(revision: Revision) -> str:
+    """Return the section with the feedback on an earlier attempt, and its output."""
     feedback = f"\n\n### Feedback\n\n{revision.feedback}" if revision.feedback else ""
     previous = f"\n\n### Previous Output\n\n{revision.previous}" if revision.previous else ""
     return f"## Revision Instructions (Attempt {revision.attempt}){feedback}{previous}"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 
 from tactician.agents import Agent, Member
@@ -16,7 +16,7 @@ from tactician.ensemble.checks import (
     number_tasks,
     warn_of_unused_agents,
 )
-from tactician.ensemble.composite import Equipment, TaskTemplate, walk_tasks
+from tactician.ensemble.composite import NO_CASTING, Casting, Equipment, TaskTemplate, walk_tasks
 from tactician.ensemble.hierarchy import Hierarchy, create_hierarchy
 from tactician.ensemble.inputs import TEXT_NAME
 from tactician.ensemble.learning import LearningStores
@@ -38,16 +38,16 @@ class EnsembleStructure:
 
     Attributes:
         arguments: the arguments of the ensemble.
-        synthesized: tasks with an agent that a model has made, by id; they take the place of those with the same ids.
+        casting: the agents that a model has chosen for tasks without an agent.
     """
 
     arguments: EnsembleArguments
-    synthesized: Mapping[str, Task] = field(default_factory=dict)
+    casting: Casting = NO_CASTING
 
     @cached_property
     def tasks(self) -> tuple[Task, ...]:
         """The tasks, those of all phases included."""
-        return tuple(self.synthesized.get(task.id, task) for task in self.arguments.tasks)
+        return tuple(self.casting.find(task) for task in self.arguments.tasks)
 
     @property
     def is_hierarchical(self) -> bool:
@@ -85,7 +85,8 @@ class EnsembleStructure:
     def hierarchy(self) -> Hierarchy:
         """The manager of a hierarchical workflow, with its workers."""
         manager, constraints, model = self.arguments.manager, self.arguments.constraints, self.arguments.model
-        return create_hierarchy(self.jobs, self.team, manager, constraints, model, self.roster.settings)
+        settings, reviews = self.roster.settings, self._reviews
+        return create_hierarchy(self.jobs, self.team, manager, constraints, model, settings, reviews)
 
     @cached_property
     def roster(self) -> Roster:
@@ -175,15 +176,15 @@ class EnsembleStructure:
         yield from (Problem(path, message) for path, message in mistakes)
 
     def _assign(self, task: Task, context: tuple[Task, ...]) -> Assignment:
-        task = self.synthesized.get(task.id, task)
-        return assign(task, context, Equipment(self.arguments.model, self.arguments.tools, self.roster, self._stores))
+        model, tools = self.arguments.model, self.arguments.tools
+        return assign(task, context, Equipment(model, tools, self.roster, self._stores, self.casting))
 
     @cached_property
     def _agents(self) -> tuple[object, ...]:
         """The agents of the ensemble without its manager."""
         tasks = self.tasks
         if not self.is_hierarchical:  # tasks inside of a worker of a hierarchy get no delegations
-            tasks = tuple(task for _, task in walk_tasks(number_tasks(tasks)))
+            tasks = tuple(self.casting.find(task) for _, task in walk_tasks(number_tasks(tasks)))
         agents = find_agents(tasks, self.arguments.agents)
         return tuple(agent for agent in agents if agent is not self.arguments.manager)
 

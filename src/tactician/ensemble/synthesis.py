@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Final
 
 from pydantic import BaseModel, Field, StringConstraints
 
 from tactician.agents import Agent
+from tactician.ensemble.composite import walk_tasks
 from tactician.ensemble.task import Task
 from tactician.llm import ModelLike
 from tactician.runs import RunContext
@@ -40,14 +41,14 @@ def lacks_agent(task: Task) -> bool:
     return task.agent is None and task.handler is None
 
 
-async def synthesize_agents(tasks: Sequence[Task], model: ModelLike, context: RunContext) -> Mapping[str, Task]:
-    """Return the tasks without an agent, by id, with the role, goal and background that a model has chosen.
+async def synthesize_agents(tasks: Iterable[Task], model: ModelLike, context: RunContext) -> Mapping[Task, Task]:
+    """Return, for each task without an agent, the task with the role, goal and background that a model has chosen.
 
     What a task names itself stays. The model is called once, and not again when the run continues. A task that it
     leaves out gets an agent as without a model.
 
     Args:
-        tasks: all tasks.
+        tasks: all tasks, those inside of others included.
         model: the model.
         context: the context of the run of the ensemble.
 
@@ -62,14 +63,37 @@ async def synthesize_agents(tasks: Sequence[Task], model: ModelLike, context: Ru
     result = await maker.run(f"## Tasks\n\n{listed}", context=context.at("synthesis").as_internal())
     profiles = {profile.task: profile for profile in result.output.agents}
     pairs = ((task, profiles.get(number)) for number, task in enumerate(missing, start=1))
-    return {task.id: _fill_in(task, profile) for task, profile in pairs if profile is not None}
+    return {task: _fill_in(task, profile) for task, profile in pairs if profile is not None}
+
+
+async def synthesize_alike(tasks: Sequence[Task], model: ModelLike, context: RunContext) -> Mapping[Task, Task]:
+    """Return tasks of one kind with the agents that a model has chosen for the first of them; see `synthesize_agents`.
+
+    Args:
+        tasks: the tasks, which a single function has made.
+        model: the model.
+        context: the context of the level at which they run.
+
+    Raises:
+        OutputError: when the answer of the model is not valid.
+    """
+    each = [dict(walk_tasks([("task", task)])) for task in tasks]
+    first: dict[str, Task] = next((parts for parts in each if any(map(lacks_agent, parts.values()))), {})
+    chosen = await synthesize_agents(first.values(), model, context)
+    models = {path: chosen[part] for path, part in first.items() if part in chosen}
+    return {
+        part: _fill_in(part, models[path])
+        for parts in each
+        for path, part in parts.items()
+        if path in models and lacks_agent(part)
+    }
 
 
 def _describe(task: Task) -> str:
     return f"{task.description} Expected output: {task.expected_output}" if task.expected_output else task.description
 
 
-def _fill_in(task: Task, profile: AgentProfile) -> Task:
+def _fill_in(task: Task, profile: AgentProfile | Task) -> Task:
     return replace(
         task,
         role=task.role or profile.role,
