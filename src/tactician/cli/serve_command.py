@@ -4,28 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import os
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from ipaddress import ip_address
 from pathlib import Path
+from socket import socket
+from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 from rich.markup import escape
 
+from tactician import serve as server
 from tactician.cli.blueprint_files import Allow, BlueprintAccess, Modules, Root
 from tactician.cli.console import Debug, ModelName, StoreUrl, err
 from tactician.cli.loading import load_agents
 from tactician.cli.run_command import open_catalog
 from tactician.cli.stores import find_store
-from tactician.errors import ConfigurationError
+from tactician.errors import ConfigurationError, MissingExtraError
 from tactician.platform import Platform
-from tactician.serve import require_serve_extra
+from tactician.runs import DEFAULT_LEASE
 from tactician.stores import MemoryStore, open_store
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
-    from tactician.serve.api import Person
+    from tactician.serve import Person
 
 TOKEN_VARIABLE: Final = "TACTICIAN_TOKEN"
 _PATIENCE: Final = 1
@@ -42,6 +45,9 @@ def serve(
     people: Annotated[
         Path | None, typer.Option("--people", metavar="FILE", help="People, their tokens, roles and rights.")
     ] = None,
+    lease: Annotated[
+        float, typer.Option("--lease", min=1, help="Seconds after which others continue the runs of a dead server.")
+    ] = DEFAULT_LEASE,
     model: ModelName = None,
     allow: Allow = None,
     modules: Modules = None,
@@ -53,8 +59,6 @@ def serve(
     The variable TACTICIAN_TOKEN has a bearer token for all that the server does. With neither that nor --people, only
     programs on this machine may call.
     """
-    with require_serve_extra():
-        import uvicorn  # noqa: F401
     access = BlueprintAccess.of(allow, modules, root)
     loaded = [load_agents(file, access) for file in files]
     callers = _find_people(people)
@@ -72,42 +76,52 @@ def serve(
                 platform.register(*agents.values(), *agents.tool_groups)
             if address is None:
                 err.print("Runs end with this program: add --store FILE to keep them.", style="yellow")
-            await _serve(_create_app(platform, callers, names), host, port)
+            limits = server.Limits(lease=lease)
+            await _serve(server.app(platform, people=callers, hosts=names or None, limits=limits), host, port)
 
-    asyncio.run(work())
-
-
-def _create_app(platform: Platform, people: dict[str, Person] | None, names: list[str] | None) -> Starlette:
-    from tactician.serve.api import create_app
-
-    return create_app(platform, people=people, hosts=names or None)
+    with suppress(KeyboardInterrupt):  # the way to end it
+        asyncio.run(work())
 
 
 def _find_people(file: Path | None) -> dict[str, Person] | None:
-    from tactician.serve.api import Person, load_people
-
     token = os.environ.get(TOKEN_VARIABLE)
-    known = {} if file is None else load_people(file, os.environ)
+    known = {} if file is None else server.load_people(file, os.environ)
     if token:
-        known[token] = Person("owner", has_every_role=True)
+        known[token] = server.Person("owner", has_every_role=True)
     return known or None
 
 
 async def _serve(app: Starlette, host: str, port: int) -> None:
-    import uvicorn
+    try:
+        import uvicorn
+    except ImportError as error:
+        raise MissingExtraError(
+            'A server needs uvicorn, which is not installed. Run: pip install "tactician[serve]"'
+        ) from error
 
-    server = uvicorn.Server(
+    class Serving(uvicorn.Server):
+        """Server that ends its streams at the first signal, and not only when it stops waiting for them."""
+
+        async def startup(self, sockets: list[socket] | None = None) -> None:
+            """Listen, and say where."""
+            await super().startup(sockets)
+            for listener in self.servers if self.started else ():
+                for opened in listener.sockets:
+                    _say_address(*opened.getsockname()[:2])
+
+        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+            """Take a signal to stop."""
+            asyncio.get_running_loop().call_soon_threadsafe(app.state.streams.stop)
+            super().handle_exit(sig, frame)
+
+    await Serving(
         uvicorn.Config(app, host=host, port=port, log_level="warning", timeout_graceful_shutdown=_PATIENCE)
-    )
-    serving = asyncio.create_task(server.serve())
-    while not server.started and not serving.done():
-        await asyncio.sleep(0.01)
-    for listener in server.servers if server.started else ():
-        for opened in listener.sockets:
-            address, at = opened.getsockname()[:2]
-            shown = f"[{address}]" if ":" in address else address
-            err.print(f"Serving on http://{escape(shown)}:{at}/api/openapi.json", highlight=False, soft_wrap=True)
-    await serving
+    ).serve()
+
+
+def _say_address(address: str, port: int) -> None:
+    shown = f"[{address}]" if ":" in address else address
+    err.print(f"Serving on http://{escape(shown)}:{port}/api/openapi.json", highlight=False, soft_wrap=True)
 
 
 def _is_loopback(host: str) -> bool:

@@ -3,19 +3,38 @@
 The names are loaded when they are first used, as each of them needs an extra.
 """
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 from tactician.errors import MissingExtraError
 
-_EXTRAS: dict[str, str] = {}
-"""The extra that each name needs."""
+if TYPE_CHECKING:
+    from tactician.serve.api import Limits, Person, app, load_people
 
-__all__: list[str] = []
+__all__ = ["app", "Person", "load_people", "Limits"]
+
+
+def _load_api(name: str) -> object:
+    from tactician.serve import api
+
+    return getattr(api, name)
+
+
+_LOADERS: dict[str, tuple[str, Callable[[str], object]]] = {
+    "app": ("serve", _load_api),
+    "Person": ("serve", _load_api),
+    "load_people": ("serve", _load_api),
+    "Limits": ("serve", _load_api),
+}
+"""The extra that each name needs, and the function that loads it."""
 
 
 def __getattr__(name: str) -> object:
-    if (extra := _EXTRAS.get(name)) is None:
+    if name not in _LOADERS:
         raise AttributeError(f"module 'tactician.serve' has no attribute {name!r}")
+    extra, load = _LOADERS[name]
     try:
-        value = _load(name)
+        value = load(name)
     except ImportError as error:
         raise MissingExtraError(
             f'tactician.serve.{name} needs {error.name}, which is not installed. Run: pip install "tactician[{extra}]"'
@@ -24,9 +43,5 @@ def __getattr__(name: str) -> object:
     return value
 
 
-def _load(name: str) -> object:
-    raise AttributeError(name)
-
-
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_EXTRAS})
+    return sorted({*globals(), *_LOADERS})

@@ -26,7 +26,7 @@ from tactician.serve.api.server import Server
 _NO_LIMITS: Final = Limits()
 
 
-def create_app(
+def app(
     platform: Platform,
     *,
     people: Mapping[str, Person] | None = None,
@@ -56,18 +56,20 @@ def create_app(
         return JSONResponse(build_openapi(operations, platform.agents_by_id))
 
     @asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+    async def lifespan(application: Starlette) -> AsyncIterator[None]:
         async with server.work():
             yield
 
     tokens = None if people is None else Tokens(people)
     names = None if hosts is None else frozenset(host.lower() for host in hosts)
-    return Starlette(
+    application = Starlette(
         routes=[Route("/api/openapi.json", describe), *(operation.route(server) for operation in operations), *routes],
         middleware=[Middleware(Guard, tokens=tokens, hosts=names, limits=limits)],
         exception_handlers={ApiError: _answer_problem, HTTPException: _answer_http_problem},
         lifespan=lifespan,
     )
+    application.state.streams = server.streams
+    return application
 
 
 async def _answer_problem(request: Request, error: Exception) -> Response:

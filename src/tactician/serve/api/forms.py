@@ -37,11 +37,13 @@ class AnswerForm(Form):
     """Answer to a request of a run.
 
     Attributes:
+        request: the id of the request.
         response: JSON in the form that the request's schema describes; true or false for an approval.
         arguments: other arguments for a tool that is approved.
         reason: why it is rejected: for a response that is false.
     """
 
+    request: Annotated[str, Field(min_length=1, max_length=1000)]
     response: JsonValue = None
     arguments: dict[str, JsonValue] | None = None
     reason: Annotated[str, Field(max_length=10_000)] = ""

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from tactician.runs import DEFAULT_LEASE
 from tactician.serve.api.people import LOCAL, Person, Tokens
 from tactician.serve.api.problems import ApiError, describe_problem
 
@@ -37,6 +38,7 @@ class Limits:
         seconds: time for a response that is no stream.
         streams: streams of events that may be open at a time.
         parallel: runs that this server continues at a time.
+        lease: seconds after which others continue the runs of a server that has died.
     """
 
     body: int = 1_000_000
@@ -45,6 +47,7 @@ class Limits:
     seconds: float = 60.0
     streams: int = 1000
     parallel: int = 100
+    lease: float = DEFAULT_LEASE
 
 
 class Guard:

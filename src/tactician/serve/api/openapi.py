@@ -90,10 +90,11 @@ def _describe_parameters(operation: Operation) -> list[JsonValue]:
 
 def _describe_responses(operation: Operation) -> JsonObject:
     content = {operation.media_type: {}} if operation.answer is None else _as_json(operation.answer)
-    problems: JsonObject = {
-        status: {"description": meaning, "content": _as_json(ProblemForm)} for status, meaning in _PROBLEMS.items()
-    }
-    return {str(operation.status): {"description": operation.summary, "content": content}, **problems}
+    return {str(operation.status): {"description": operation.summary, "content": content}, **_describe_problems()}
+
+
+def _describe_problems() -> JsonObject:
+    return {status: {"description": meaning, "content": _as_json(ProblemForm)} for status, meaning in _PROBLEMS.items()}
 
 
 def _describe_start(agent_id: str, agent: Runnable) -> JsonObject:
@@ -107,7 +108,7 @@ def _describe_start(agent_id: str, agent: Runnable) -> JsonObject:
         "description": shown.description,
         "requestBody": {"required": True, "content": _as_json(StartForm)},
         "x-inputs": inputs,
-        "responses": {"202": {"description": "The run", "content": _as_json(RunForm)}},
+        "responses": {"202": {"description": "The run", "content": _as_json(RunForm)}, **_describe_problems()},
     }
 
 

@@ -8,11 +8,9 @@ from typing import Annotated
 
 from pydantic import Field, SecretStr
 
-from tactician.documents import DocumentModel, load_document, substitute_variables, validate_document
+from tactician.documents import DocumentModel, Variable, load_document, substitute_variables, validate_document
 from tactician.errors import ConfigurationError
 from tactician.serve.api.people import ALL_RIGHTS, Person, Right
-
-_FORMATS = {".json": "json", ".toml": "toml", ".yaml": "yaml", ".yml": "yaml"}
 
 
 class PersonEntry(DocumentModel):
@@ -44,9 +42,7 @@ def load_people(path: Path, environment: Mapping[str, str]) -> dict[str, Person]
         ConfigurationError: when the file cannot be read, with every mistake in it; when a variable is not set, or two
             people have the same token.
     """
-    if (format := _FORMATS.get(path.suffix.lower())) is None:
-        raise ConfigurationError(f"{path}: people are listed in a file in .yaml, .toml or .json")
-    document = load_document(path, format=format)
+    document = load_document(path)
     people: dict[str, Person] = {}
     for entry in validate_document(document, PeopleFile.model_validate, f"{path} is wrong").people:
         token = _expand(entry.token.get_secret_value(), environment, f"{path}: the token of {entry.name}")
@@ -57,10 +53,9 @@ def load_people(path: Path, environment: Mapping[str, str]) -> dict[str, Person]
 
 
 def _expand(text: str, environment: Mapping[str, str], place: str) -> str:
-    def replace(variable: object) -> str:
-        name = getattr(variable, "name", "")
-        if not environment.get(name):
-            raise ConfigurationError(f"{place}: the variable {name} is not set")
-        return environment[name]
+    def replace(variable: Variable) -> str:
+        if value := environment.get(variable.name, variable.default):
+            return value
+        raise ConfigurationError(f"{place}: the variable {variable.name or variable.text} is not set")
 
     return substitute_variables(text, replace)

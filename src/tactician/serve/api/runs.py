@@ -83,16 +83,16 @@ async def list_steps(call: Call) -> StepsForm:
 
 async def answer_request(call: Call) -> RunForm:
     """Answer a request that a run waits for; the run continues."""
-    run_id, request_id, form = call.find_id("run_id"), call.find_id("request_id"), await call.read(AnswerForm)
+    run_id, form = call.find_id("run_id"), await call.read(AnswerForm)
     view = await _find(call, run_id)
-    request = next((request for request in view.pending if request.id == request_id), None)
+    request = next((request for request in view.pending if request.id == form.request), None)
     if request is None or request.is_answered:
-        raise ApiError(409, f"The run {run_id} does not wait for {request_id!r}.")
+        raise ApiError(409, f"The run {run_id} does not wait for {form.request!r}.")
     role = call.person.find_role(request.required_role)
     if request.required_role is not None and role is None:
         raise ApiError(403, f"This needs the role {request.required_role!r}.")
     await call.server.begin(
-        call.server.platform.respond(run_id, request_id, _read_response(form), role=role, by=call.person.name)
+        call.server.platform.respond(run_id, request.id, _read_response(form), role=role, by=call.person.name)
     )
     return await _show(call, run_id)
 
@@ -244,7 +244,7 @@ RUN_OPERATIONS: Final = (
     Operation("GET", "/api/events", stream_all, "Stream the events of all runs", query={"after": "id of an event"}),
     Operation(
         "POST",
-        "/api/runs/{run_id}/requests/{request_id}",
+        "/api/runs/{run_id}/answers",
         answer_request,
         "Answer a request of a run",
         RunForm,

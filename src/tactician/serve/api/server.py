@@ -45,7 +45,7 @@ class Server:
         self.limits = limits
         self.feed = EventFeed()
         self.streams = Streams(limits.streams)
-        self._worker = Worker(platform, max_parallel=limits.parallel)
+        self._worker = Worker(platform, lease=limits.lease, max_parallel=limits.parallel)
         self._tasks: set[asyncio.Task[object]] = set()
         self.is_ready = False
 
