@@ -13,6 +13,11 @@ ROOF = "tactician"  # resolves its names lazily, and everything may import it
 
 # Modules that are imported inside of functions, because they import an extra or what few programs need.
 LATE = {
+    "tactician.a2a.cards": "the extra `a2a`",
+    "tactician.a2a.connection": "the extra `a2a`",
+    "tactician.a2a.remote_task": "the extra `a2a`",
+    "tactician.a2a.wire": "the extra `a2a`",
+    "tactician.serve.a2a": "the extra `a2a`",
     "tactician.integrations.otel.listener": "the extra `otel`",
     "tactician.integrations.otel.providers": "the extra `otel`",
     "tactician.integrations.temporal_activities": "the extra `temporal`",

@@ -7,6 +7,11 @@ import pytest
 import tactician
 
 PUBLIC = {
+    "tactician.a2a": """
+        A2aData A2aMessage A2aPart IDEMPOTENCY_KEY JsonObject REQUESTS REQUEST_ID RemoteAgent RemoteCardError
+        RemoteOptions RemoteTaskChanged RemoteTaskError RemoteUnavailableError SKILL_ID create_parts from_wire_message
+        from_wire_parts require_a2a restore_whole_numbers sign_card to_json_object to_wire_part
+    """,
     "tactician": """
         achieves_goal action Agent AgentDefinition AgenticTool AgentNetwork AgentService Ai approve ask_human
         AssistantMessage Autonomous Autonomy Blackboard Blueprint Budget by_name component condition confirm
@@ -79,8 +84,8 @@ PUBLIC = {
         output_guardrail passed registry retry tool_input tool_input_guardrail tool_output tool_output_guardrail
     """,
     "tactician.platform": """
-        Autonomy Conversations EnqueueOptions GOALS ObjectView Picture Platform Ranked Request RequestOptions Requests
-        Role RunComparison RunReader RunTree RunView StepView SupervisorInvocation Worker create_message
+        Autonomy Conversations EnqueueOptions GOALS GoalTool ObjectView Picture Platform Ranked Request RequestOptions
+        Requests Role RunComparison RunReader RunTree RunView StepView SupervisorInvocation Worker create_message
         create_model_agent create_request read_picture replay_events
     """,
     "tactician.prompts": """

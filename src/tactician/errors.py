@@ -7,7 +7,9 @@ Errors that carry partial results are defined beside the results: `RunError` and
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from tactician.frozen import frozen
 
 MOST_PROBLEMS = 100
 """How many mistakes in documents an error lists."""
@@ -26,7 +28,7 @@ class ConfigurationError(TacticianError):
     """Error for a setting, environment variable or argument that is wrong or missing."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Problem:
     """Mistake in a document.
 
@@ -267,7 +269,7 @@ class AgentNotFoundError(TacticianError):
     """Error for a request that no registered agent can serve."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ranked:
     """Rating of how well a candidate suits a request.
 

@@ -141,15 +141,19 @@ class TestWhatIsPublished:
             @achieves_goal("needs two")
             @action
             def pay(self, bill: Bill, order: Order) -> int:
-                return 1
+                return bill.total + order.pieces
 
             @achieves_goal("needs what has a name")
             @action
             def sign(self, letter: Annotated[Order, by_name]) -> float:
                 return 1.0
 
-        (only,) = Platform(ScriptedModel()).register(Branches()).goal_tools()
-        assert (only.name, list(only.spec.parameters["required"])) == ("eat", ["text"])  # type: ignore[call-overload]
+        found = Platform(ScriptedModel()).register(Branches()).goal_tools()
+        assert {one.name: one.spec.parameters["required"] for one in found} == {
+            "eat": ["text"],
+            "pay": ["text", "order"],
+            "sign": ["letter"],
+        }
 
     def test_goals_of_one_name_bear_the_names_of_their_agents(self) -> None:
         @planned_agent(description="d", name="Second Kitchen")
@@ -183,11 +187,27 @@ class TestWhatIsPublished:
             def open(self, opaque: Opaque) -> Meal:
                 return Meal("")
 
+        @planned_agent(description="d")
+        class Circle:
+            @action
+            def cook(self, order: Order) -> Meal:
+                return Meal("")
+
+            @action
+            def order(self, meal: Meal) -> Order:
+                return Order(dish="")
+
+            @achieves_goal("from what is only given", export=Export(remote=True))
+            @action
+            def pay(self, meal: Meal) -> Bill:
+                return Bill(1)
+
         with pytest.raises(DeclarationError) as caught:
-            Platform(ScriptedModel()).register(Wrong()).goal_tools()
-        two, opaque = caught.value.problems
-        assert two == (
-            "Wrong: no single object leads to the goal 'both'; name the type of such an object, as in "
+            Platform(ScriptedModel()).register(Wrong(), Circle()).goal_tools()
+        two, opaque, circle = caught.value.problems
+        assert two.startswith("Wrong: the goal 'both' cannot start from a Order and Opaque: ")
+        assert circle == (
+            "Circle: nothing that can be given leads to the goal 'pay'; name the types to start from, as in "
             "Export(starting_input_types=[Order])"
         )
         assert opaque.startswith("Wrong: the goal 'open' cannot start from a Opaque: ")
@@ -266,6 +286,67 @@ class TestCalls:
     async def test_arguments_that_do_not_fit(self, platform: Platform, arguments: str) -> None:
         with pytest.raises(InvalidArgumentsError, match="The arguments are not valid: "):
             await named(platform, "cookMeal_from_order").call(arguments, platform.context())
+
+
+@dataclass(frozen=True)
+class Guest:
+    name: str
+
+
+@dataclass(frozen=True)
+class Weather:
+    text: str
+
+
+@planned_agent(description="Needs several objects")
+class Several:
+    @action
+    def cook(self, order: Order) -> Meal:
+        return Meal(order.dish)
+
+    @achieves_goal("served", export=Export(remote=True))
+    @action
+    def serve(self, meal: Meal, guest: Guest) -> str:
+        return f"{meal.dish} for {guest.name}"
+
+    @achieves_goal("forecast")
+    @action
+    def forecast(self, location: Annotated[str, by_name], units: Annotated[str, by_name]) -> Weather:
+        return Weather(f"warm in {location}, {units}")
+
+    @achieves_goal("opened", export=Export(name="open", starting_input_types=[Order, (Order, Guest)]))
+    @action
+    def open(self, order: Order, guest: Guest | None) -> bool:
+        return guest is not None
+
+
+class TestSeveralInputs:
+    @pytest.fixture
+    def platform(self) -> Platform:
+        return Platform(ScriptedModel()).register(Several())
+
+    def test_each_object_is_an_argument(self, platform: Platform) -> None:
+        (serve,) = platform.goal_tools(remote=True)
+        assert serve.spec.parameters["required"] == ["order", "guest"]
+        assert serve.spec.parameters["additionalProperties"] is False
+
+    @pytest.mark.parametrize(
+        ("name", "arguments", "output"),
+        [
+            ("serve", {"order": {"dish": "pie"}, "guest": {"name": "Ann"}}, "pie for Ann"),
+            ("forecast", {"location": "Rome", "units": "C"}, '{"text":"warm in Rome, C"}'),
+            ("open_from_order", {"dish": "wine"}, "false"),
+            ("open_from_order_and_guest", {"order": {"dish": "wine"}, "guest": {"name": "Ann"}}, "true"),
+        ],
+    )
+    async def test_the_process_starts_from_all_of_them(
+        self, platform: Platform, name: str, arguments: dict[str, object], output: str
+    ) -> None:
+        assert await named(platform, name).call(json.dumps(arguments), platform.context()) == output
+
+    async def test_an_argument_that_is_missing(self, platform: Platform) -> None:
+        with pytest.raises(InvalidArgumentsError, match=r"guest: Field required"):
+            await named(platform, "serve").call('{"order": {"dish": "pie"}}', platform.context())
 
 
 def head_chef(model: ScriptedModel | None = None, *, tools: tuple[Tool, ...] = ()) -> Agent[str]:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from tactician.agents.agent import Agent
 from tactician.errors import DeclarationError
+from tactician.frozen import frozen
 from tactician.llm import LanguageModel, LlmOptions, ModelLike
 from tactician.prompts import InstructionSource
 from tactician.runs import Input, RunContext
@@ -23,7 +24,7 @@ _DEFAULT_PROMPT = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolParameter:
     """Parameter of an agentic tool.
 

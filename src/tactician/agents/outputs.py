@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast, get_origin
 
 from pydantic import JsonValue
 from pydantic.errors import PydanticUserError
 
+from tactician.frozen import frozen
 from tactician.loop import InvalidOutput, output_type
 from tactician.runs import Live, RunContext, decode_value, encode_value, revive
 from tactician.tools import as_text
@@ -32,7 +32,7 @@ def accept_output(value: object, kind: object) -> object:
         raise InvalidOutput(f"it is a {type(value).__name__}") from None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SavedOutput:
     """Output of a function that ran before the run was suspended or interrupted."""
 

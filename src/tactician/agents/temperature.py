@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from tactician.frozen import frozen
 from tactician.llm import Delta, Features, LanguageModel, LlmOptions, ModelRequest, ModelResponse
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelWithTemperature(LanguageModel):
     """Model that is called with this temperature unless a request has its own."""
 

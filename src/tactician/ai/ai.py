@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Self, TypeVar, cast
 
@@ -13,6 +13,7 @@ from tactician.ai.prompt_parts import Example, attach_images, build_instructions
 from tactician.conversation import Conversation
 from tactician.errors import ConfigurationError
 from tactician.events import Event
+from tactician.frozen import frozen
 from tactician.llm import (
     AssistantMessage,
     EmbeddingOptions,
@@ -61,7 +62,7 @@ from tactician.tools import (
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ai:
     """Model with the settings of a call. Every `with_...` returns a changed copy.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Annotated, TypeAlias, TypeVar
@@ -19,6 +19,7 @@ from tactician.blueprint.recovery import recover_parse
 from tactician.blueprint.schema_base import Part, one_of
 from tactician.documents import Data, Problems, explain_validation, validate_document, write_yaml
 from tactician.errors import BlueprintError, DeclarationError, Problem
+from tactician.frozen import frozen
 from tactician.names import NOTHING_REGISTERED, Names, read_allowed_packages
 from tactician.tools import Tool
 
@@ -222,7 +223,7 @@ def read_from(origin: Origin) -> Blueprint:
     return blueprint
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ParsedBlueprint:
     """Blueprint as far as it could be parsed.
 

@@ -18,6 +18,7 @@ from tactician.blueprint.variables import fill_variables
 from tactician.documents import DataPath, Problems
 from tactician.environment import read_environment
 from tactician.errors import ConfigurationError, DeclarationError, Problem
+from tactician.frozen import frozen
 from tactician.names import NameProblem, Names
 
 T = TypeVar("T")
@@ -53,7 +54,7 @@ class _Shared:
     taken: LimitUsage = field(default_factory=LimitUsage)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Builder:
     """Builder of the part at a path of a blueprint.
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from difflib import unified_diff
 from typing import Final, Literal, TypeAlias
 
 from tactician.blueprint.blueprint import Blueprint
 from tactician.blueprint.defaults import remove_defaults
 from tactician.documents import Data, format_path
+from tactician.frozen import frozen
 
 Change: TypeAlias = Literal["added", "removed", "changed", "moved"]
 _LONG = 100
@@ -25,7 +25,7 @@ _LISTS: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Difference:
     """Field that differs between two blueprints.
 
@@ -69,7 +69,7 @@ def compare_blueprints(before: Blueprint, after: Blueprint) -> tuple[Difference,
     return tuple(_compare(_Node.from_blueprint(before), _Node.from_blueprint(after), ""))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Node:
     """Data at a path of a blueprint, and its fields that differ from the defaults."""
 

@@ -18,6 +18,7 @@ from tactician.blueprint.type_names import find_type_name
 from tactician.blueprint.variables import escape_part
 from tactician.documents import DataPath, Problems, format_path, list_mistakes
 from tactician.errors import BlueprintError
+from tactician.frozen import frozen
 from tactician.names import find_import_path
 from tactician.runs import Runnable
 
@@ -75,7 +76,7 @@ class _Shared:
     left_out: list[str] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Exporter:
     """Exporter of the part at a path of a constellation."""
 

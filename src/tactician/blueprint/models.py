@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, fields, replace
 from typing import Annotated, Any, Literal, Self, TypeAlias, TypeVar
 
 from pydantic import ConfigDict, Field, JsonValue, model_validator
@@ -25,6 +25,7 @@ from tactician.blueprint.schema_base import (
     require_field,
 )
 from tactician.errors import Problem
+from tactician.frozen import frozen
 from tactician.llm import (
     NO_OPTIONS,
     PROVIDERS,
@@ -111,7 +112,7 @@ DEFAULT = "default"
 """In place of a model's name: the default model of wherever the agent runs."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelParts:
     """Fields of a blueprint that describe a model."""
 

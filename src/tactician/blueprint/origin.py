@@ -17,9 +17,10 @@ from tactician.documents import (
     read_document,
 )
 from tactician.errors import BlueprintError, DocumentError, Problem
+from tactician.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Limits(DocumentLimits):
     """Limits on reading and building.
 
@@ -58,7 +59,7 @@ class LimitUsage:
 FORMATS: dict[str, Format] = {ending: kind for ending, kind in ALL_FORMATS.items() if kind != "toml"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Origin:
     """Document of a blueprint, with the repairs of its data.
 

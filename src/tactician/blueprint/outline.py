@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -12,6 +11,7 @@ from tactician.blueprint.abilities import GuardrailPart
 from tactician.blueprint.blueprint import Blueprint
 from tactician.blueprint.models import ResponderPart
 from tactician.blueprint.schema_base import Part
+from tactician.frozen import frozen
 
 _FACTS: Final = {
     "className": "class_name",
@@ -26,7 +26,7 @@ _FACTS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Outline:
     """Agent or constellation, with the agents inside it.
 

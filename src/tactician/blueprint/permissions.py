@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final, Self
 
 from tactician.blueprint.origin import Origin
 from tactician.environment import read_environment
 from tactician.errors import Problem
+from tactician.frozen import frozen
 from tactician.llm import Responder
 
 VARIABLES_VARIABLE: Final = "TACTICIAN_ALLOW_VARIABLES"
 HOSTS_VARIABLE: Final = "TACTICIAN_ALLOW_HOSTS"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BuildPermissions:
     """Environment variables and hosts that a blueprint may use, beside those of the built-in providers.
 

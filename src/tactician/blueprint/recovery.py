@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from tactician.documents import Data, list_mistakes
 from tactician.documents import DataPath as Path
 from tactician.errors import MOST_PROBLEMS
+from tactician.frozen import frozen
 
 T = TypeVar("T")
 _ROUNDS: Final = 10
@@ -110,7 +111,7 @@ class Recovery:
         return path in self._removed and path not in self._placed
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Recovered(Generic[T]):
     """Value that was parsed without the mistakes in its data, and the changes to the data."""
 

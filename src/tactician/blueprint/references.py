@@ -19,11 +19,12 @@ from tactician.blueprint.turn_settings import FilePart
 from tactician.blueprint.variables import expand_variables
 from tactician.documents import measure_data
 from tactician.errors import BlueprintError, Problem
+from tactician.frozen import frozen
 from tactician.names import Names
 from tactician.prompts import InstructionFile
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReferencedFile:
     """Parsed file that others reference.
 
@@ -110,7 +111,7 @@ P = TypeVar("P", bound=Part)
 K = TypeVar("K", str, int)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ResolvedBlueprint:
     """Blueprint with its references resolved.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Final, TypeAlias
 
 from pydantic import (
@@ -21,6 +20,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from tactician.documents import Data, DocumentModel, find_closest, find_variable, has_variables
+from tactician.frozen import frozen
 
 FILLED: Final = "filled"
 """The context of validation in which variables were put in: nothing is let through any more."""
@@ -34,7 +34,7 @@ class Pending(str):
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DeferredValue:
     """Validator that accepts texts with a variable until the variable is expanded."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from functools import reduce
@@ -14,6 +13,7 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
+from tactician.frozen import frozen
 from tactician.names import find_import_path
 
 _LONGEST = 1_000
@@ -46,7 +46,7 @@ _JAVA: Final = MappingProxyType(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TypeName:
     """Name of a type, with its type arguments.
 

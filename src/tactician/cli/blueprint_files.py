@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Final
@@ -15,6 +15,7 @@ import typer
 from tactician.agents import BaseRunnable
 from tactician.blueprint import Blueprint
 from tactician.errors import BlueprintError, ConfigurationError, Problem
+from tactician.frozen import frozen
 from tactician.names import read_allowed_packages
 
 Allow = Annotated[
@@ -43,7 +44,7 @@ _ADVICE: Final = {
 """What is advised to programs, and what that is on the command line."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BlueprintAccess:
     """Code and files that blueprints may use.
 

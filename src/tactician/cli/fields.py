@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import cast
 
+from tactician.frozen import frozen
 from tactician.process import HINTS, build_label
 
 Schema = Mapping[str, object]
 _KINDS = {"boolean": "checkbox", "integer": "number", "number": "number", "array": "list", "object": "group"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Field:
     """Field of a form.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import isfinite
 from time import perf_counter
 from typing import cast
@@ -14,6 +13,7 @@ from rich.markup import escape
 from rich.table import Column, Table
 
 from tactician.errors import TacticianError
+from tactician.frozen import frozen
 from tactician.llm import (
     LOCAL_INSTALL_HINT,
     MODEL_VARIABLE,
@@ -53,7 +53,7 @@ _ABILITIES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Check:
     """Time that a model took to answer, or its error."""
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from tactician.config import load_settings
 from tactician.errors import ConfigurationError
+from tactician.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Personality:
     """Phrases and colours of a voice. Names in braces are filled in; the phrases are markup of `rich`.
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tactician.conversation.conversation import Conversation
 from tactician.conversation.tokens import TokenCounter
 from tactician.conversation.window_strategy import MessageWindow, WindowStrategy
 from tactician.errors import DeclarationError
+from tactician.frozen import frozen
 from tactician.llm import AssistantMessage, Message, ToolResult
 from tactician.runs import RunContext
 
 COMPACTED = "[compacted]"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CompactToolResults(WindowStrategy):
     """Window strategy that replaces old tool results with `[compacted]`.
 

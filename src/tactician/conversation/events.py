@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 
 from tactician.events import Event
+from tactician.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ConversationSummarized(Event):
     """Event of a model that summarized the oldest `messages` of a long conversation; `error` if it failed."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
@@ -11,6 +10,7 @@ from typing_extensions import TypedDict
 
 from tactician.conversation.run_part import RunPart
 from tactician.errors import StoredStateError
+from tactician.frozen import frozen
 from tactician.llm import Message
 from tactician.stores import translate_json_errors
 
@@ -40,7 +40,7 @@ class SavedConversation(SavedMessages):
     id: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Addition:
     """Messages appended to a conversation, as an entry in the log of its document.
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tactician.conversation.conversation import Conversation
 from tactician.conversation.ledger import Ledger
 from tactician.conversation.tokens import TokenCounter
 from tactician.conversation.window_strategy import MessageWindow, WindowStrategy
 from tactician.errors import DeclarationError
+from tactician.frozen import frozen
 from tactician.llm import Message
 from tactician.runs import RunContext
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SlidingWindow(WindowStrategy):
     """Window strategy that leaves out the oldest messages of a long conversation.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tactician.conversation.conversation import Conversation
 from tactician.conversation.ledger import Ledger
@@ -13,6 +12,7 @@ from tactician.conversation.summarizer import DEFAULT_PROMPT, Summarizer
 from tactician.conversation.tokens import TokenCounter
 from tactician.conversation.window_strategy import MessageWindow, WindowStrategy
 from tactician.errors import DeclarationError
+from tactician.frozen import frozen
 from tactician.llm import Message, UserMessage
 from tactician.runs import RunContext
 
@@ -23,7 +23,7 @@ _MIN_WORDS = 20
 _PORTION = 2  # so many times `max_tokens` are summed up at once, should a conversation begin so long
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Summarization(WindowStrategy):
     """Window strategy that lets a model summarize the oldest messages of a long conversation.
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tactician.conversation.events import ConversationSummarized
 from tactician.conversation.transcript import format_transcript
 from tactician.errors import MalformedResponseError
+from tactician.frozen import frozen
 from tactician.llm import Message, ModelRequest, SystemMessage, UserMessage
 from tactician.runs import BudgetError, RunContext, RunResult, report_model_call
 
@@ -22,7 +22,7 @@ DEFAULT_PROMPT = (
 _logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Summarizer:
     """Summarizer on behalf of a run, to which its usage counts.
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from operator import is_
 from typing import Protocol
 
 from tactician.conversation.conversation import Conversation, Messages
 from tactician.conversation.tokens import TokenCounter
 from tactician.errors import DeclarationError
+from tactician.frozen import frozen
 from tactician.llm import Message
 from tactician.runs import RunContext
 
@@ -43,7 +43,7 @@ class WindowStrategy(ABC):
         return Chain((self, other))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Chain(WindowStrategy):
     """Strategies in sequence, each on the messages that the previous strategy selects; see `chain`.
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from tactician.frozen import frozen
 
 NodeShape: TypeAlias = Literal["box", "double", "round", "stadium", "hexagon", "slanted"]
 NodeStatus: TypeAlias = Literal["done", "next", "planned", "failed"]
 EdgeStyle: TypeAlias = Literal["solid", "dashed", "plain"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DiagramNode:
     """Node of a diagram.
 
@@ -27,7 +28,7 @@ class DiagramNode:
     status: NodeStatus | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DiagramEdge:
     """Edge between two nodes, identified by their ids. A `"plain"` edge is dashed and has no arrowhead."""
 
@@ -37,7 +38,7 @@ class DiagramEdge:
     style: EdgeStyle = "solid"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Diagram:
     """Diagram, read from left to right (`"LR"`) or from top to bottom (`"TD"`)."""
 

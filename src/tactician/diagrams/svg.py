@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
 from typing import Final
 
 from tactician.diagrams.diagram import Diagram, DiagramEdge, DiagramNode, NodeStatus
+from tactician.frozen import frozen
 
 _CHARACTER, _SMALL_CHARACTER, _LINE, _PADDING = 7.0, 5.5, 17.0, 12.0
 _LAYER_GAP, _NODE_GAP, _MARGIN = 56.0, 18.0, 10.0
@@ -34,7 +34,7 @@ _ARROWHEAD: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Box:
     """Place of a node: its upper left corner, and its size."""
 

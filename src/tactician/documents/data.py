@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from tactician.errors import DocumentError, Problem
+from tactician.frozen import frozen
 
 _LONGEST_STEP = 200
 Data: TypeAlias = "dict[str, Data] | list[Data] | str | int | float | bool | None"
@@ -15,7 +15,7 @@ DataPath: TypeAlias = tuple[str | int, ...]
 """The names and positions that lead to a value."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class DocumentLimits:
     """Limits of a document from an untrusted source.
 

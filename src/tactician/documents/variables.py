@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from tactician.frozen import frozen
 
 _START = re.compile(r"\$?\$\{")
 _NAME = re.compile(r"([A-Za-z_][A-Za-z0-9_]*+)(:-|\})")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Variable:
     """Variable in a text.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final
 
@@ -18,6 +17,7 @@ from tactician.ensemble.roster import Roster, get_role
 from tactician.ensemble.task import Task
 from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.worker import expect_type
+from tactician.frozen import frozen
 from tactician.llm import ModelLike
 from tactician.runs import Runnable
 from tactician.tools import Toolbox, ToolLike
@@ -26,7 +26,7 @@ HANDLER_ROLE: Final = "(deterministic)"
 _LONGEST_KEY: Final = 80
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Assignment:
     """Task of an ensemble with the Runnable that does it.
 
@@ -63,11 +63,6 @@ class Assignment:
     def has_run(self, output: TaskOutput) -> bool:
         """Return whether the saved run of the task gives what a saved output lacks: an object, or outputs of others."""
         return bool(output.parts) or (self.task.handler is None and output.parsed is not None)
-
-    @property
-    def is_examined(self) -> bool:
-        """True when something follows on the output, so that the output is saved before."""
-        return bool(self.task.guards.output or self.task.memory or self.task.reflection)
 
 
 def assign(task: Task, context: tuple[Task, ...], equipment: Equipment) -> Assignment:

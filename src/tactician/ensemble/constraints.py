@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from tactician.documents import did_you_mean
+from tactician.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HierarchicalConstraints:
     """Limits on the delegations of a manager, by the roles of its workers. Other workflows ignore them.
 

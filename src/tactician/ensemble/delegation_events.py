@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tactician.events import Event, SpanFacts, SpanKind
+from tactician.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class DelegationStarted(Event):
     """Event of the agent `delegator` that asks for a delegation to the worker `role`, also when it is refused."""
 
@@ -38,7 +38,7 @@ class DelegationStarted(Event):
         return SpanFacts(self.role, content={"task": self.task})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class DelegationCompleted(Event):
     """Event of a worker that has its output."""
 
@@ -62,7 +62,7 @@ class DelegationCompleted(Event):
         return f"{self.role} is done, {self.seconds:.2f} s"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class DelegationFailed(Event):
     """Event of a delegation that was refused, or whose worker failed."""
 

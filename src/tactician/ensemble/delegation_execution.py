@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import cast
 
 from tactician.documents import did_you_mean
@@ -28,13 +28,14 @@ from tactician.ensemble.task_input import TaskInput, Values
 from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.worker import TeamWorker
 from tactician.errors import ConfigurationError, ToolError
+from tactician.frozen import frozen
 from tactician.llm import ModelLike
 from tactician.runs import RunContext, RunResult
 from tactician.text import describe_error
 from tactician.tools import as_text
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Delegator:
     """Agent that may delegate.
 
@@ -47,7 +48,7 @@ class Delegator:
     constraints: HierarchicalConstraints = NO_CONSTRAINTS
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DelegationDepth:
     """Depth of a run in delegations, which nested ensembles continue.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, TypeAlias, cast
 
@@ -13,13 +13,14 @@ from tactician.ensemble.delegation import DelegationPriority, DelegationRequest,
 from tactician.ensemble.output_encoding import decode_task_output, encode_task_output
 from tactician.ensemble.task_output import TaskOutput
 from tactician.errors import ConfigurationError, StoredStateError
+from tactician.frozen import frozen
 from tactician.loop import output_type
 from tactician.runs import Checkpoint, Live, RunContext, encode_value, revive
 
 Types: TypeAlias = Mapping[str, type[object]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DelegationEntry:
     """Delegation in the log.
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from tactician.diagrams import DiagramEdge, DiagramNode, NodeShape
+from tactician.frozen import frozen
 
 
 @runtime_checkable
@@ -18,7 +18,7 @@ class Drawable(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Drawing:
     """Nodes and edges of a part of an ensemble.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tactician.ensemble.early_exit import EarlyExit
 from tactician.ensemble.inputs import EnsembleInput
@@ -11,10 +11,11 @@ from tactician.ensemble.outcomes import TaskOutcome
 from tactician.ensemble.task_input import Revision
 from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.task_reviews import ReviewSettings
+from tactician.frozen import frozen
 from tactician.llm import ModelLike
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TaskEnvironment:
     """What the tasks of a run begin with.
 

@@ -25,6 +25,7 @@ from tactician.ensemble.task_group import GroupRunnable, TaskGroup
 from tactician.ensemble.task_input import Revision, TaskInput
 from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.template import escape_template
+from tactician.frozen import frozen
 from tactician.runs import RunContext, Runnable
 
 END: Final = "END"
@@ -34,7 +35,7 @@ _MOST_SHOWN: Final = 5
 _LONGEST_OUTPUT: Final = 200
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Edge:
     """Edge of a graph.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from tactician.agents import Agent
@@ -25,9 +24,11 @@ from tactician.ensemble.running import note_begin
 from tactician.ensemble.task import DEFAULT_MAX_TOOL_CALLS
 from tactician.ensemble.task_input import Revision
 from tactician.ensemble.task_output import TaskOutput
-from tactician.ensemble.task_reviews import EnsembleExit, ReviewSettings
+from tactician.ensemble.task_reviews import ReviewSettings
+from tactician.ensemble.task_signals import EnsembleExit
 from tactician.ensemble.template import fill_template
 from tactician.ensemble.worker import TeamWorker, describe_workers
+from tactician.frozen import frozen
 from tactician.llm import ModelLike
 from tactician.runs import RunContext
 from tactician.text import describe_error
@@ -36,7 +37,7 @@ MANAGER_ROLE: Final = "Manager"
 _GOAL: Final = "Get all tasks done by the right workers, and combine what they give into the final answer"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hierarchy:
     """Manager with its workers.
 

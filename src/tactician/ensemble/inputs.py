@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from tactician.ensemble.task_input import Values
+from tactician.frozen import frozen
 from tactician.llm import join_text
 from tactician.runs import Input, messages_of
 from tactician.tools import as_text
@@ -15,7 +15,7 @@ TEXT_NAME: Final = "input"
 """Name of the text of the caller in templates."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EnsembleInput:
     """Input of a run of an ensemble.
 

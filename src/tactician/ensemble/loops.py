@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import Final, Literal, TypeAlias, get_args
 
@@ -25,6 +25,7 @@ from tactician.ensemble.task_input import TaskInput
 from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.template import escape_template
 from tactician.ensemble.workflows import Workflow, find_context
+from tactician.frozen import frozen
 from tactician.runs import RunContext, Runnable
 
 DEFAULT_MAX_ITERATIONS: Final = 5
@@ -33,7 +34,7 @@ LoopOutputs: TypeAlias = Literal["last", "final_task", "all"]
 Iterations: TypeAlias = list[tuple[TaskOutput, ...]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Window:
     """Memory of a loop for its last iterations.
 

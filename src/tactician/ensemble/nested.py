@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Coroutine, Iterable, Iterator, Sequence
 from typing import Protocol
 
 from typing_extensions import override
@@ -44,7 +44,7 @@ class TaskRunnable(Protocol):
         """Yield a problem for each model that cannot be used."""
         ...
 
-    async def run_tasks(self, environment: TaskEnvironment, context: RunContext) -> EnsembleResult:
+    def run_tasks(self, environment: TaskEnvironment, context: RunContext) -> Coroutine[object, object, EnsembleResult]:
         """Run the tasks inside a run, without another check."""
         ...
 

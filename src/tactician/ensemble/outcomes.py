@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from tactician.documents import did_you_mean
 from tactician.ensemble.task_output import TaskOutput
+from tactician.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SkippedTask:
     """Outcome of a task that did not run, although no task has failed.
 

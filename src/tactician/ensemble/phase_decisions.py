@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Annotated, ClassVar, Final, Literal, TypeAlias
 
 from pydantic import ConfigDict, Field
+
+from tactician.frozen import frozen
 
 Verdict: TypeAlias = Literal["approve", "retry", "retry_predecessor", "reject"]
 
@@ -21,7 +22,7 @@ FORMS: Final = "APPROVE, RETRY: <feedback>, RETRY_PREDECESSOR: <feedback>, or RE
 """The forms of a decision as text, for messages."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PhaseDecision:
     """Decision on the outputs of a phase.
 
@@ -95,7 +96,7 @@ class UndecidedError(Exception):
     """Signal that a reviewer gave no decision that can be followed."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PhaseAttempt:
     """Attempt at a phase, and the decision on it.
 
@@ -112,7 +113,7 @@ class PhaseAttempt:
     by: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PhaseReviewRecord:
     """Attempts at a phase with a review.
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tactician.events import Event, SpanFacts, SpanKind
+from tactician.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class PhaseStarted(Event):
     """Event of a phase whose tasks start, for the first time or once more."""
 
@@ -33,7 +33,7 @@ class PhaseStarted(Event):
         return SpanFacts(self.phase, facts={"attempt": self.attempt})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class PhaseResumed(Event):
     """Event of a phase that goes on where it waited, or where it was interrupted."""
 
@@ -56,7 +56,7 @@ class PhaseResumed(Event):
         return SpanFacts(self.phase)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class PhaseReviewed(Event):
     """Event of a decision on a phase: `"approve"`, `"retry"`, `"retry_predecessor"` or `"reject"`.
 
@@ -90,7 +90,7 @@ class PhaseReviewed(Event):
         return said if self.by is None else f"{said}, by {self.by}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class PhaseCompleted(Event):
     """Event of a phase whose outputs are accepted."""
 
@@ -111,7 +111,7 @@ class PhaseCompleted(Event):
         return f"phase {self.phase!r} is completed, {self.seconds:.2f} s"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class PhaseFailed(Event):
     """Event of a phase that failed. Those that come after it do not run."""
 

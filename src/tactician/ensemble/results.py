@@ -14,11 +14,12 @@ from tactician.ensemble.delegation import DelegationResponse
 from tactician.ensemble.phase_decisions import PhaseReviewRecord
 from tactician.ensemble.result_trace import trace_tasks
 from tactician.ensemble.task_output import TaskOutput
+from tactician.frozen import frozen
 from tactician.runs import RunContext, RunResult, RunStatus
 from tactician.trace import Trace
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PhaseOutput:
     """Output of a completed phase.
 

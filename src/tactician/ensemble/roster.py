@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from tactician.agents import Agent, as_runnable
@@ -12,10 +12,11 @@ from tactician.ensemble.delegation import Delegation
 from tactician.ensemble.delegation_execution import Delegator
 from tactician.ensemble.delegation_tool import DelegationTool
 from tactician.ensemble.task import Task
+from tactician.frozen import frozen
 from tactician.runs import Runnable
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Roster:
     """Agents of an ensemble with their purposes.
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tactician.events import Event, SpanFacts, SpanKind
+from tactician.frozen import frozen
 from tactician.llm import NO_USAGE, Usage
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class TaskStarted(Event):
     """Event of a task that starts; `role` is that of its agent."""
 
@@ -34,7 +34,7 @@ class TaskStarted(Event):
         return SpanFacts(self.task_id, facts={"role": self.role})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class TaskResumed(Event):
     """Event of a task that goes on where it waited, or where it was interrupted."""
 
@@ -58,7 +58,7 @@ class TaskResumed(Event):
         return SpanFacts(self.task_id, facts={"role": self.role})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class TaskSuspended(Event):
     """Event of a task that waits for answers; `prompts` says for which."""
 
@@ -83,7 +83,7 @@ class TaskSuspended(Event):
         return SpanFacts(status="waiting", content={"waits for": self.prompts})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class TaskRestored(Event):
     """Event of a task that was completed before the run goes on; `ended` is when, in seconds since the epoch."""
 
@@ -115,7 +115,7 @@ class TaskRestored(Event):
         return SpanFacts(self.task_id, started=began, ended=self.ended, facts=facts, content={"output": self.raw})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class TaskCompleted(Event):
     """Event of a task that has its output."""
 
@@ -142,7 +142,7 @@ class TaskCompleted(Event):
         return SpanFacts(status="completed", facts={"tool_calls": self.tool_calls}, content={"output": self.raw})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class TaskSkipped(Event):
     """Event of a task that does not run because of its `when`, or because all its context tasks were skipped."""
 
@@ -167,7 +167,7 @@ class TaskSkipped(Event):
         return SpanFacts(self.task_id, status="skipped", facts={"reason": self.reason})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class TaskFailed(Event):
     """Event of a task that raised `error`."""
 
@@ -196,7 +196,7 @@ class TaskFailed(Event):
         return f"task {self.task_id!r} failed: {self.error}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class TaskReflected(Event):
     """Event of a reflection on the output of a task, whose notes later runs read. After a failure it has an `error`."""
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from tactician.ensemble.learning import ScopeEntry, TaskReflection
 from tactician.ensemble.task_output import TaskOutput
+from tactician.frozen import frozen
 
 Values: TypeAlias = Mapping[str, str]
 """Values for templates, by name."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Revision:
     """Feedback for a task that runs again because its output was not good enough.
 
@@ -28,7 +29,7 @@ class Revision:
     previous: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TaskInput:
     """Input of a task, as its handler gets it.
 

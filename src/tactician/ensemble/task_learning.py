@@ -13,6 +13,7 @@ from typing import Final
 
 from pydantic import TypeAdapter
 
+from tactician.agents import Agent
 from tactician.documents import did_you_mean
 from tactician.ensemble.errors import INTERRUPTIONS
 from tactician.ensemble.learning import (
@@ -27,6 +28,7 @@ from tactician.ensemble.learning import (
 )
 from tactician.ensemble.task import Task
 from tactician.ensemble.task_events import TaskReflected
+from tactician.ensemble.task_execution import TaskExecution
 from tactician.ensemble.task_input import TaskInput
 from tactician.ensemble.task_output import TaskOutput
 from tactician.llm import ModelLike
@@ -54,12 +56,7 @@ class TaskLearning:
         self._task = task
         self._stores = stores
         self._model = model
-        self._place = place.at("learning") if self.is_wanted else place  # most tasks need no checkpoint for it
-
-    @property
-    def is_wanted(self) -> bool:
-        """True for a task with memory scopes or reflection."""
-        return bool(self._task.memory) or self._task.reflection is not None
+        self._place = place.at("learning")
 
     async def load(self, input: TaskInput) -> TaskInput:
         """Return the input with what earlier runs have left. It is read once, before the task begins to work.
@@ -68,7 +65,7 @@ class TaskLearning:
             StoreError: when the memory does not answer.
             StoredStateError: when an entry of the memory cannot be read.
         """
-        if not self.is_wanted:
+        if not self._task.learns:
             return input
         recalled = self._read_recollection()
         if recalled is None:
@@ -180,6 +177,31 @@ class TaskLearning:
     def _read_recollection(self) -> Recollection | None:
         saved = self._data.get("recalled")
         return None if saved is None else revive(saved, _adapter().validate_python)
+
+
+async def recall(execution: TaskExecution) -> None:
+    """Add to the input of a task what earlier runs have left.
+
+    Raises:
+        StoreError: when the memory does not answer.
+        StoredStateError: when an entry of the memory cannot be read.
+    """
+    execution.input = await _create_learning(execution).load(execution.input)
+
+
+async def learn(execution: TaskExecution, output: TaskOutput) -> None:
+    """Write an accepted output to the memory, and reflect on it.
+
+    Raises:
+        StoreError: when the memory does not answer.
+    """
+    await _create_learning(execution).keep(execution.input, output)
+
+
+def _create_learning(execution: TaskExecution) -> TaskLearning:
+    job = execution.job
+    model = job.runnable.model if isinstance(job.runnable, Agent) else job.model
+    return TaskLearning(job.task, job.stores, model, execution.place)
 
 
 def find_learning_mistakes(tasks: Iterable[tuple[str, Task]], stores: LearningStores) -> Iterator[tuple[str, str]]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from tactician.agents import Agent, BaseRunnable, TypedRunnable
+from tactician.frozen import frozen
 from tactician.runs import Runnable
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TeamWorker:
     """Worker of a team.
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 import os
-from dataclasses import dataclass, field
+from dataclasses import field
 from time import time
 from typing import ClassVar, TypeVar
 
 from tactician.errors import DeclarationError
 from tactician.events.span_facts import NO_FACTS, SpanFacts
+from tactician.frozen import frozen
 
 _types: dict[str, type[Event]] = {}
 _ids: list[str] = []  # read from the system many at a time: a call of it takes ten times as long as the rest
@@ -29,7 +30,7 @@ def new_id() -> str:
         return first
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Event:
     """Event of a run.
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
+
+from tactician.frozen import frozen
 
 
 class SpanKind(StrEnum):
@@ -22,7 +24,7 @@ class SpanKind(StrEnum):
     DELEGATION = "delegation"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SpanFacts:
     """Facts about a span that one of its events knows.
 

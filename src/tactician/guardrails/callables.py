@@ -5,11 +5,11 @@ from __future__ import annotations
 import builtins
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from types import MethodType
 from typing import Annotated, Protocol, TypeAlias, get_args, get_origin
 from weakref import WeakKeyDictionary
 
+from tactician.frozen import frozen
 from tactician.guardrails.result import GuardrailResult
 
 Check: TypeAlias = Callable[..., GuardrailResult | Awaitable[GuardrailResult]]
@@ -27,7 +27,7 @@ class Checker(Protocol):
 GuardrailLike: TypeAlias = Check | Checker | type[Checker]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GuardrailCallable:
     """Function with the arguments that it takes.
 
@@ -44,7 +44,7 @@ class GuardrailCallable:
     problems: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Signature:
     parameters: int = 0
     reads_text: bool = False

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import count
 from time import perf_counter
 from typing import NamedTuple, TypeVar
 
 from tactician.flow import FlowStep, Scheduler, StepCompleted
+from tactician.frozen import frozen
 from tactician.guardrails.errors import GuardrailError
 from tactician.guardrails.events import GuardrailChecked
 from tactician.guardrails.guardrail import Guardrail, GuardrailKind, InputGuardrail
@@ -18,7 +18,7 @@ from tactician.runs import RunContext, RunResult
 V = TypeVar("V")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Objection:
     """Guardrail that objected, with its result."""
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 
 from tactician.events import Event
+from tactician.frozen import frozen
 from tactician.guardrails.guardrail import GuardrailKind
 from tactician.guardrails.result import GuardrailOutcome
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class GuardrailChecked(Event):
     """Event of a guardrail's decision; `reason` explains it unless the outcome is `"passed"`."""
 

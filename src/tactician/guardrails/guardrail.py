@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar, Generic, Literal, TypeAlias, TypeVar
 
 from tactician.errors import DeclarationError
+from tactician.frozen import frozen
 from tactician.guardrails.callables import GuardrailCallable
 from tactician.guardrails.result import GuardrailResult
 from tactician.llm import Message, ToolCall, join_text
@@ -23,7 +24,7 @@ def describe_guardrail(kind: GuardrailKind, name: str) -> str:
     return f"{kind.replace('_', ' ')} guardrail {name!r}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CheckedInput:
     """Input of input guardrails: the new messages, and the whole conversation."""
 
@@ -31,7 +32,7 @@ class CheckedInput:
     conversation: Sequence[Message]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CheckedOutput:
     """Input of output guardrails: the last answer, as text and as an object of the output type."""
 
@@ -39,7 +40,7 @@ class CheckedOutput:
     output: object
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CheckedToolOutput:
     """Input of tool output guardrails: the content that a tool returned, and its call."""
 
@@ -47,7 +48,7 @@ class CheckedToolOutput:
     content: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class GuardrailSettings:
     """Settings of a guardrail; see the decorators."""
 
@@ -56,7 +57,7 @@ class GuardrailSettings:
     tools: frozenset[str] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Guardrail(ABC, Generic[V]):
     """Check of a value of type V.
 
@@ -106,7 +107,7 @@ class Guardrail(ABC, Generic[V]):
         return GuardrailResult("failed", problem, DeclarationError(describe_guardrail(self.kind, self.name), [problem]))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class InputGuardrail(Guardrail[CheckedInput]):
     """Guardrail on the text of the new input, or of the whole conversation."""
 
@@ -128,7 +129,7 @@ class InputGuardrail(Guardrail[CheckedInput]):
         return (join_text(value.conversation if self.settings.whole_conversation else value.new),)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class OutputGuardrail(Guardrail[CheckedOutput]):
     """Guardrail on the last answer: its text when its first parameter is annotated with `str`, else the object."""
 
@@ -140,7 +141,7 @@ class OutputGuardrail(Guardrail[CheckedOutput]):
         return (value.text if self.call.reads_text else value.output,)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ToolInputGuardrail(Guardrail[ToolCall]):
     """Guardrail on a tool call before the tool runs."""
 
@@ -156,7 +157,7 @@ class ToolInputGuardrail(Guardrail[ToolCall]):
         return (value,)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ToolOutputGuardrail(Guardrail[CheckedToolOutput]):
     """Guardrail on a tool call with the tool's result, before the model sees it."""
 

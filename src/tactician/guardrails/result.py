@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, TypeAlias
+
+from tactician.frozen import frozen
 
 GuardrailOutcome: TypeAlias = Literal["passed", "failed", "retry"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GuardrailResult:
     """Decision of a guardrail; see `passed()`, `failed(reason)` and `retry(reason)`.
 

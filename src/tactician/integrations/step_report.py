@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from tactician.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StepReport:
     """Report of a run, with names and times only: everything else stays in the store.
 

@@ -7,20 +7,21 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import timedelta
 
 from temporalio import workflow
 from temporalio.common import RetryPolicy
 from temporalio.exceptions import ActivityError, is_cancelled_exception
 
+from tactician.frozen import frozen
 from tactician.integrations.step_report import StepReport
 
 STEP, KILL, PAUSED = "tactician-step", "tactician-kill", "tactician-paused"
 _PERMANENT_ERRORS = ["RunNotFoundError", "StoredStateError"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WorkflowInput:
     """Input of the workflow of a run.
 

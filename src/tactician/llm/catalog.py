@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Final, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from tactician.config import Settings, load_settings
 from tactician.environment import read_environment
 from tactician.errors import ConfigurationError
+from tactician.frozen import frozen
 from tactician.llm.embeddings import EmbeddingModel
 from tactician.llm.endpoint_resolver import CHAT, EMBEDDINGS, IMAGES, EndpointResolver, ModelEntry, ModelKind, is_local
 from tactician.llm.images import ImageModel
@@ -69,7 +69,7 @@ class MediaModelSource(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OneModel:
     """Source in which every name and role means the same model, for tests and simple programs."""
 

@@ -7,12 +7,12 @@ the colon, the provider that the name's prefix implies, and the server of `OPENA
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
 from tactician.config import ModelSettings
 from tactician.documents import did_you_mean
 from tactician.errors import ConfigurationError, UnknownModelError
+from tactician.frozen import frozen
 from tactician.llm import embedded
 from tactician.llm.embedded import EmbeddedModel
 from tactician.llm.embeddings import (
@@ -49,7 +49,7 @@ M = TypeVar("M", bound=ServedModel)
 Build: TypeAlias = Callable[[ProviderAccess, str, ModelProfiles, Mapping[str, ModelPrice]], M]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelKind(Generic[M]):
     """Kind of models, and how their names are resolved.
 
@@ -145,7 +145,7 @@ IMAGES: ModelKind[ImageModel] = ModelKind(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelEntry:
     """Model that can be used: its name, its provider or instance, its origin, and its kind."""
 

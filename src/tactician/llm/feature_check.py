@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, TypeAlias
 
 from tactician.errors import UnsupportedFeatureError
+from tactician.frozen import frozen
 from tactician.llm.messages import Document, Image, Message, Text, ToolResult, UserMessage
 from tactician.llm.model import Features, ModelRequest
 from tactician.llm.request_adapter import RestoreResponse, adapt_request
@@ -18,7 +19,7 @@ _FOR_PARTS: dict[type, str] = {Image: "vision", Document: "documents"}
 _logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FeatureCheck:
     """Features of an instance, and the reaction to a request that needs more.
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from tactician.errors import MalformedResponseError, ModelRequestError
+from tactician.frozen import frozen
 from tactician.llm.http_errors import create_status_error, create_transport_error, cut_excerpt
 from tactician.llm.redaction import Redaction
 from tactician.llm.time_limit import TimeLimit
@@ -29,7 +30,7 @@ _MAX_ERROR = MEBIBYTE // 16
 _sessions: dict[asyncio.AbstractEventLoop, tuple[ClientSession, AsyncGenerator[ClientSession]]] = {}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FormField:
     """Field of a form; with a `filename`, a file of the `media_type`."""
 

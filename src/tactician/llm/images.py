@@ -8,11 +8,12 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Protocol, Self, runtime_checkable
 from urllib.parse import quote
 
 from tactician.errors import MalformedResponseError, ModelRequestError, UnsupportedFeatureError
+from tactician.frozen import frozen
 from tactician.llm.http import MAX_ANSWER, FormField, post_form, post_json
 from tactician.llm.messages import Image
 from tactician.llm.provider_access import ProviderAccess, check_provider_kind
@@ -33,7 +34,7 @@ _MAKES_ONLY = frozenset({"image_generation"})
 _QUALITIES = {"standard": "auto", "hd": "high"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ImageOptions:
     """Options for calls of image models. `None` means the model's own default.
 
@@ -47,7 +48,7 @@ class ImageOptions:
 NO_IMAGE_OPTIONS = ImageOptions()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GeneratedImages:
     """Images that an image model generated.
 

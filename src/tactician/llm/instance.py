@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tactician.errors import ConfigurationError, UnsupportedFeatureError
+from tactician.frozen import frozen
 from tactician.llm.embeddings import EmbeddingModel, RemoteEmbeddingModel
 from tactician.llm.images import ImageModel, RemoteImageModel
 from tactician.llm.model import LanguageModel
@@ -16,7 +17,7 @@ from tactician.llm.remote import Endpoint, RemoteModel
 from tactician.llm.usage import ModelPrice
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Instance:
     """Endpoint and the models that it serves.
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 import base64
 import mimetypes
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pydantic_core import from_json, to_json
 
+from tactician.frozen import frozen
 from tactician.llm.image_types import find_image_type
 from tactician.text import replace_surrogates
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 _PNG = "image/png"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Text:
     """Plain text."""
 
@@ -33,7 +34,7 @@ class Text:
     kind: Literal["text"] = "text"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Image:
     """Image: either a `url` that the provider fetches, or `data` with its `media_type`.
 
@@ -95,7 +96,7 @@ class Image:
         return self.url if self.url is not None else f"data:{self.media_type};base64,{self.data or ''}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Document:
     """File to read, such as a PDF: either a `url` that the provider fetches, or base64 `data`."""
 
@@ -122,7 +123,7 @@ class Document:
         return self.url if self.url is not None else f"data:{self.media_type};base64,{self.data or ''}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Thinking:
     """Thinking of a model before its answer, where the provider shows it; `signature` proves its origin."""
 
@@ -131,7 +132,7 @@ class Thinking:
     kind: Literal["thinking"] = "thinking"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolCall:
     """Request of a model to run a tool. `arguments` is JSON text exactly as the model wrote it."""
 
@@ -152,7 +153,7 @@ class ToolCall:
         return value
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProviderItem:
     """Part of an answer that only its own wire format understands, and may need again unchanged.
 
@@ -168,7 +169,7 @@ UserPart: TypeAlias = Text | Image | Document
 AssistantPart: TypeAlias = Text | Thinking | ToolCall | ProviderItem
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SystemMessage:
     """Instructions from the developer."""
 
@@ -176,7 +177,7 @@ class SystemMessage:
     role: Literal["system"] = "system"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UserMessage:
     """Message of the user. `content` is a string, or text and images in order."""
 
@@ -196,7 +197,7 @@ class UserMessage:
         return "".join(part.text for part in self.content if isinstance(part, Text))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AssistantMessage:
     """Message of the model: text, thinking and tool calls in the order in which they came."""
 
@@ -225,7 +226,7 @@ class AssistantMessage:
         return tuple([part for part in parts if isinstance(part, ToolCall)])
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolResult:
     """Result of a `ToolCall`, matched by `call_id`.
 

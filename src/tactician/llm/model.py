@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import date
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from tactician.events import EventEmitter
+from tactician.frozen import frozen
 from tactician.llm.messages import AssistantMessage, Message, SystemMessage, join_text
 from tactician.llm.options import NO_OPTIONS, LlmOptions
 from tactician.llm.usage import NO_USAGE, ModelPrice, Usage
@@ -16,7 +17,7 @@ JsonSchema: TypeAlias = Mapping[str, object]
 FinishReason: TypeAlias = Literal["stop", "length", "tool_calls", "content_filter"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolSpec:
     """Tool as a model sees it: name, description, and the JSON schema of its arguments."""
 
@@ -25,7 +26,7 @@ class ToolSpec:
     parameters: JsonSchema
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OutputSpec:
     """JSON schema that the final answer must match; `strict` if it has no free-form objects."""
 
@@ -34,7 +35,7 @@ class OutputSpec:
     strict: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Features:
     """Features that a model has natively. `adapt_request` replaces missing ones where that is possible.
 
@@ -49,7 +50,7 @@ class Features:
     knowledge_cutoff: date | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelRequest:
     """Call to a model.
 
@@ -75,7 +76,7 @@ class ModelRequest:
         return join_text(m for m in self.messages if not isinstance(m, SystemMessage))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelResponse:
     """Answer of a model.
 
@@ -99,21 +100,21 @@ class ModelResponse:
         return self if usage is self.usage else replace(self, usage=usage)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TextDelta:
     """Next characters of the answer."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ThinkingDelta:
     """Next characters of the model's thinking."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolCallDelta:
     """Next characters of a tool call's arguments; `name` comes with the first of them."""
 

@@ -13,7 +13,7 @@ apply; where two differ, the pattern with more letters wins. Users add theirs in
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from fnmatch import fnmatchcase
 from functools import cache
 from operator import attrgetter
@@ -22,6 +22,7 @@ from typing import Any, get_type_hints
 from pydantic import TypeAdapter, ValidationError
 
 from tactician.documents import Problems, list_mistakes
+from tactician.frozen import frozen
 from tactician.llm.built_in_profiles import KNOWN
 from tactician.llm.model import Features
 from tactician.llm.wire import Dialect
@@ -30,7 +31,7 @@ _FEATURES = frozenset(field.name for field in fields(Features))
 _DIALECT = frozenset(field.name for field in fields(Dialect))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelProfile:
     """Values for the models whose name matches.
 

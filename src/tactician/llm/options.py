@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from functools import lru_cache
 
 from pydantic import JsonValue
@@ -11,11 +11,12 @@ from pydantic import JsonValue
 from tactician.amounts import FINITE, need_amount
 from tactician.errors import ConfigurationError
 from tactician.events import EventEmitter
+from tactician.frozen import frozen
 
 _LEAST_TIMEOUT = 0.001
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class TraceMetadata:
     """Trace that a request belongs to. Only providers that pass it on to observability tools receive it.
 
@@ -48,7 +49,7 @@ class TraceMetadata:
         return {**self.metadata, **named}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class LlmOptions:
     """Choice of a model, and the parameters of its calls. `None` means the model's own default.
 
@@ -183,7 +184,7 @@ def _options_of(model: str) -> LlmOptions:
     return LlmOptions(model=model)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class RoutingOptions:
     """Options of a caller for its calls of embedding models and image models, as `LlmOptions` are for chat.
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from urllib.parse import urlencode, urlsplit
 
+from tactician.frozen import frozen
 from tactician.llm.feature_check import FeatureCheck, OnUnsupported
 from tactician.llm.model import Features
 from tactician.llm.model_profiles import BUILT_IN_PROFILES, ModelProfiles
@@ -14,7 +15,7 @@ from tactician.llm.usage import NO_PRICES, ModelPrice
 from tactician.llm.wire import BINDING_HEADER, DEFAULT_DIALECT, OPENAI_CHAT, Dialect, WireFormat
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Provider:
     """Address, protocol and features of a provider.
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal, TypeAlias, get_args
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from tactician.documents import Problems, did_you_mean
 from tactician.errors import ConfigurationError, UnsupportedFeatureError
+from tactician.frozen import frozen
 from tactician.llm.model_profiles import BUILT_IN_PROFILES, ModelProfiles
 from tactician.llm.provider import Provider, join_url
 from tactician.llm.providers import AZURE_IN_FORMAT, IN_FORMAT, OPENROUTER_RESPONSES, PROVIDERS
@@ -27,7 +28,7 @@ _AZURE = re.compile(r"\.(openai|services\.ai|cognitiveservices)\.azure\.(com|us|
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProviderAccess:
     """Provider with the address and key for its calls.
 

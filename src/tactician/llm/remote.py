@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain
 
 from tactician.errors import ContentFilterError, ThinkingRefusedError
+from tactician.frozen import frozen
 from tactician.llm.feature_check import FeatureCheck
 from tactician.llm.http import post_json, post_stream
 from tactician.llm.model import Delta, Features, ModelRequest, ModelResponse
@@ -22,7 +23,7 @@ _MOST_PAUSES = 5
 FULL_FEATURES = Features(tools=True, json_schema=True, images=True)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Endpoint:
     """Target of requests: URL, headers and dialect. The headers or the URL hold the key, so no `repr` shows them.
 

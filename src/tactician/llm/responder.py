@@ -11,6 +11,7 @@ from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.documents import Problems
 from tactician.environment import read_environment
 from tactician.errors import Problem
+from tactician.frozen import frozen
 from tactician.llm.model import Delta, Features, ModelRequest, ModelResponse
 from tactician.llm.options import NO_OPTIONS, LlmOptions, TraceMetadata
 from tactician.llm.provider import Provider
@@ -29,7 +30,7 @@ from tactician.llm.routing import Deployment, ModelRetryPolicy, ModelRouter, Ret
 _ONCE_MORE = 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class RetrySettings:
     """Number of retries, and the pauses before them.
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from tactician.events import encode
+from tactician.frozen import frozen
 
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler, JsonValue
@@ -20,7 +21,7 @@ _FREE = ("local", "ollama", "docker")
 _MOST_ADDED = 64
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Usage:
     """Tokens of calls.
 
@@ -166,6 +167,8 @@ class UsageTally:
     @property
     def total(self) -> Usage:
         """Usage of all models together."""
+        if len(self._added) == 1 and not self._summed_up:  # most runs make a single request
+            return self._added[0]
         by_model = self.by_model
         return next(iter(by_model.values())) if len(by_model) == 1 else sum(by_model.values(), NO_USAGE)
 
@@ -196,7 +199,7 @@ def _(tally: UsageTally, depth: int = 0) -> JsonValue:
 # Prices.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelPrice:
     """US dollars per million tokens. Without prices of their own, cached tokens cost the input price."""
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from tactician.conversation import CompactToolResults, SlidingWindow, WindowStrategy, chain
 from tactician.errors import DeclarationError, InvalidArgumentsError
+from tactician.frozen import frozen
 from tactician.llm import JsonSchema, ToolSpec
 from tactician.loop.output import InvalidOutput, OutputType
 from tactician.runs import RunContext
@@ -19,7 +19,7 @@ _ENDS = ToolTraits(ends_turn=True)
 _DEFAULT_GROUP = "default"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Autonomous:
     """Policy of an agent that works on its own: it calls tools and thinks aloud until a tool ends the turn.
 

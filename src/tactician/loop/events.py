@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tactician.events import Event, SpanFacts, SpanKind
+from tactician.frozen import frozen
 from tactician.llm import (
     AssistantMessage,
     ModelRequest,
@@ -18,7 +18,7 @@ from tactician.llm import (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class TurnStarted(Event):
     """Event before a request to a model; `turn` counts from 1."""
 
@@ -45,7 +45,7 @@ class TurnStarted(Event):
         return SpanFacts(self.model, facts={"turn": self.turn}, content={"prompt": told}, whole_content=whole)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class PieceReceived(Event):
     """Base class of the events of a piece of an answer (streaming runs only).
 
@@ -64,21 +64,21 @@ class PieceReceived(Event):
         return self.answer_level > 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class TextReceived(PieceReceived):
     """Event of more characters of an answer (streaming runs only)."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ThinkingReceived(PieceReceived):
     """Event of more characters of thinking (streaming runs only)."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class TurnCompleted(Event):
     """Event of a complete answer of a model."""
 
@@ -105,7 +105,7 @@ class TurnCompleted(Event):
         return f"{model} answers, {self.seconds:.2f} s, {used.input_tokens} tokens in, {used.output_tokens} out"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class TurnFailed(Event):
     """Event of a call of a model that raised `error`."""
 
@@ -135,7 +135,7 @@ class TurnFailed(Event):
         return f"{self.model} failed after {self.seconds:.2f} s: {self.error}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class OutputRejected(Event):
     """Event of an answer that is not a valid object of the output type; `reason` goes back to the model."""
 
@@ -150,7 +150,7 @@ class OutputRejected(Event):
         return f"answer {self.attempt} is not valid"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class PartialReceived(PieceReceived):
     """Event of a partial structured answer (streaming runs only).
 
@@ -162,7 +162,7 @@ class PartialReceived(PieceReceived):
     value: object
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ToolCalled(Event):
     """Event before a tool runs."""
 
@@ -186,7 +186,7 @@ class ToolCalled(Event):
         return SpanFacts(self.call.name, content={"arguments": self.call.arguments})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ToolReturned(Event):
     """Event of a tool result; `result.is_error` is true when the tool failed."""
 
@@ -215,7 +215,7 @@ class ToolReturned(Event):
         return f"{self.call.name} {'failed' if self.result.is_error else 'is done'}, {self.seconds:.2f} s"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ToolInterrupted(Event):
     """Event of a tool call without a result: the run waits, or `error` ends it, as a cancellation does."""
 
@@ -241,7 +241,7 @@ class ToolInterrupted(Event):
         return f"{self.call.name} waits" if self.error is None else f"{self.call.name} is ended: {self.error}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class HandedOff(Event):
     """Event of an agent that hands the conversation to `target`; `message` is its message to the target."""
 

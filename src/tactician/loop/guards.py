@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from tactician.frozen import frozen
 from tactician.guardrails import (
     GuardrailLike,
     InputGuardrails,
@@ -18,11 +18,11 @@ from tactician.guardrails import (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Guards:
     """Guardrails on the input, the output and the tool calls of an agent."""
 
-    input: InputGuardrails = InputGuardrails()  # noqa: RUF009 - it is immutable
+    input: InputGuardrails = InputGuardrails()
     output: tuple[OutputGuardrail, ...] = ()
     tool_input: tuple[ToolInputGuardrail, ...] = ()
     tool_output: tuple[ToolOutputGuardrail, ...] = ()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from tactician.frozen import frozen
 from tactician.planning.budget import Limit, PlanningMeter
 from tactician.planning.greedy import GreedySearch, guess_by_relaxed_plan, guess_by_subgoals
 from tactician.planning.masks import Masks
@@ -29,7 +29,7 @@ _HASTE: Final = (5.0, 2.0)
 _LANDMARK_HASTE: Final = (3, 2)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Milestone:
     """A change of what is known: after how many states and seconds, the least cost possible, and that of the plan."""
 
@@ -39,7 +39,7 @@ class Milestone:
     cost: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SearchOutcome:
     """Result of a search: the best plan, a lower bound of the cost of any plan, and the limit that ended it, if any."""
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
+
+from tactician.frozen import frozen
 
 Limit: TypeAlias = Literal["time", "expansions", "memory"]
 Clock: TypeAlias = Callable[[], float]
 _MEGABYTE: Final = 1_000_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class PlanningBudget:
     """Limits of a decision. At a limit, the best plan so far counts.
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from tactician.frozen import frozen
 from tactician.planning.index import ActionIndex
 from tactician.planning.model import NIRVANA, Action, Goal, Plan
 from tactician.planning.verdict import Verdict, join_quoted
@@ -14,7 +14,7 @@ from tactician.planning.world import Fact, WorldState, render
 Obstacle: TypeAlias = Literal["no provider", "blocked providers", "conflict", "no single action"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Explanation:
     """The plan for a goal and what it costs, or what stands in the way; why not another goal, or another action.
 

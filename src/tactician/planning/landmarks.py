@@ -9,9 +9,9 @@ landmarks without the action that led to it, after Pommerening & Helmert, "Incre
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from tactician.frozen import frozen
 from tactician.planning.masks import Masks, bits_of
 
 _BYTES_A_LANDMARK: Final = 400
@@ -24,7 +24,7 @@ A plain tuple of numbers is nothing that the garbage collector has to look at ag
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Estimate:
     """A lower bound, the numbers of the landmarks it comes from, and what is left of each action's weight."""
 

@@ -7,7 +7,8 @@ more facts is never worse: this is plain STRIPS, and all the reductions build on
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+
+from tactician.frozen import frozen
 
 
 def bits_of(mask: int) -> Iterator[int]:
@@ -35,7 +36,7 @@ def by_bit(masks: Sequence[int]) -> dict[int, tuple[int, ...]]:
     return {bit: tuple(positions) for bit, positions in index.items()}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Masks:
     """The goal, and by action number what it needs, adds and deletes. Lower numbers are preferred.
 

@@ -10,13 +10,14 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from tactician.diagrams import Diagram, DiagramEdge, DiagramNode, render_mimebundle
+from tactician.frozen import frozen
 from tactician.planning.world import WorldState
 
 Amount: TypeAlias = float | Callable[[WorldState], float]
 """A number, or a function of the world state the plan starts from."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Action:
     """Something that can be done when `pre` holds, and that makes `effects` hold.
 
@@ -69,7 +70,7 @@ class Action:
         return world.satisfies(self.pre)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Goal:
     """Conditions worth reaching.
 

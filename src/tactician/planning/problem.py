@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from tactician.frozen import frozen
 from tactician.planning.masks import Masks
 from tactician.planning.model import Action
 from tactician.planning.reduction import split_enablers
@@ -26,7 +26,7 @@ def weight_of(cost: float) -> int:
     return (whole * UNITS_PER_COST + round((cost - whole) * UNITS_PER_COST) << COST_BITS) + 1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlanningProblem:
     """The actions that can help a goal, the preferred ones first, and their masks over `facts`.
 

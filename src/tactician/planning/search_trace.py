@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tactician.frozen import frozen
 from tactician.planning.model import Plan
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SearchMilestone:
     """State of knowledge at a moment of a search.
 
@@ -24,7 +23,7 @@ class SearchMilestone:
     cost: float | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SearchTrace:
     """A plan, and the milestones of the search for it; none where no search was needed."""
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import gcd
 
+from tactician.frozen import frozen
 from tactician.planning.anytime import AnytimeSearch, Milestone, SearchOutcome
 from tactician.planning.budget import Limit, PlanningMeter
 from tactician.planning.forced import forced_plan
@@ -16,7 +17,7 @@ from tactician.planning.reduction import find_undominated
 from tactician.planning.search import STEP_BITS
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Solution:
     """The preferred plan of the best plans, or None.
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from tactician.frozen import frozen
 from tactician.planning.model import Action
 
 Reason: TypeAlias = Literal[
@@ -21,7 +21,7 @@ Reason: TypeAlias = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Verdict:
     """Reason why an action is not part of the best plan.
 

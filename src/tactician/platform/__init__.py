@@ -4,7 +4,7 @@ from tactician.errors import Ranked
 from tactician.platform.autonomy import Autonomy
 from tactician.platform.event_replay import replay_events
 from tactician.platform.platform import Platform
-from tactician.platform.publishing import GOALS
+from tactician.platform.publishing import GOALS, GoalTool
 from tactician.platform.read_model import RunReader
 from tactician.platform.requests import (
     Conversations,
@@ -30,6 +30,7 @@ __all__ = [
     "Conversations",
     "EnqueueOptions",
     "GOALS",
+    "GoalTool",
     "ObjectView",
     "Picture",
     "Platform",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final, cast
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_json
 
 from tactician.errors import DocumentConflictError, StoredStateError
+from tactician.frozen import frozen
 from tactician.process import (
     AgentProcess,
     Blackboard,
@@ -34,7 +34,7 @@ class SavedFinding(SavedObject):
     binding: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Finding:
     """Object of a memory: itself, in a store that keeps objects, or its JSON form."""
 
@@ -54,7 +54,7 @@ class _Finding:
         return Entry(decode_object(self.value, agent), self.binding)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Memory:
     """All objects of a memory, as the body of its document."""
 

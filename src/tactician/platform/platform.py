@@ -22,7 +22,7 @@ from tactician.planning import PlanningBudget
 from tactician.platform.choosing import find_able, raise_if_none_can
 from tactician.platform.control import RunControl
 from tactician.platform.forking import Forker
-from tactician.platform.publishing import goal_tools, local_goals
+from tactician.platform.publishing import GoalTool, goal_tools, local_goals
 from tactician.platform.registry import Registry
 from tactician.platform.requests import Conversations, Requests, find_model_agent
 from tactician.platform.running import EnqueueOptions, Runner
@@ -42,7 +42,7 @@ from tactician.runs import (
     start_telemetry,
 )
 from tactician.stores import DocumentStore, MemoryStore
-from tactician.tools import OpenProviders, Tool, ToolGroup, ToolGroups, ToolSource, list_groups
+from tactician.tools import OpenProviders, ToolGroup, ToolGroups, ToolSource, list_groups
 
 T = TypeVar("T")
 
@@ -175,15 +175,15 @@ class Platform(RunControl):
         """The tool groups by name: those registered, those of `tactician.toml`, and the group `goals`."""
         return self.services.find(ToolGroups)
 
-    def goal_tools(self, remote: bool | None = None) -> tuple[Tool, ...]:
-        """Return the exported goals of the registered planned agents as tools, a tool for each type of start object.
+    def goal_tools(self, remote: bool | None = None) -> tuple[GoalTool, ...]:
+        """Return the exported goals of the registered planned agents as tools, one for all that a goal can start from.
 
         Args:
             remote: only those exported to other programs, or, when `False`, to other agents; both, when `None`.
 
         Raises:
-            DeclarationError: with all goals that are exported on purpose, to which no single object leads, or only an
-                object of a type that has no JSON form.
+            DeclarationError: with all goals that are exported on purpose, to which nothing leads that can be given, or
+                only objects without a JSON form.
         """
         return goal_tools(self.agents, self.context, remote=remote)
 
@@ -220,6 +220,13 @@ class Platform(RunControl):
         self._registry.register([agent for agent in agents if not isinstance(agent, ToolGroup)], replace=replace)
         self.tool_groups.add(groups)
         return self
+
+    def register_internal(self, agent: Runnable) -> None:
+        """Register a Runnable of a server, whose runs can be continued here, but which is not among the agents.
+
+        It takes the place of another with its name.
+        """
+        self._registry.register_internal(agent)
 
     def unregister(self, name: str) -> None:
         """Forget an agent by its name or id. It finishes what it has begun.

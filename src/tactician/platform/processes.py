@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import Final
 from weakref import WeakValueDictionary
 
+from tactician.frozen import frozen
 from tactician.process import AgentProcess, IdleProcess, PlannedAgentSpec, ProcessOptions, ProcessStatus
 
 _TO_BE_CONTINUED: Final = frozenset({ProcessStatus.WAITING, ProcessStatus.PAUSED})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StoredProcess:
     """Process that waits in the store: what the store does not have of it.
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from pydantic.errors import PydanticUserError
 
 from tactician.agents import PlannedAgent, find_planned_specs
 from tactician.errors import DeclarationError, ToolError
+from tactician.frozen import frozen
 from tactician.llm import ToolSpec
-from tactician.platform.starting import Start, types_leading_to
+from tactician.platform.starting import Start, StartInput, StartObjects, find_starts
 from tactician.process import Export, GoalSpec, PlannedAgentSpec, ProcessError
 from tactician.runs import RunContext, Runnable, RunStatus
 from tactician.tools import Tool, ToolGroup, as_text, snake_case
@@ -24,8 +25,8 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 def goal_tools(
     agents: Mapping[str, Runnable], home: Callable[[], RunContext], *, remote: bool | None
-) -> tuple[Tool, ...]:
-    """Create a tool for each exported goal, and each type of object that it can be reached from.
+) -> tuple[GoalTool, ...]:
+    """Create a tool for each exported goal, and all that it can be reached from: an object, or several together.
 
     Args:
         agents: agents that have the goals.
@@ -33,8 +34,8 @@ def goal_tools(
         remote: only goals that are exported to other programs, or, when `False`, to other agents; both, when `None`.
 
     Raises:
-        DeclarationError: with all goals that are exported on purpose, to which no single object leads, or only an
-            object of a type that has no JSON form.
+        DeclarationError: with all goals that are exported on purpose, to which nothing leads that can be given, or only
+            objects without a JSON form.
     """
     problems: list[str] = []
     offers = [offer for spec in find_planned_specs(agents.values()) for offer in _offers(spec, remote, problems)]
@@ -43,14 +44,14 @@ def goal_tools(
     return tuple(GoalTool(offer, name, home) for offer, name in zip(offers, _names(offers), strict=True))
 
 
-def local_goals(tools: Callable[[], tuple[Tool, ...]]) -> ToolGroup:
+def local_goals(tools: Callable[[], tuple[GoalTool, ...]]) -> ToolGroup:
     """Create the tool group of the goals that are exported to the other agents of a platform."""
     return ToolGroup(GOALS, tools, description="What the planned agents of this platform can do")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Offer:
-    """A goal that can be reached from an object."""
+    """Goal that can be reached from these objects."""
 
     agent: PlannedAgentSpec
     goal: GoalSpec
@@ -59,42 +60,58 @@ class _Offer:
 
 
 class GoalTool(Tool):
-    """A goal of a planned agent as a tool. Its arguments are the object to start from."""
+    """Goal of a planned agent as a tool. Its arguments are the objects to start from.
+
+    Attributes:
+        agent: the agent, with this goal only.
+        goal: the goal.
+        inputs: the objects to start from.
+    """
 
     def __init__(self, offer: _Offer, name: str, home: Callable[[], RunContext]) -> None:
         agent, goal = offer.agent, offer.goal
+        self.goal = goal
+        self.inputs = offer.start.inputs
         self._start = offer.start
         self._home = home
         self._spec = ToolSpec(name, f"{goal.description.rstrip('.')}. {agent.description}", offer.start.schema)
-        self._agent = PlannedAgent.of(replace(agent, goals=(goal,)))
+        self.agent: PlannedAgent = PlannedAgent.of(replace(agent, goals=(goal,)))
 
     @property
     def spec(self) -> ToolSpec:
         """The tool as a model sees it."""
         return self._spec
 
+    def read(self, arguments: str) -> StartObjects:
+        """Parse the arguments, and return the objects to start from.
+
+        Raises:
+            InvalidArgumentsError: when they are not valid.
+        """
+        return self._start.read(arguments)
+
     async def call(self, arguments: str, context: RunContext) -> str:
         """Run a process towards the goal, as a child of the run that calls it, and return its result as JSON.
 
         Raises:
-            InvalidArgumentsError: when they are not an object to start from.
+            InvalidArgumentsError: when they are not the objects to start from.
             ToolError: when the goal is not reached, with the reason; or when the process waits for an answer, and
                 there is no run around it that can wait.
         """
-        start = self._start.read(arguments)
-        if self._agent.name in context.path:
-            raise ToolError(f"{self._agent.name} is at work on this already: it cannot ask itself.")
+        start = self.read(arguments)
+        if self.agent.name in context.path:
+            raise ToolError(f"{self.agent.name} is at work on this already: it cannot ask itself.")
         home = self._home()
         here = context.with_services(home.services)
         try:
-            result = await self._agent.run(start, context=here)
+            result = await self.agent.run(start.objects, named=start.named, context=here)
         except ProcessError as error:
             raise ToolError(str(error)) from error
         if result.status is RunStatus.WAITING:
             asked = "; ".join(request.prompt for request in result.pending)
-            raise ToolError(f"{self._agent.name} waits, as the run {result.run_id}, for an answer: {asked}")
+            raise ToolError(f"{self.agent.name} waits, as the run {result.run_id}, for an answer: {asked}")
         if result.status is RunStatus.PAUSED:
-            raise ToolError(f"{self._agent.name} is paused, as the run {result.run_id}.")
+            raise ToolError(f"{self.agent.name} is paused, as the run {result.run_id}.")
         return as_text(result.output)
 
 
@@ -102,22 +119,28 @@ def _offers(agent: PlannedAgentSpec, remote: bool | None, problems: list[str]) -
     for goal in agent.goals:
         if not _is_wanted(goal.export, remote):
             continue
-        kinds = tuple(goal.export.starting_input_types or types_leading_to(goal, agent))
+        starts = _list_declared_starts(goal.export) or tuple(find_starts(goal, agent))
         is_meant = goal.export.remote or bool(goal.export.starting_input_types)  # others are exported by default
-        if not kinds and is_meant:
+        if not starts and is_meant:
             problems.append(
-                f"{agent.name}: no single object leads to the goal {goal.name!r}; name the type of such an object, as "
-                "in Export(starting_input_types=[Order])"
+                f"{agent.name}: nothing that can be given leads to the goal {goal.name!r}; name the types to start "
+                "from, as in Export(starting_input_types=[Order])"
             )
-        for kind in kinds:
+        for inputs in starts:
             name = _as_name(goal.export.name or goal.name)
+            kinds = " and ".join(one.kind.__name__ for one in inputs)
             try:
-                started = name if len(kinds) == 1 else f"{name}_from_{snake_case(kind.__name__)}"[:64]
-                yield _Offer(agent, goal, started, Start(kind))
+                started = name if len(starts) == 1 else f"{name}_from_{snake_case(kinds)}"[:64]
+                yield _Offer(agent, goal, started, Start(inputs))
             except PydanticUserError as error:
                 if is_meant:
                     why = str(error).splitlines()[0]
-                    problems.append(f"{agent.name}: the goal {goal.name!r} cannot start from a {kind.__name__}: {why}")
+                    problems.append(f"{agent.name}: the goal {goal.name!r} cannot start from a {kinds}: {why}")
+
+
+def _list_declared_starts(export: Export) -> tuple[tuple[StartInput, ...], ...]:
+    several = (kinds if isinstance(kinds, tuple) else (kinds,) for kinds in export.starting_input_types)
+    return tuple(tuple(map(StartInput, kinds)) for kinds in several)
 
 
 def _is_wanted(export: Export, remote: bool | None) -> bool:

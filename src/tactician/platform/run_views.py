@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from pydantic import JsonValue
 
+from tactician.frozen import frozen
 from tactician.llm import Message, Usage, UsageTally
 from tactician.loop import read_messages
 from tactician.process import (
@@ -25,7 +26,7 @@ from tactician.process import (
 from tactician.runs import Checkpoint, Live, PendingRequest, RunRecord, RunState
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ObjectView:
     """An object on the blackboard of a process.
 
@@ -105,7 +106,7 @@ class RunView:
         return self.usage.cost
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunTree:
     """Run, and the runs inside it."""
 

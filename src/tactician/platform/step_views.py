@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from tactician.frozen import frozen
 from tactician.llm import Usage, UsageTally
 from tactician.platform.run_views import RunView
 from tactician.runs import PendingRequest, RunStep
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StepView:
     """Step of a run.
 
@@ -51,7 +52,7 @@ class StepView:
         return (self.kind, self.name, self.detail, self.path) == (other.kind, other.name, other.detail, other.path)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunComparison:
     """Two runs side by side, such as a run and its fork.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import Final, cast
 
@@ -11,6 +11,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from tactician.agents import PlannedAgent, Planner, combine_specs, is_component, planned_spec, supervise
 from tactician.errors import AgentNotFoundError, StoredStateError
+from tactician.frozen import frozen
 from tactician.llm import LanguageModel, LlmOptions
 from tactician.planning import Goal
 from tactician.process import GoalSpec, PlannedAgentSpec, read_origin, type_name
@@ -19,7 +20,7 @@ from tactician.runs import Runnable, RunRecord
 _PREFIX: Final = "led towards "
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Recipe:
     """Stored description of a supervised agent, from which it is rebuilt out of the registered agents.
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Generic, cast
 
 from typing_extensions import TypeVar
 
 from tactician.agents import DEFAULT_SUPERVISOR_ROUNDS, PlannedAgent, raise_unless_completed
 from tactician.errors import ConfigurationError
+from tactician.frozen import frozen
 from tactician.llm import LanguageModel, LlmOptions
 from tactician.platform.platform import Platform
 from tactician.platform.supervised_agents import build_supervised_agent
@@ -19,7 +20,7 @@ T = TypeVar("T", default=object)
 W = TypeVar("W")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SupervisorInvocation(Generic[T]):
     """Request to a model to supervise actions: `SupervisorInvocation(platform).returning(Meal).within(Stages())`.
 

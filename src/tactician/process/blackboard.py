@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import field, fields, is_dataclass, replace
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias, TypeVar
@@ -14,6 +14,7 @@ from typing import Final, Literal, TypeAlias, TypeVar
 from pydantic import BaseModel
 
 from tactician.errors import ConfigurationError
+from tactician.frozen import frozen
 from tactician.process.stored_types import SavedObject
 from tactician.runs import RunContext
 
@@ -27,7 +28,7 @@ Encode: TypeAlias = Callable[[object], SavedObject]
 """Returns an object as JSON."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UserInput:
     """Text that a person typed, and the time."""
 
@@ -35,7 +36,7 @@ class UserInput:
     timestamp: datetime = field(default_factory=lambda: datetime.now(UTC), compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rejection:
     """Rejection by a person of what an action asked.
 
@@ -78,7 +79,7 @@ def get_parts(value: object) -> tuple[object, ...]:
     return tuple(part for part in parts if part is not None)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StateDeclaration:
     """Settings of `@state`. With `preserve`, entering the state removes only older states."""
 
@@ -97,7 +98,7 @@ def preserves_blackboard(kind: type) -> bool:
     return declared is not None and declared.preserve
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Bound:
     """An object, and the name under which it goes onto the blackboard."""
 
@@ -127,7 +128,7 @@ GAVE_NOTHING: Final = "the last action gave nothing"
 _NOTHING: Final[Mapping[int, object]] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BoardChange:
     """Change of a blackboard.
 
@@ -147,7 +148,7 @@ class BoardChange:
     saved: SavedObject | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Entry:
     """An object on a blackboard.
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from tactician.events import Event, EventListener, SpanFacts, SpanKind, encode
+from tactician.frozen import frozen
 from tactician.llm import AssistantMessage, ModelRequest, ModelResponse, UsageTally, find_new_messages, join_text
 from tactician.loop import PartialReceived, TextReceived, ThinkingReceived, TurnCompleted, TurnStarted
 from tactician.planning import Action, Plan
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ProcessStarted(Event):
     """A process begins to work towards the goals of `agent`."""
 
@@ -38,7 +38,7 @@ class ProcessStarted(Event):
         return SpanFacts(self.path[-1] if self.path else self.agent, facts={"goals": self.goals})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class PlanningStarted(Event):
     """The planner begins to decide what to do next; a condition may have to ask a model for that."""
 
@@ -53,7 +53,7 @@ class PlanningStarted(Event):
         return SpanFacts("plan")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class PlanningEnded(Event):
     """The planner has decided: for a `plan`, or none. `error` is what it raised."""
 
@@ -74,7 +74,7 @@ class PlanningEnded(Event):
         return f"finds {outcome if self.error is None else self.error}, {self.seconds * 1000:.1f} ms"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class PlanMade(Event):
     """The planner chose a plan that is not simply the rest of the last plan."""
 
@@ -87,7 +87,7 @@ class PlanMade(Event):
         return f"plans {self.plan}{'' if self.plan.optimal else f' ({self.plan.quality})'}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ActionStarted(Event):
     """An action is about to run."""
 
@@ -111,7 +111,7 @@ class ActionStarted(Event):
         return f"{self.action} starts"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ActionSuspended(Event):
     """An action waits: for answers, or for a process inside it that is paused."""
 
@@ -134,7 +134,7 @@ class ActionSuspended(Event):
         return SpanFacts(status="waiting")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ActionResumed(Event):
     """An action that waited continues, from its beginning, with what it has done and was answered."""
 
@@ -157,7 +157,7 @@ class ActionResumed(Event):
         return SpanFacts(self.action)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ActionCompleted(Event):
     """An action has run, or raised `error`. `outputs` names the types that it gave."""
 
@@ -189,7 +189,7 @@ class ActionCompleted(Event):
         return f"{self.action} {gave}, {_format_usage(self.seconds, self.tally)}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class MessageSent(Event):
     """An action tells the people outside something, and continues."""
 
@@ -202,7 +202,7 @@ class MessageSent(Event):
         return "tells people something"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ProcessEnded(Event):
     """The process stopped working; `failure` says why when it did not reach its goal."""
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from tactician.frozen import frozen
 from tactician.planning import Goal
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Export:
     """Offer of a goal to others.
 
@@ -16,16 +16,17 @@ class Export:
         remote: offered to other programs, too.
         name: name of the goal there; its own name by default.
         local: offered to the other agents of this program.
-        starting_input_types: types to reach the goal from; by default, any single object that leads to it.
+        starting_input_types: types to reach the goal from, a tuple where several objects are needed, as in
+            `[UserInput, (Order, Customer)]`; by default, what leads to it: a single object where that is enough.
     """
 
     remote: bool = False
     name: str | None = None
     local: bool = True
-    starting_input_types: Sequence[type] = ()
+    starting_input_types: Sequence[type | tuple[type, ...]] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GoalSpec:
     """A goal, and the types of the object that reaching it gives: none when it gives no object."""
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from tactician.frozen import frozen
 from tactician.llm import UsageTally
 from tactician.process.blackboard import Blackboard
 from tactician.process.goals import GoalSpec
@@ -13,7 +14,7 @@ from tactician.process.state import ActionRun, ProcessState, ProcessStatus
 from tactician.runs import Checkpoint, PendingRequest, RunContext, SavedCheckpoint, Spent, restore_spent
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class IdleProcess:
     """Process that waits or is paused in memory only: what is needed to continue it, and no more.
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final, TypeVar, cast
 
 from tactician.ai import Ai
 from tactician.errors import ConfigurationError
 from tactician.flow import gather_or_suspend
+from tactician.frozen import frozen
 from tactician.llm import AssistantMessage, Text
 from tactician.loop import InvalidOutput, output_type
 from tactician.process.blackboard import Blackboard, Bound, Named, with_named
@@ -35,7 +36,7 @@ TOWARDS: Final = "__towards__"
 """The name of a method that gives the same agent with only those goals that give an object of a type."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OperationContext:
     """Context of an action or a condition, for its parameter of this type."""
 

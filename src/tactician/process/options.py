@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import UnionType
 from typing import Final
 
@@ -19,6 +19,7 @@ from tactician.errors import (
     TransientError,
 )
 from tactician.events import EventListener
+from tactician.frozen import frozen
 from tactician.planning import PlanningBudget
 from tactician.process.blackboard import Blackboard
 from tactician.process.handle import ProcessHandle
@@ -27,7 +28,7 @@ from tactician.runs import Budget
 _PASSING = (TransientError, RateLimitError, ModelServerError, ModelTimeoutError, ModelConnectionError, ConnectionError)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ActionRetryPolicy:
     """Number of attempts of an action, and the pauses between them.
 
@@ -88,7 +89,7 @@ DEFAULT_RETRIES: Final = ActionRetryPolicy()
 DEFAULT_BUDGET: Final = Budget(actions=50, tokens=1_000_000, cost=2.0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Verbosity:
     """Content of the log of a process, besides that it starts, runs an action, and ends.
 
@@ -105,7 +106,7 @@ class Verbosity:
     debug: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ProcessOptions:
     """Settings of a process.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from datetime import timedelta
 from functools import lru_cache, partial
 from sys import intern
@@ -16,6 +16,7 @@ from pydantic import JsonValue, TypeAdapter
 from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
 
 from tactician.errors import ConfigurationError, Rejected, StoredStateError
+from tactician.frozen import frozen
 from tactician.llm import JsonSchema
 from tactician.loop import InvalidOutput, OutputType, output_type
 from tactician.process.display import format_for_people
@@ -172,7 +173,7 @@ _NO_DEFAULT = object()
 _DECISION: Final = {field.name for field in fields(Approval)}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Asking:
     """Run that may ask people.
 

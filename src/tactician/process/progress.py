@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache, partial
 from typing import Literal, TypeVar, cast
 
@@ -11,6 +10,7 @@ from pydantic import JsonValue, TypeAdapter
 from typing_extensions import TypedDict
 
 from tactician.errors import StoredStateError
+from tactician.frozen import frozen
 from tactician.process.acting import Execution
 from tactician.process.blackboard import Blackboard, BoardChange
 from tactician.process.options import ProcessOptions
@@ -135,7 +135,7 @@ class ProcessProgress:
         return SavedChange(kind=change.kind, numbers=change.numbers, name=change.name, value=value)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProcessOrigin:
     """Beginning of a process, as it was stored: what never changes."""
 
@@ -155,7 +155,7 @@ class ProcessOrigin:
         return self._options if isinstance(self._options, ProcessOptions) else restore_options(self._options)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RestoredProcess:
     """Process as its checkpoint has it."""
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import TypeAlias
 
 from pydantic import JsonValue
 
 from tactician.errors import ConfigurationError
+from tactician.frozen import frozen
 from tactician.llm import AssistantMessage, SystemMessage, ToolResult, UserMessage, join_text
 from tactician.planning import Action, AStarPlanner, PlanningAlgorithm, PlanningBudget
 from tactician.process.blackboard import DEFAULT_BINDING, Blackboard, Bound, UserInput
@@ -43,7 +44,7 @@ StuckHandler: TypeAlias = Callable[[ProcessHandle], Awaitable[bool]]
 """Adds what is missing to a process that is stuck, and returns whether it is worth planning again."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Negation:
     """Condition that holds where another condition does not.
 
@@ -64,7 +65,7 @@ class Negation:
         return not await holds
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ActionSpec:
     """Description of an action: what the planner knows of it, and how it is run.
 
@@ -115,7 +116,7 @@ class ActionSpec:
         return self.plan.name
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlannedAgentSpec:
     """Description of a planned agent: all that a process needs to know of it.
 

@@ -8,6 +8,7 @@ from typing import Final
 from weakref import WeakValueDictionary
 
 from tactician.errors import Replan
+from tactician.frozen import frozen
 from tactician.llm import Usage, UsageTally
 from tactician.planning import Action, Plan, WorldState
 from tactician.process.blackboard import Blackboard
@@ -19,7 +20,7 @@ ProcessStatus = RunStatus
 """Status of a process: that of any run."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ActionRun:
     """Entry of the history of a process: an action that was run.
 
@@ -53,7 +54,7 @@ class ActionRun:
         return self.usage.cost
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ChildRun:
     """Process that ran inside an action.
 
@@ -126,7 +127,7 @@ def _reorder(plan: Plan, order: Sequence[str], world: WorldState) -> Plan:
     return replace(plan, actions=actions, costs=costs)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WaitingAction:
     """Action that waits, and the requests it waits for. Its checkpoint has what it has done."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 from tactician.documents import did_you_mean
 from tactician.errors import Rejected
+from tactician.frozen import frozen
 from tactician.planning import NIRVANA, Explanation, Goal, WorldState
 from tactician.process.blackboard import DEFAULT_BINDING, Rejection
 from tactician.process.decision import iterate_scopes
@@ -33,7 +33,7 @@ def find_rejection(process: ProcessHandle) -> Rejected | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Situation:
     """Process without a plan."""
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from tactician.errors import ConfigurationError
+from tactician.frozen import frozen
 from tactician.prompts.providers import PromptProvider, prompt_providers
 from tactician.prompts.templates import render_template
 from tactician.prompts.texts import read_text_file
@@ -30,7 +31,7 @@ class InstructionSource(ABC):
         """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InstructionFile(InstructionSource):
     """Instructions in a text file, which is read on creation.
 
@@ -60,7 +61,7 @@ class InstructionFile(InstructionSource):
         return self.read
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InstructionTemplate(InstructionSource):
     """Instructions of a Jinja template, which is rendered when a run begins.
 
@@ -86,7 +87,7 @@ class InstructionTemplate(InstructionSource):
         return await render_template(self.template, self.values)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProvidedInstructions(InstructionSource):
     """Instructions of a registered prompt provider, which is called when a run begins.
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Final, Union, cast, get_args
 
 from pydantic import JsonValue
 from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
 
 from tactician.errors import StoredStateError
+from tactician.frozen import frozen
 from tactician.runs.checkpoint import Live, revive
 from tactician.runs.stored_values import decode_value, encode_value
 from tactician.runs.suspension import Approval, PendingRequest, ReportedError, Response
@@ -18,7 +18,7 @@ _ASKED_BY_TYPE: Final = frozenset({"form", "confirmation"})
 """Kinds of requests whose answers become objects; all others become text for a model."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StoredAnswer:
     """Answer as it was stored: only the code that asked for it knows its type.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import cache
 from typing import Final
 
@@ -14,12 +14,13 @@ from typing_extensions import TypedDict
 from tactician.amounts import need_amount
 from tactician.clock import Clock
 from tactician.errors import ConfigurationError, StoredStateError
+from tactician.frozen import frozen
 from tactician.llm import Usage, UsageTally
 
 _COUNTED = ("tokens", "turns", "actions")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Budget:
     """Limits of a run and everything inside it. `None` is no limit.
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from types import NoneType
 from typing import Final, Literal, TypeAlias
 
+from tactician.frozen import frozen
 from tactician.runs.json_forms import write_json_form
 from tactician.runs.structures import MISSING, Structure, find_structure
 
@@ -16,7 +17,7 @@ _LEAVES: Final = frozenset({str, int, float, bool, bytes, NoneType})
 Place: TypeAlias = Literal["value", "key", "private attribute"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ValueDifference:
     """Place where a value and its copy that was read back differ.
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from tactician.events import Event, SpanFacts, SpanKind
+from tactician.frozen import frozen
 from tactician.llm import NO_USAGE, Usage, UsageTally
 from tactician.runs.result import RunResult
 from tactician.runs.status import RunStatus
@@ -16,7 +16,7 @@ PROCESS_KIND: Final = "process"
 """Kind of a run of which `ProcessStarted` and `ProcessEnded` are events too."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class RunStarted(Event):
     """Event of a run that begins, or continues after a pause.
 
@@ -46,7 +46,7 @@ class RunStarted(Event):
         return SpanFacts(self.path[-1] if self.path else "", facts={"runnable": self.kind})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class RunEnded(Event):
     """Event of a run that has gone as far as it can; `error` is what it raised."""
 
@@ -75,7 +75,7 @@ class RunEnded(Event):
         return SpanFacts(status=self.status.value, error=self.error)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class RunSuspended(Event):
     """The run ends for now: it waits for these."""
 
@@ -92,7 +92,7 @@ class RunSuspended(Event):
         return SpanFacts(content={"asks": [request.prompt for request in self.pending]})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class RequestAnswered(Event):
     """Event of an answer to something that a run waited for; `by` is the name of whoever answered, if it is known."""
 
@@ -110,7 +110,7 @@ class RequestAnswered(Event):
         return SpanFacts(facts={"request": self.request_id, "by": self.by})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class RunCompleted(Event):
     """The run has its result: the last event of every stream."""
 
@@ -119,7 +119,7 @@ class RunCompleted(Event):
     result: RunResult[object]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ModelCalled(Event):
     """Event before a call of a model outside of turns, such as a call for embeddings.
 
@@ -147,7 +147,7 @@ class ModelCalled(Event):
         return SpanFacts(self.model, facts={"operation": self.operation})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ModelReturned(Event):
     """Event of the end of such a call; `error` is what it raised."""
 
@@ -180,7 +180,7 @@ class ModelReturned(Event):
         return SpanFacts(error=self.error, facts={"usage": self.usage})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class RetrievalStarted(Event):
     """Event before `source` is searched for at most `limit` documents."""
 
@@ -204,7 +204,7 @@ class RetrievalStarted(Event):
         return f"searches {self.source}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class RetrievalEnded(Event):
     """Event of the end of a search, with the number of `documents` in the result; `error` is what it raised."""
 

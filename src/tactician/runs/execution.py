@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, TypeAlias, TypeVar
 
 from tactician.errors import (
@@ -13,6 +13,7 @@ from tactician.errors import (
     RunNotFoundError,
     StoreError,
 )
+from tactician.frozen import frozen
 from tactician.runs.budget import Budget
 from tactician.runs.context import MISSED_DEADLINE, EnteredRun, RunContext
 from tactician.runs.creation import OWNER, create_durable_run
@@ -36,7 +37,7 @@ T = TypeVar("T")
 Work: TypeAlias = Callable[[Input, RunContext], Awaitable[RunResult[T]]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Answers:
     """Answers with which a run continues.
 
@@ -251,7 +252,7 @@ def _report_answers(context: RunContext, request_ids: Iterable[str], respondent:
 
 async def _run_inside(input: Input, child: RunContext, work: Work[T]) -> RunResult[T]:
     try:
-        with child.enter():
+        with EnteredRun(child):
             return await work(input, child)
     except BaseException as error:
         if (suspended := find_suspension(error)) is None or suspended is error:

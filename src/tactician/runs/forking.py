@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from tactician.errors import ConfigurationError, ResponseError, RunNotFoundError, StoreError
 from tactician.events import new_id
+from tactician.frozen import frozen
 from tactician.runs.budget import NOTHING_SPENT
 from tactician.runs.checkpoint import Checkpoint, Operation
 from tactician.runs.context import RunContext
@@ -25,7 +26,7 @@ from tactician.runs.suspension import PendingRequest, Response
 from tactician.stores import AT_ONCE, Lease
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ForkOptions:
     """Place where a fork begins, and what it does differently.
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tactician.context_format import ContextFormatter, JsonFormatter
+from tactician.frozen import frozen
 from tactician.runs.context import RunContext
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _RunFormat:
     formatter: ContextFormatter
 

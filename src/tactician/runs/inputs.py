@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Final, cast
 
 from pydantic import JsonValue
 
 from tactician.errors import StoredStateError
+from tactician.frozen import frozen
 from tactician.llm import messages_from_data, messages_to_data
 from tactician.runs.checkpoint import Live, revive
 from tactician.runs.differences import find_difference
@@ -18,7 +18,7 @@ from tactician.runs.stored_values import decode_value, encode_value
 from tactician.stores import translate_json_errors
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InputTypes:
     """Types that a Runnable declares for its input.
 

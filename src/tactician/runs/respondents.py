@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from tactician.errors import ResponseError
+from tactician.frozen import frozen
 from tactician.runs.checkpoint import Checkpoint
 from tactician.runs.suspension import PendingRequest, Response
 
@@ -14,7 +14,7 @@ _KEY: Final = "@authors"
 """Key of the checkpoint with the names of those who answered, by the ids of requests."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Respondent:
     """Person or program that answers requests.
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 
+from tactician.frozen import frozen
 from tactician.runs.budget import BudgetMeter, restore_budget
 from tactician.runs.checkpoint import Checkpoint
 from tactician.runs.context import RunContext
@@ -18,7 +19,7 @@ from tactician.runs.suspension import PendingRequest, Response
 from tactician.stores import Lease
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RestoredRun:
     """Run that was claimed, as it continues.
 

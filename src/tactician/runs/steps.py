@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field, fields
 from functools import cache
 from typing import Final, NamedTuple
 
@@ -12,6 +12,7 @@ from pydantic_core import PydanticSerializationError, to_json
 from typing_extensions import TypedDict
 
 from tactician.errors import StoredStateError
+from tactician.frozen import frozen
 from tactician.runs.budget import NOTHING_SPENT, Spent
 from tactician.runs.checkpoint import Checkpoint, Live, Operation, SavedCheckpoint
 from tactician.runs.formats import STORED_FORMAT, Format, read_stored
@@ -28,7 +29,7 @@ class RunStart(TypedDict):
     limits: dict[str, float | None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class RunStep:
     """Step of a run: a model's answer, a tool's result, an action, an answer of a person ...
 
@@ -65,7 +66,7 @@ class RunStep:
         return _to_json(self, f"The step {self.kind} {self.name}".rstrip())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Snapshot:
     """State of a run after a step, as the body of its record."""
 
@@ -121,7 +122,7 @@ class LogSize(NamedTuple):
 NO_LOG: Final = LogSize(0, 0)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunState:
     """State of a run after a step.
 
@@ -163,7 +164,7 @@ def fold(name: str, snapshot: Snapshot | None, steps: Iterable[RunStep], size: L
 
 
 def _fields(value: RunStep | Snapshot) -> dict[str, object]:
-    return {name: getattr(value, name) for name in value.__slots__} | {"format": STORED_FORMAT}
+    return {each.name: getattr(value, each.name) for each in fields(value)} | {"format": STORED_FORMAT}
 
 
 def _to_json(value: RunStep | Snapshot, subject: str) -> str:

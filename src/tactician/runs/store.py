@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sized
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache
 from typing import Final
 
@@ -11,6 +11,7 @@ from pydantic import TypeAdapter
 from pydantic_core import to_json
 
 from tactician.errors import DocumentConflictError, RunConflictError, StoredStateError
+from tactician.frozen import frozen
 from tactician.runs.budget import NOTHING_SPENT, Spent
 from tactician.runs.formats import STORED_FORMAT, Format, read_stored
 from tactician.runs.status import RunStatus
@@ -33,7 +34,7 @@ _PRUNED_AT_ONCE: Final = 1000
 _RUNNABLE: Final = frozenset({RunStatus.RUNNING, RunStatus.NOT_STARTED})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class RunHeader:
     """Part of a record that is read without the state of the run, and written whenever the status changes.
 
@@ -78,7 +79,7 @@ class RunHeader:
         return min(deadlines, default=None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class RunRecord:
     """Stored state of a run that is inside no other.
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, TypeAlias
 
 from pydantic import JsonValue
 
+from tactician.frozen import frozen
 from tactician.llm import JsonSchema, ToolCall
 
 PendingKind: TypeAlias = Literal["approval", "tool", "form", "confirmation"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PendingRequest:
     """Something that a waiting run needs from outside.
 
@@ -58,7 +59,7 @@ def list_prompts(pending: Iterable[PendingRequest]) -> str:
     return "; ".join(request.prompt for request in pending)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Approval:
     """The decision about a tool call, or about what a person is asked. Created by `approve` or `reject`.
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from tactician.errors import MissingExtraError
 
 if TYPE_CHECKING:
+    from tactician.serve.a2a import A2aSettings, a2a_app
     from tactician.serve.api import Limits, Person, app, load_people
 
-__all__ = ["app", "Person", "load_people", "Limits"]
+__all__ = ["app", "Person", "load_people", "Limits", "A2aSettings", "a2a_app"]
 
 
 def _load_api(name: str) -> object:
@@ -20,11 +21,19 @@ def _load_api(name: str) -> object:
     return getattr(api, name)
 
 
+def _load_a2a(name: str) -> object:
+    from tactician.serve import a2a
+
+    return getattr(a2a, name)
+
+
 _LOADERS: dict[str, tuple[str, Callable[[str], object]]] = {
     "app": ("serve", _load_api),
     "Person": ("serve", _load_api),
     "load_people": ("serve", _load_api),
     "Limits": ("serve", _load_api),
+    "A2aSettings": ("a2a", _load_a2a),
+    "a2a_app": ("a2a", _load_a2a),
 }
 """The extra that each name needs, and the function that loads it."""
 

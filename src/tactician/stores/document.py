@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from time import monotonic
 from typing import Final, Protocol, TypeAlias
+
+from tactician.frozen import frozen
 
 AT_ONCE: Final = 0.0
 """The `due_at` of a document that may be claimed now: the store replaces it by its own time."""
@@ -21,7 +23,7 @@ class SupportsJson(Protocol):
 Body: TypeAlias = str | SupportsJson
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class StoredDocument:
     """Version of a document, as it is to be stored or was loaded.
 
@@ -78,7 +80,7 @@ class StoredDocument:
         return get_text(self.body)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StoredStep:
     """Step in the log of a document.
 
@@ -98,7 +100,7 @@ class StoredStep:
         return get_text(self.body)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Lease:
     """Exclusive right to change a document for some time.
 

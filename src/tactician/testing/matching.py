@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tactician.frozen import frozen
 from tactician.llm import ModelRequest
 from tactician.loop import output_type
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RequestMatch:
     """Conditions on a request, all of which have to hold.
 

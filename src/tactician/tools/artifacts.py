@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from tactician.events import Event
+from tactician.frozen import frozen
 from tactician.runs import RunContext
 from tactician.tools.output import ToolOutput
 from tactician.tools.tool import as_text
@@ -15,7 +15,7 @@ from tactician.tools.tool import as_text
 T_co = TypeVar("T_co", covariant=True)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Artifact(Generic[T_co]):
     """Result of a tool: a text for the model, and an object that only the program gets.
 
@@ -31,7 +31,7 @@ class Artifact(Generic[T_co]):
     value: T_co
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ArtifactProduced(Event):
     """Event of an object that a tool produced for the program."""
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tactician.frozen import frozen
 from tactician.llm import Image
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolOutput:
     """Output of a tool for the model.
 

@@ -6,10 +6,10 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import get_type_hints
 
 from tactician.errors import DeclarationError
+from tactician.frozen import frozen
 
 
 def find_caller_namespace(depth: int) -> dict[str, object]:
@@ -39,7 +39,7 @@ def resolve_hints(function: Callable[..., object], namespace: Mapping[str, objec
         raise DeclarationError(repr(function), ["it is not a function; wrap it in a function"]) from error
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ParsedDocstring:
     """Docstring: the text before the arguments, and the text of each argument."""
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from tactician.frozen import frozen
 
 NeedsApproval: TypeAlias = bool | Callable[[Mapping[str, object]], bool]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ToolTraits:
     """Special behaviour of a tool in the turn loop.
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, fields, replace
 from functools import cache
 from typing import TYPE_CHECKING, Final, Literal
 
 from pydantic_core import to_json
 
 from tactician.errors import StoredStateError
+from tactician.frozen import frozen
 from tactician.trace.node import TraceNode
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ FORMAT: Final = "tactician-trace"
 VERSION: Final = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class _Row(TraceNode):
     """Node without those inside it, and with the id of the node around it."""
 
@@ -31,7 +32,7 @@ class _Row(TraceNode):
         return TraceNode(**known | {"children": children})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class _Document:
     format: Literal["tactician-trace"]
     version: Literal[1]

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final
 
 from pydantic import JsonValue
 
+from tactician.frozen import frozen
 from tactician.llm import Usage
 
 UNKNOWN_MODEL: Final = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelUse:
     """Use of a model. What is not known is left out of the sums, and counted.
 
@@ -72,7 +73,7 @@ class ModelUse:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TracePause:
     """Time in which a node waited, or nobody ran it.
 
@@ -85,7 +86,7 @@ class TracePause:
     ended: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TraceNote:
     """Something that happened inside a node, and took no time of its own.
 
@@ -102,7 +103,7 @@ class TraceNote:
     content: Mapping[str, JsonValue] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TraceNode:
     """Node of a trace: a run, a task, a call of a model, a tool, or whatever else begins and ends.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from itertools import chain
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from pydantic import JsonValue
 
 from tactician.events import SpanKind
+from tactician.frozen import frozen
 from tactician.text import escape_controls
 from tactician.trace.figures import format_cost, format_moment, format_seconds, format_tokens
 from tactician.trace.node import ModelUse, TraceNode, TraceNote, merge_uses, sum_uses
@@ -27,20 +27,20 @@ _OVERVIEW: Final = frozenset({SpanKind.TASK, SpanKind.PHASE, SpanKind.REVIEW, Sp
 """Kinds of nodes that the timeline shows, beside the outermost runs and those around such nodes. The tree shows all."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Bar:
     x: str
     width: str
     is_pause: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Text:
     label: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Row:
     """Node as the page shows it."""
 

@@ -88,9 +88,12 @@ async def ask(client: httpx.AsyncClient, run_id: str, *statuses: str) -> dict[st
 
 
 async def wait_for_lines(file: Path, count: int) -> None:
+    def count_lines() -> int:
+        return len(file.read_text().split()) if file.exists() else 0
+
     async with asyncio.timeout(60):
         while True:
-            if file.exists() and len(file.read_text().split()) >= count:
+            if count_lines() >= count:
                 return
             await asyncio.sleep(0.02)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from typing_extensions import TypeVar, override
 
@@ -13,13 +12,14 @@ from tactician.agents.composition import Member
 from tactician.agents.results import as_own_result
 from tactician.documents import did_you_mean
 from tactician.errors import AgentNotFoundError, DeclarationError
+from tactician.frozen import frozen
 from tactician.loop import DEFAULT_MAX_TURNS
 from tactician.runs import READS_MESSAGES, Budget, Input, InputTypes, RunContext, Runnable, RunResult
 
 T_co = TypeVar("T_co", covariant=True, default=str)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Department:
     """Manager with workers.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -14,6 +14,7 @@ from tactician.agents.composition import Member
 from tactician.agents.flows.steps import Step, StepInput, StepLike, as_step, choose_label, simplify_input
 from tactician.agents.results import as_own_result, create_failed_result
 from tactician.errors import DeclarationError
+from tactician.frozen import frozen
 from tactician.llm import join_text
 from tactician.runs import Input, InputTypes, RepeatLimitError, RunContext, RunResult, messages_of
 from tactician.tools import as_text, find_caller_namespace
@@ -138,7 +139,7 @@ class Feedback(BaseModel):
     comments: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Scored(Generic[T]):
     """Attempt with its evaluation.
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final, Generic, Protocol, TypeAlias, TypeVar, cast
 
 from tactician.agents.base import BaseRunnable, TypedRunnable, find_input_types
 from tactician.agents.outputs import accept_output, load_output, save_output
 from tactician.ai import Ai
 from tactician.errors import DeclarationError, InvalidArgumentsError
+from tactician.frozen import frozen
 from tactician.llm import Text, UserMessage, join_text
 from tactician.loop import InvalidOutput
 from tactician.process import UserInput, allow_questions
@@ -69,7 +69,7 @@ without a type that are named `ai` or `context`."""
 _NAMED = {"ai": Ai, "context": RunContext}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StepInput:
     """Input of a step.
 
@@ -204,7 +204,7 @@ class _RunnableStep(Generic[T]):
         return cast("RunResult[T]", result)  # `Returns` has validated it
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Parameter:
     """Parameter with its source: a service, or the value with this number."""
 

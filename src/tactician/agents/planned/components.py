@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, TypeVar, overload
 
 from tactician.agents.planned.compilation import compile_classes
@@ -13,6 +12,7 @@ from tactician.agents.planned.methods import Source
 from tactician.agents.planned.planned_agent import PlannedAgent, find_declared_source
 from tactician.agents.planned.signatures import Provide
 from tactician.errors import DeclarationError
+from tactician.frozen import frozen
 from tactician.process import PlannedAgentSpec
 from tactician.tools import find_caller_namespace
 
@@ -20,7 +20,7 @@ C = TypeVar("C", bound=type)
 COMPONENT: Final = "__tactician_component__"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Component:
     """Declaration of `@component`."""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, TypeGuard, TypeVar, overload
 
 from tactician.errors import DeclarationError
+from tactician.frozen import frozen
 from tactician.planning import AStarPlanner, HybridPlanner, PlanningAlgorithm, UtilityPlanner
 from tactician.process import DEFAULT_BINDING, STATE, ActionRetryPolicy, Export, OperationContext, StateDeclaration
 
@@ -51,7 +51,7 @@ by_name: Final = _ByName()
 """`Annotated[Draft, by_name]`: the parameter takes the object that is bound to the parameter's own name."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Resolver:
     """Declaration of `resolve`."""
 
@@ -66,7 +66,7 @@ def resolve(provide: Callable[[OperationContext], object]) -> Resolver:
     return Resolver(provide)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ActionDeclaration:
     """Declaration of `@action`."""
 
@@ -86,14 +86,14 @@ class ActionDeclaration:
     blocking: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MethodDeclaration:
     """Declaration of `@condition` and `@cost`."""
 
     name: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GoalDeclaration:
     """Declaration of `@achieves_goal`."""
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
+
+from tactician.frozen import frozen
 
 PREFIX: Final = "expr:"
 LONGEST: Final = 500
@@ -28,7 +29,7 @@ class ExpressionError(ValueError):
     """Error for a text that is not a valid expression."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Expression:
     """Expression that was checked to be safe.
 

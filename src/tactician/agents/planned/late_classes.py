@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tactician.agents.planned.annotations import find_subclasses
+from tactician.frozen import frozen
 from tactician.process import ActionSpec, GoalSpec, PlannedAgentSpec
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LateClasses:
     """Loader that reads an agent again when classes have been loaded since.
 

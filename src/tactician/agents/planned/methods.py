@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
 from tactician.agents.planned.declarations import ActionDeclaration, GoalDeclaration
 from tactician.agents.planned.expressions import Expression
 from tactician.agents.planned.signatures import Provide, Signature
+from tactician.frozen import frozen
 from tactician.process import DEFAULT_BINDING, OperationContext, get_state_declaration
 from tactician.runs import in_thread
 
@@ -17,7 +17,7 @@ NOT: Final = "not "
 """Beginning of a name in `pre` of a condition that must not hold."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Source:
     """Class with declared methods.
 
@@ -44,7 +44,7 @@ class Source:
         return context.process.instance if self.instance is None else self.instance
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Method:
     """Declared method. `name` is the name in plans, `attribute` the name in the class."""
 
@@ -90,7 +90,7 @@ class Method:
         return all(parameter.find(context.blackboard) is not None for parameter in self.signature.required)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ActionMethod(Method):
     """Method that is an action.
 
@@ -149,7 +149,7 @@ class ActionMethod(Method):
         return self.enters_state and (bool(self.signature.required) if self.clears else self.source.is_state)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Declarations:
     """All declarations, by the names in plans, with the arguments of generic classes such as `Box[Story]`."""
 

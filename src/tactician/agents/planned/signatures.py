@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import NoneType
 from typing import Any, TypeAlias, get_args, get_origin
 
@@ -17,13 +17,14 @@ from tactician.agents.planned.annotations import (
     list_metadata,
 )
 from tactician.agents.planned.declarations import ACTION, CONDITION, COST, Resolver, by_name
+from tactician.frozen import frozen
 from tactician.process import DEFAULT_BINDING, Blackboard, OperationContext
 from tactician.runs import RunParameter, find_run_parameter
 
 Provide: TypeAlias = Callable[[OperationContext], object]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunValueProvider:
     """Function that fills a parameter from the run of the method."""
 
@@ -34,7 +35,7 @@ class RunValueProvider:
         return self.kind.__from_run__(operation.run)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Parameter:
     """Parameter that the blackboard fills, or its default.
 
@@ -57,7 +58,7 @@ class Parameter:
         return None if self.exact and type(newest) is not self.type else newest
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Signature:
     """Signature of a declared method.
 

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 from pydantic.errors import PydanticUserError
 
 from tactician.errors import ToolError
+from tactician.frozen import frozen
 from tactician.llm import ToolSpec
 from tactician.process import ActionRun, ActionSpec, OperationContext, PlannedAgentSpec
 from tactician.runs import RunContext
@@ -19,7 +20,7 @@ from tactician.tools import Tool, ToolTraits, as_text, create_arguments_error, s
 BINDING = "made by the supervisor"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RequiredInput:
     """Object that an action requires.
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
 from typing import Final
 
 from tactician.errors import DocumentConflictError, StoredStateError
+from tactician.frozen import frozen
 from tactician.stores import DocumentStore, StoredDocument
 
 _SLACK: Final = 20
 _MOST_SURPLUS: Final = 1000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DatedText:
     """Text with its time, and an id that is unique among the texts on the same subject."""
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import struct
 from base64 import b64decode, b64encode
 from collections.abc import Iterable
-from dataclasses import dataclass
 from math import isfinite, sqrt
 from operator import mul
 from typing import Annotated, Final, TypeAlias
 
 from pydantic import Field
 
+from tactician.frozen import frozen
 from tactician.llm import EmbeddingModel, Vector, as_media_source
 from tactician.runs import RunContext, report_model_call
 
@@ -21,7 +21,7 @@ _MOST_PACKED: Final = 200_000
 _DISSIMILAR: Final = -2.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PackedVector:
     """Embedding of a text, as it is stored.
 
@@ -48,7 +48,7 @@ class PackedVector:
         return vector if all(map(isfinite, vector)) else ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Query:
     """Embedding that others are compared with.
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tactician.ensemble.learning.reflection import TaskReflection
 from tactician.ensemble.learning.reflection_stores import ReflectionStore
 from tactician.ensemble.learning.scoped_memory import ScopedMemory
 from tactician.ensemble.learning.scopes import ScopeEntry
+from tactician.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LearningStores:
     """Stores of an ensemble for what outlives its runs.
 
@@ -24,7 +25,7 @@ class LearningStores:
     reflections: ReflectionStore | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Recollection:
     """What a task has read of earlier runs.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime
 from functools import cache
 from typing import Annotated, Final, TypeAlias
@@ -14,6 +14,7 @@ from pydantic import AwareDatetime, Field, TypeAdapter
 from tactician.ensemble.learning.bounds import bound_text
 from tactician.errors import ConfigurationError
 from tactician.events import new_id
+from tactician.frozen import frozen
 
 _MOST_TEXT: Final = 4_000
 _MOST_NOTE: Final = 500
@@ -23,7 +24,7 @@ _Text: TypeAlias = Annotated[str, Field(max_length=_MOST_TEXT)]
 _Notes: TypeAlias = Annotated[tuple[Annotated[str, Field(max_length=_MOST_NOTE)], ...], Field(max_length=_MOST_NOTES)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class TaskReflection:
     """Notes of a run on how the instructions of a task could be better. The task itself stays as it is.
 
@@ -64,7 +65,7 @@ class TaskReflection:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReflectionInput:
     """Accepted output of a task, for a strategy that reflects on it.
 
@@ -89,7 +90,7 @@ ReflectionStrategy: TypeAlias = Callable[[ReflectionInput], Improvement | Awaita
 """Sync or async function that finds improvements of a task's instructions in its output."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reflection:
     """Settings of the reflection on a task.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -18,6 +17,7 @@ from tactician.ensemble.learning.dated_log import DatedLog, DatedText
 from tactician.ensemble.learning.meaning import Embedder, PackedVector, Query, embed_text
 from tactician.ensemble.learning.scopes import Scope, ScopeEntry, check_scopes
 from tactician.errors import ConfigurationError, ModelError, StoredStateError
+from tactician.frozen import frozen
 from tactician.runs import RunContext, report_retrieval
 from tactician.stores import DocumentStore, MemoryStore, open_store
 
@@ -27,7 +27,7 @@ DEFAULT_RECALL: Final = 5
 _logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _StoredEntry:
     """Entry with the embedding of its content, if any."""
 

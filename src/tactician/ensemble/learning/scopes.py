@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime, timedelta
 from typing import Annotated, Final
 
@@ -12,6 +12,7 @@ from pydantic import AwareDatetime, Field
 from tactician.ensemble.learning.bounds import bound_text
 from tactician.errors import ConfigurationError
 from tactician.events import new_id
+from tactician.frozen import frozen
 
 MOST_CONTENT: Final = 8_000
 _MOST_LABEL: Final = 200
@@ -24,7 +25,7 @@ def days(count: float) -> timedelta:
     return timedelta(days=count)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Scope:
     """Retention of the entries in a scope of a memory.
 
@@ -53,7 +54,7 @@ class Scope:
             return None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ScopeEntry:
     """Entry in a scope of a memory.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -18,12 +18,13 @@ from tactician.ensemble.task import Task
 from tactician.ensemble.task_reviews import ReviewSettings
 from tactician.ensemble.workflows import Workflow, find_context, find_first_tasks
 from tactician.errors import Problem
+from tactician.frozen import frozen
 
 Assign: TypeAlias = Callable[[Task, tuple[Task, ...]], Assignment]
 """Function of a task and the tasks whose outputs it sees, which assigns a Runnable to the task."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlannedPhase:
     """Phase with who does its tasks.
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache
 
 from pydantic import TypeAdapter
 
 from tactician.ensemble.phase_decisions import PhaseAttempt, PhaseDecision, PhaseReviewRecord
+from tactician.frozen import frozen
 from tactician.runs import RunContext, revive
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PhaseExecution:
     """Execution of the tasks of a phase.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, TypeAlias, get_args
 
 from tactician.ensemble.errors import EnsembleDefinitionError
@@ -12,6 +12,7 @@ from tactician.ensemble.reviews import OnTimeout
 from tactician.ensemble.task import Task
 from tactician.ensemble.task_input import TaskInput
 from tactician.errors import Problem
+from tactician.frozen import frozen
 
 PhaseReviewer: TypeAlias = Callable[[TaskInput], PhaseDecision | str | Awaitable[PhaseDecision | str]]
 """Function that decides on a phase. Its argument has the outputs of the phase as `context_outputs`."""
@@ -21,7 +22,7 @@ _OUTPUT_ATTEMPTS: Final = 1
 """How often a reviewer is asked once more for a decision that is none."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PersonReview:
     """Person who decides on a phase.
 

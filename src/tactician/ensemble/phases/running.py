@@ -73,7 +73,7 @@ class PhaseRuns:
     def record_failures(self) -> None:
         """Record failed tasks, which do not run again when the run goes on after a suspension."""
         for place, error in self._failures:
-            TaskRunner(self._environment, "", place).record_failures(error.failed)
+            TaskRunner(self._environment, place).record_failures(error.failed)
 
     async def _complete(self, name: str, start: int) -> None:
         """Run a phase, beginning with execution `start`, until its outputs are accepted."""

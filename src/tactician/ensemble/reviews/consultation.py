@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
 from pydantic import JsonValue
@@ -11,6 +10,7 @@ from pydantic import JsonValue
 from tactician.ensemble.reviews.reviewers import Reviewer, ask_reviewer
 from tactician.errors import StoredStateError
 from tactician.flow import StepTimeoutError
+from tactician.frozen import frozen
 from tactician.llm import JsonSchema
 from tactician.loop import InvalidOutput
 from tactician.runs import (
@@ -30,7 +30,7 @@ _TIMED_OUT: Final = {"timed_out": True}
 """Default answer of requests. Before their deadline, it is not a valid answer."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Question(Generic[T]):
     """Question to a person.
 
@@ -55,7 +55,7 @@ class Question(Generic[T]):
     required_role: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PersonAnswer(Generic[T]):
     """Answer to a question.
 

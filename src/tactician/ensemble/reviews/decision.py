@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import cache
 from typing import Annotated, Final, Literal, TypeAlias, cast
 
 from pydantic import Field, TypeAdapter, ValidationError
 from pydantic_core import from_json
 
+from tactician.frozen import frozen
 from tactician.llm import JsonSchema
 from tactician.loop import InvalidOutput
 from tactician.runs import Approval, Response, StoredAnswer
@@ -18,7 +19,7 @@ Verdict: TypeAlias = Literal["approve", "edit", "retry", "exit_early"]
 _WAYS: Final = "answer with ReviewDecision.approve(), .edit(text), .retry(why) or .exit_early(), or with its JSON form"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReviewDecision:
     """Decision of a reviewer. Make a decision with `approve`, `edit`, `retry` or `exit_early`.
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tactician.events import Event, SpanFacts, SpanKind
+from tactician.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ReviewRequested(Event):
     """Event of a gate that waits for a decision; `timing` is `"before"` or `"after"` the task."""
 
@@ -34,7 +34,7 @@ class ReviewRequested(Event):
         return SpanFacts(f"{self.timing} {self.task_id}", facts={"role": self.required_role})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ReviewDecided(Event):
     """Event of a gate with a decision, by whom if that is known; `timed_out` is true when nobody decided in time."""
 

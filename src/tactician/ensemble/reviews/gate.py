@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, cast
 
 from pydantic import JsonValue
@@ -13,6 +12,7 @@ from tactician.ensemble.reviews.decision import ReviewDecision, decision_adapter
 from tactician.ensemble.reviews.events import ReviewDecided, ReviewRequested
 from tactician.ensemble.reviews.review import OnTimeout, Review, ReviewPolicy
 from tactician.ensemble.reviews.reviewers import Reviewer
+from tactician.frozen import frozen
 from tactician.loop import InvalidOutput
 from tactician.runs import Response, RunContext
 
@@ -20,7 +20,7 @@ GateTiming: TypeAlias = Literal["before", "after"]
 _AFTER: Final = Review.after()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TimedOut:
     """Outcome of a gate at which nobody has decided in time."""
 
@@ -50,7 +50,7 @@ def find_gate(timing: GateTiming, reviews: Sequence[Review], policy: ReviewPolic
     return _AFTER if is_meant else None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Gate:
     """Gate of a task in a run.
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Literal, TypeAlias, get_args
 
 from tactician.errors import DeclarationError
+from tactician.frozen import frozen
 
 ReviewTiming: TypeAlias = Literal["before", "after", "skip"]
 OnTimeout: TypeAlias = Literal["exit_early", "continue", "reject"]
@@ -25,7 +25,7 @@ class ReviewPolicy(StrEnum):
     """The last task in the list, after it has run."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Review:
     """Gate of a task, at which somebody decides how it goes on. Make a review with `before`, `after` or `skip`.
 

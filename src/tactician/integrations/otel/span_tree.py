@@ -18,6 +18,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from opentelemetry.trace.status import StatusCode
 
 from tactician.events import Event, OpenSpan, OpenSpans, SpanKind
+from tactician.frozen import frozen
 from tactician.integrations.otel.attributes import Attributes
 from tactician.integrations.otel.conventions import ERROR_TYPE
 
@@ -46,7 +47,7 @@ class TracedSpan(OpenSpan):
     inside: Context = field(default_factory=Context)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Opening:
     """Description of a span that begins.
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Protocol, TypeAlias, runtime_checkable
 
+from tactician.frozen import frozen
 from tactician.llm.usage import NO_USAGE, ModelPrice, Usage
 
 Vector: TypeAlias = tuple[float, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class EmbeddingOptions:
     """Options of embedding calls. `None` means the model's own default.
 
@@ -28,7 +29,7 @@ class EmbeddingOptions:
 NO_EMBEDDING_OPTIONS = EmbeddingOptions()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Embeddings:
     """Vectors of texts, in the order of the texts, all of the same length.
 
@@ -54,7 +55,7 @@ class Embeddings:
         return self if usage is self.usage else replace(self, usage=usage)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BatchLimits:
     """Limits of a request. A text that is longer than `bytes` by itself goes alone.
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Self
 from urllib.parse import quote
 
+from tactician.frozen import frozen
 from tactician.llm.embeddings.batching import DEFAULT_LIMITS, check_sizes, decode, split_batches
 from tactician.llm.embeddings.model import (
     NO_EMBEDDING_OPTIONS,
@@ -26,7 +26,7 @@ DEFAULT_EMBEDDING_MODEL = "text-embedding-3-small"
 _MAX_VECTOR = 2**17  # bytes of JSON: 4,096 numbers of 32 characters
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _EmbeddingApi:
     """API of a provider for embeddings: its path, its limits, its name for `dimensions`."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import cast
 
 from pydantic_ai import messages as theirs
@@ -15,6 +14,7 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
 from tactician.errors import ModelRequestError
+from tactician.frozen import frozen
 from tactician.llm.messages import (
     AssistantMessage,
     Document,
@@ -37,7 +37,7 @@ _NATIVE_TOOLS: dict[str, type[AbstractNativeTool]] = {
 _THINKING: dict[str, bool] = {"none": False, "enabled": True}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PydanticAiCall:
     """Arguments of a call to a model of pydantic-ai."""
 

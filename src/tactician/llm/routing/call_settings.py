@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tactician.clock import Clock
+from tactician.frozen import frozen
 from tactician.llm.routing.reporter import Reporter
 from tactician.llm.routing.retries import ModelRetryPolicy, Random
 from tactician.llm.routing.token_estimate import Estimate
 from tactician.llm.time_limit import TimeLimit
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CallSettings:
     """Settings and services that all calls of a router share. `policy` is the policy's name in events."""
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import inf
 
+from tactician.frozen import frozen
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@frozen(kw_only=True)
 class CircuitBreakerPolicy:
     """Policy by which the circuit of a failing deployment opens and closes (M. Nygard, *Release It!*).
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import TypeAlias, cast
 
 from tactician.errors import ConfigurationError
+from tactician.frozen import frozen
 from tactician.llm.embeddings import EmbeddingModel
 from tactician.llm.images import ImageModel
 from tactician.llm.instance import Instance
@@ -19,7 +20,7 @@ ServedModel: TypeAlias = LanguageModel | EmbeddingModel | ImageModel
 _NO_FEATURES = Features()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class CallLimits:
     """Limits of the calls of a model at an instance.
 
@@ -56,7 +57,7 @@ def format_full_name(instance: str, model: str) -> str:
     return model if model.startswith(f"{instance}:") else f"{instance}:{model}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Deployment:
     """Model at an instance, with the limits that the provider sets there.
 
@@ -138,7 +139,7 @@ def _create_deployment(instance: Instance, model: str, kind: KindName) -> Deploy
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class DeploymentStatus:
     """Status of a deployment.
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from tactician.events import Event
+from tactician.frozen import frozen
 from tactician.llm.routing.deployment import format_full_name
 
 NOTICEABLE: Final = 0.1
 """Seconds of a wait that people would notice."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class RequestRouted(Event):
     """Event before a request is sent; `reason` is the policy's name, `"retry"` or `"fallback"`."""
 
@@ -26,7 +26,7 @@ class RequestRouted(Event):
         return f"request to {format_full_name(self.instance, self.model)} ({self.reason})"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class RequestDelayed(Event):
     """Event after a wait; `reason` is `"limits"`, or `"cooldown"` if no instance could be called.
 
@@ -48,7 +48,7 @@ class RequestDelayed(Event):
         return f"waited {self.seconds:.1f} s for {format_full_name(self.instance, self.model)} ({self.reason})"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class RequestRetried(Event):
     """Event before a request is sent again, to `next_instance`, `delay` seconds after attempt number `attempt`.
 
@@ -71,7 +71,7 @@ class RequestRetried(Event):
         return f"{self.instance} failed ({self.error}), trying {target}{pause}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class CircuitOpened(Event):
     """Event when an instance failed too often with a model, and is not called for `seconds`."""
 
@@ -88,7 +88,7 @@ class CircuitOpened(Event):
         return f"circuit of {name} open for {self.seconds:.1f} s ({self.error})"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class CircuitClosed(Event):
     """Event when an instance whose circuit was open has answered a trial call."""
 
@@ -102,7 +102,7 @@ class CircuitClosed(Event):
         return f"circuit of {format_full_name(self.instance, self.model)} closed again"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ModelFellBack(Event):
     """Event before a request goes to another model; `reason` is the kind of failure, or `"cooldown"`."""
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Generic, Self, TypeVar, cast
 
 from tactician.errors import MalformedResponseError, ModelError
+from tactician.frozen import frozen
 from tactician.llm.embeddings import (
     NO_EMBEDDING_OPTIONS,
     BatchLimits,
@@ -37,7 +38,7 @@ _CHARACTERS_PER_TOKEN = 4
 ModelT = TypeVar("ModelT")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Batch:
     """Texts that go to an embedding model together."""
 
@@ -60,7 +61,7 @@ class _EmbeddingCall(RoutedCall[_Batch, Embeddings]):
         return replace(self._original, options=replace(options, timeout=(options.timeout or first) * times))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Order:
     """Request for a new image, or for a change of an image."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -21,6 +21,7 @@ from tactician.errors import (
     RateLimitError,
     UnsupportedFeatureError,
 )
+from tactician.frozen import frozen
 from tactician.llm.model import ModelRequest, ModelResponse
 
 Random: TypeAlias = Callable[[], float]
@@ -43,7 +44,7 @@ class Failure(StrEnum):
     OTHER = "other"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class RetryRule:
     """Number of attempts after a kind of failure, and the pauses between them at the same instance.
 
@@ -72,7 +73,7 @@ RETRY_ONCE = RetryRule(attempts=2, base=0.0)
 NO_RETRY = RetryRule(attempts=1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ModelRetryPolicy:
     """Retry rules by kind of failure. Attempts count anew for each fallback model of a call.
 

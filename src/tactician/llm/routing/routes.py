@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from tactician.clock import Clock
 from tactician.documents import did_you_mean
 from tactician.errors import ConfigurationError, UnknownModelError
+from tactician.frozen import frozen
 from tactician.llm.model import Features
 from tactician.llm.model_kinds import KindName
 from tactician.llm.routing.circuit_breaker import CircuitBreakerPolicy
@@ -21,7 +21,7 @@ _MOST_ROUTES = 4096
 _NOUNS: Mapping[KindName, str] = {"chat": "model", "embeddings": "embedding model", "images": "image model"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Stage:
     """Model of a route, and the deployments that the request may use."""
 
@@ -30,7 +30,7 @@ class Stage:
     features: Features
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Route:
     """Stages of a request: the model that was requested, then its fallbacks."""
 
@@ -48,7 +48,7 @@ class Route:
         return tuple(state.deployment.served_model for state in self.stages[0].states)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PoolSettings:
     """Settings of all pools of a router."""
 

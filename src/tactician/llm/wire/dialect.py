@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, TypeAlias
+
+from tactician.frozen import frozen
 
 JsonFields: TypeAlias = Mapping[str, object]
 
@@ -12,7 +14,7 @@ EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 """Reasoning efforts, from least to most."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Dialect:
     """Options of an encoder for a provider or a model. `tactician.llm.model_profiles` has them for each model.
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Protocol
 
+from tactician.frozen import frozen
 from tactician.llm.model import Delta, ModelRequest, ModelResponse
 from tactician.llm.wire.dialect import Dialect
 
@@ -59,7 +59,7 @@ class StreamDecoder(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WireFormat:
     """A way to talk to a model over HTTP, by name, as pure functions.
 

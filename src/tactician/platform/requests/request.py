@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from typing_extensions import TypedDict, TypeVar
 
 from tactician.agents import Agent
 from tactician.errors import StoredStateError
+from tactician.frozen import frozen
 from tactician.llm import NO_OPTIONS, LlmOptions, Message
 from tactician.platform.requests.pictures import Picture, with_pictures
 from tactician.runs import Budget, Input, InputTypes, Runnable, RunStart, messages_of, restore_input
@@ -37,7 +37,7 @@ class RequestOptions(TypedDict, total=False):
     execute: ToolExecutor | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Request:
     """Request as it is kept with its run.
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 from zoneinfo import ZoneInfo
 
 from tactician.errors import ToolError
+from tactician.frozen import frozen
 from tactician.runs import RunContext
 from tactician.tools.function import tool
 
@@ -21,7 +21,7 @@ _DURATION: Final = re.compile(
 _LONGEST: Final = 100
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Moment:
     """Moment in a time zone.
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 from pydantic_core import from_json, to_json
 from typing_extensions import override
 
 from tactician.errors import DeclarationError, ToolError
+from tactician.frozen import frozen
 from tactician.llm import ToolCall, ToolResult, ToolSpec
 from tactician.runs import RunContext
 from tactician.tools.builtin.pipeline_schema import PipelineStep, combine_schemas
@@ -21,7 +21,7 @@ from tactician.tools.traits import ToolTraits
 PipelineErrorPolicy: TypeAlias = Literal["stop", "continue"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Adapter:
     """Function between two steps of a pipeline.
 

@@ -7,7 +7,6 @@ import os
 import signal
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, cast
 
@@ -16,13 +15,14 @@ from typing_extensions import override
 from tactician.clock import Clock
 from tactician.errors import ToolError
 from tactician.flow import StepTimeoutError, run_with_timeout
+from tactician.frozen import frozen
 
 _GRACE: Final = 1.0
 """Seconds to wait for the end of outputs and processes that were killed."""
 _OUTPUT, _ERRORS = 1, 2
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Program:
     """Program to run.
 
@@ -39,7 +39,7 @@ class Program:
     input: bytes = b""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProgramResult:
     """Result of a program.
 

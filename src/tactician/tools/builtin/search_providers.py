@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, Protocol, TypeVar
 from urllib.parse import urlencode, urlsplit
 
@@ -13,6 +13,7 @@ from pydantic_core import to_json
 from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.environment import read_environment
 from tactician.errors import ConfigurationError, ToolError
+from tactician.frozen import frozen
 from tactician.tools.builtin.web_client import WebLimits, WebRequest, send_request
 
 T = TypeVar("T", bound=BaseModel)
@@ -21,7 +22,7 @@ _KEY: Final = "TAVILY_API_KEY"
 _URL: Final = "SEARXNG_URL"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SearchHit:
     """Page among the results of a search."""
 
@@ -42,7 +43,7 @@ class SearchProvider(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class TavilySearch:
     """Tavily, which needs a key (https://docs.tavily.com).
 
@@ -75,7 +76,7 @@ class TavilySearch:
         return answer.list_hits(limit)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SearxngSearch:
     """SearXNG, which needs no key but a server of yours, with its format `json` enabled (https://docs.searxng.org).
 

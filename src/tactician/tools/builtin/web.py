@@ -10,6 +10,7 @@ from typing import Final, Literal, Self
 from typing_extensions import override
 
 from tactician.errors import ToolError
+from tactician.frozen import frozen
 from tactician.runs import RunContext, in_thread
 from tactician.text import replace_surrogates
 from tactician.tools.builtin.configurable import ConfigurableTool
@@ -131,7 +132,7 @@ class PageFetcher(WebTool):
         return f"# {title}\n\n{text}" if title and title not in text[: len(title) + 10] else text
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HttpAnswer:
     """Answer to an HTTP request.
 

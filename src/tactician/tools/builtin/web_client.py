@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin, urlsplit
 
+from tactician.addresses import is_public
 from tactician.clock import Clock
 from tactician.errors import ToolError
 from tactician.flow import StepTimeoutError, run_with_timeout
-from tactician.tools.builtin.addresses import is_public
+from tactician.frozen import frozen
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession
@@ -22,7 +22,7 @@ _CHUNK: Final = 2**16
 _USER_AGENT: Final = "Mozilla/5.0 (compatible; tactician)"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WebLimits:
     """Limits of a request.
 
@@ -39,7 +39,7 @@ class WebLimits:
     max_redirects: int = 5
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WebRequest:
     """Request to an address. Its headers go to the origin that it names, and to no other origin."""
 
@@ -49,7 +49,7 @@ class WebRequest:
     body: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WebAnswer:
     """Answer of a web server.
 

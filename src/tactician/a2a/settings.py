@@ -1,0 +1,74 @@
+"""Settings of remote agents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import urlsplit
+
+from typing_extensions import TypedDict
+
+from tactician.a2a.errors import RemoteCardError
+from tactician.amounts import need_amount
+
+_CARD: Final = "/.well-known/agent-card.json"
+
+
+class RemoteOptions(TypedDict, total=False):
+    """Options of a remote agent.
+
+    Attributes:
+        skill: id of the skill to use, where a Tactician server offers several.
+        headers: headers of each request to the origin of the address, such as `{"Authorization": "Bearer ..."}`.
+        verify_key: public key, in PEM form, that the card has to be signed with; no check by default.
+        timeout: seconds that the task may take, without the time in which it waits for input; 600 by default.
+        idle: seconds without a byte after which a connection is given up, and the task is looked up again; 60 by
+            default.
+        max_bytes: bytes of a response, and of all parts of the result; 20 million by default.
+        allow_private: true to reach private addresses that the card names. The address itself may be private.
+    """
+
+    skill: str | None
+    headers: Mapping[str, str]
+    verify_key: str | None
+    timeout: float
+    idle: float
+    max_bytes: int
+    allow_private: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteSettings:
+    """Address of the card of a remote agent, and its options; see `RemoteOptions`.
+
+    Raises:
+        ConfigurationError: when a number is out of range.
+    """
+
+    url: str
+    skill: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    verify_key: str | None = field(default=None, repr=False)
+    timeout: float = 600.0
+    idle: float = 60.0
+    max_bytes: int = 20_000_000
+    allow_private: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("timeout", "idle", "max_bytes"):
+            need_amount(f"RemoteAgent.{name}", getattr(self, name))
+
+
+def complete_url(url: str) -> str:
+    """Return the address of a card, also for the address of a server.
+
+    Raises:
+        RemoteCardError: when it is not an HTTP address.
+    """
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc:
+        raise RemoteCardError(
+            "The address of an agent card begins with http:// or https://, and has no password in it."
+        )
+    return url if parts.path.endswith(".json") else f"{url.rstrip('/')}{_CARD}"

@@ -1,0 +1,143 @@
+"""Frozen dataclasses that are cheap to define.
+
+`dataclasses.dataclass(frozen=True, slots=True)` writes and compiles six methods, which takes ten times as long as the
+class statement itself. Importing an agent defines two hundred such classes, most of which the program never uses.
+`@frozen` defines the same class, and the standard library generates the methods when the first of them is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
+from typing import TypeVar, dataclass_transform, overload
+
+T = TypeVar("T")
+_GENERATED = ("__init__", "__repr__", "__eq__", "__hash__", "__match_args__")
+_DESCRIBED = ("__dataclass_fields__", "__dataclass_params__")
+_DECLARED = "__declared_defaults__"
+
+
+@overload
+def frozen(kind: type[T]) -> type[T]: ...
+@overload
+def frozen(*, kw_only: bool = False) -> Callable[[type[T]], type[T]]: ...
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field, Field))
+def frozen(kind: type[T] | None = None, *, kw_only: bool = False) -> type[T] | Callable[[type[T]], type[T]]:
+    """Make the class a frozen dataclass with slots, whose methods are generated when they are first used.
+
+    Args:
+        kind: the class. Its module has postponed annotations (`from __future__ import annotations`).
+        kw_only: true when the constructor takes the fields by name only.
+    """
+
+    def define(kind: type[T]) -> type[T]:
+        return _define(kind, kw_only)
+
+    return define if kind is None else define(kind)
+
+
+class _Late:
+    """Attribute of a class that is generated with the others when one of them is first read."""
+
+    __slots__ = ("_kind", "_kw_only", "_name")
+
+    def __init__(self, kw_only: bool) -> None:
+        self._kw_only = kw_only
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._kind, self._name = owner, name
+
+    def __get__(self, instance: object, owner: type | None = None) -> object:
+        _generate(self._kind, self._kw_only)
+        value = vars(self._kind)[self._name]
+        bind = getattr(type(value), "__get__", None)
+        return value if bind is None else bind(value, instance, owner)
+
+
+def _define(kind: type[T], kw_only: bool) -> type[T]:
+    """Return the class once more with slots, as the standard library does, and with attributes that are late."""
+    body = dict(vars(kind))
+    names = [name for name, annotation in body.get("__annotations__", {}).items() if _is_field(annotation)]
+    defaults = {name: body.pop(name) for name in names if name in body}
+    for name in ("__dict__", "__weakref__"):
+        body.pop(name, None)
+    inherited = {name for base in kind.__mro__[1:-1] for name in vars(base).get("__slots__", ())}
+    late = {name: _Late(kw_only) for name in (*_GENERATED, *_DESCRIBED) if body.get(name) is None}
+    slots = tuple(name for name in names if name not in inherited)
+    body |= {"__qualname__": kind.__qualname__, "__slots__": slots, _DECLARED: defaults}
+    create: Callable[[str, tuple[type, ...], dict[str, object]], type[T]] = type(kind)
+    return create(kind.__name__, kind.__bases__, {**_FROZEN, **body, **late})
+
+
+def _is_field(annotation: object) -> bool:
+    return not str(annotation).removeprefix("typing.").startswith("ClassVar")
+
+
+def _generate(kind: type, kw_only: bool) -> None:
+    """Set the late attributes, which the standard library generates for a class with the same fields.
+
+    Two threads may do so at once: they set attributes that are equal, one by one.
+    """
+    declared = dict(_declare_fields(kind))
+    late = [name for name in (*_GENERATED, *_DESCRIBED) if isinstance(vars(kind)[name], _Late)]
+    body: dict[str, object] = {
+        "__module__": kind.__module__,
+        "__qualname__": kind.__qualname__,
+        "__doc__": kind.__doc__ or "",
+        "__annotations__": {name: annotation for name, (annotation, _) in declared.items()},
+        **{name: default for name, (_, default) in declared.items() if default is not MISSING},
+        **{name: getattr(kind, name) for name in ("__post_init__",) if hasattr(kind, name)},
+        **{name: vars(kind)[name] for name in _GENERATED if name not in late},
+    }
+    twin: type = dataclass(frozen=True, kw_only=kw_only)(type(kind.__name__, (), body))
+    for name in late:
+        setattr(kind, name, vars(twin)[name])
+
+
+def _declare_fields(kind: type) -> Iterator[tuple[str, tuple[object, object]]]:
+    """Yield the annotation and the default of each field: inherited ones as the bases have them, then its own."""
+    for base in kind.__mro__[-1:0:-1]:
+        for name, inherited in getattr(base, "__dataclass_fields__", {}).items():
+            if _is_field(inherited.type):
+                yield name, (inherited.type, inherited)
+    defaults = vars(kind)[_DECLARED]
+    for name, annotation in vars(kind).get("__annotations__", {}).items():
+        if _is_field(annotation):
+            yield name, (annotation, defaults.get(name, MISSING))
+
+
+def _refuse_assignment(self: object, name: str, value: object) -> None:
+    if _is_frozen(self, name):
+        raise FrozenInstanceError(f"cannot assign to field {name!r}")
+    object.__setattr__(self, name, value)
+
+
+def _refuse_deletion(self: object, name: str) -> None:
+    if _is_frozen(self, name):
+        raise FrozenInstanceError(f"cannot delete field {name!r}")
+    object.__delattr__(self, name)
+
+
+def _is_frozen(instance: object, name: str) -> bool:
+    """Return true for fields, and for all names unless a subclass without slots has attributes of its own."""
+    return not hasattr(instance, "__dict__") or name in getattr(type(instance), "__dataclass_fields__")  # noqa: B009
+
+
+def _read_state(self: object) -> list[object]:
+    return [getattr(self, each.name) for each in fields(self)]  # type: ignore[arg-type]  # a dataclass
+
+
+def _restore_state(self: object, state: list[object]) -> None:
+    for each, value in zip(fields(self), state, strict=True):  # type: ignore[arg-type]  # a dataclass
+        object.__setattr__(self, each.name, value)
+
+
+# For copies and for pickles of the caller: the usual methods set attributes.
+_FROZEN = {
+    "__setattr__": _refuse_assignment,
+    "__delattr__": _refuse_deletion,
+    "__getstate__": _read_state,
+    "__setstate__": _restore_state,
+}

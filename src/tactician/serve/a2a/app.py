@@ -1,0 +1,90 @@
+"""The ASGI application of a server of A2A."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+
+from a2a.server.routes import create_jsonrpc_routes, create_rest_routes
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+
+from tactician.errors import ConfigurationError, StoredStateError, StoreError
+from tactician.platform import Platform
+from tactician.runs import Runnable
+from tactician.serve.a2a.card import CardSource
+from tactician.serve.a2a.handler import TaskHandler
+from tactician.serve.a2a.request_guard import RequestGuard
+from tactician.serve.a2a.settings import A2aSettings
+from tactician.serve.a2a.skills import PublishedSkill, find_skills
+from tactician.serve.a2a.task_run import PublishedTask
+
+_logger = logging.getLogger(__name__)
+_DEFAULTS = A2aSettings()
+
+
+def a2a_app(
+    platform: Platform, url: str, *, publish: Sequence[Runnable] = (), settings: A2aSettings = _DEFAULTS
+) -> Starlette:
+    """Return an ASGI application that offers the exported goals of a platform, and Runnables, to other programs.
+
+    A task is a durable run: the store of the platform has it, and it survives restarts. Tasks that were interrupted
+    continue when the lifespan of the application begins. A mounted application has no lifespan of its own: enter
+    `app.router.lifespan_context(app)` in that of the outer application.
+
+    Args:
+        platform: platform with a store.
+        url: address at which clients reach the application, such as `https://example.com/a2a`.
+        publish: Runnables to offer beside the goals with `Export(remote=True)`.
+        settings: settings of the server.
+
+    Raises:
+        ConfigurationError: when the platform has no store, the signing key cannot be used, or the address is not HTTP.
+        DeclarationError: when an exported goal cannot be offered.
+    """
+    if not platform.is_durable:
+        raise ConfigurationError("Tasks of A2A are kept in the store of the platform: Platform(store=...)")
+    if not url.startswith(("http://", "https://")):
+        raise ConfigurationError(f"{url!r} is not an address: write it with http:// or https://.")
+
+    def get_skills() -> Mapping[str, PublishedSkill]:
+        return find_skills(platform, publish)
+
+    runnable = PublishedTask(get_skills)
+    platform.register_internal(runnable)
+    card = CardSource(url, get_skills, settings, platform.services.clock.time)
+    handler = TaskHandler(platform, runnable, get_skills, card.get_card, settings)
+    routes = [
+        card.create_route(),
+        *create_jsonrpc_routes(handler, "/", enable_v0_3_compat=settings.supports_v03),
+        *create_rest_routes(handler, enable_v0_3_compat=settings.supports_v03),
+    ]
+
+    @asynccontextmanager
+    async def work(_: Starlette) -> AsyncIterator[None]:
+        continuing = asyncio.create_task(_continue_tasks(handler, settings.poll))
+        try:
+            yield
+        finally:
+            handler.closing.set()
+            continuing.cancel()
+            await asyncio.gather(continuing, handler.executor.aclose(), return_exceptions=True)
+
+    limit = Middleware(RequestGuard, max_bytes=settings.max_request_bytes)
+    return Starlette(routes=routes, middleware=[limit], lifespan=work)
+
+
+async def _continue_tasks(handler: TaskHandler, poll: float) -> None:
+    """Continue tasks that can continue, and send notifications that were not sent, again and again."""
+    while not handler.closing.is_set():
+        try:
+            await handler.notifier.notify_all()
+            while await handler.executor.start():
+                pass
+        except (StoreError, StoredStateError) as error:
+            _logger.warning("%s", error)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(poll):
+                await handler.closing.wait()

@@ -1,0 +1,117 @@
+"""Agent card of a server: made of what is published now, signed, and with headers for caches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from email.utils import formatdate
+from typing import Final
+
+from a2a.server.routes import create_agent_card_routes
+from a2a.types import AgentCapabilities, AgentCard, AgentInterface, AgentSkill
+from a2a.utils.constants import PROTOCOL_VERSION_0_3, PROTOCOL_VERSION_1_0, TransportProtocol
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from tactician.a2a import sign_card
+from tactician.serve.a2a.settings import A2aSettings
+from tactician.serve.a2a.skills import PublishedSkill
+
+INPUT_MODES: Final = (
+    "text/plain",
+    "text/markdown",
+    "application/json",
+    "application/pdf",
+    "image/png",
+    "image/jpeg",
+    "image/gif",
+    "image/webp",
+)
+OUTPUT_MODES: Final = ("text/plain", "application/json")
+
+
+class CardSource:
+    """Source of the card: it changes when other skills are published, and is signed again then.
+
+    Args:
+        url: address of the server.
+        skills: returns the published skills by id.
+        settings: settings of the server.
+        clock: returns the time in seconds since the epoch.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        skills: Callable[[], Mapping[str, PublishedSkill]],
+        settings: A2aSettings,
+        clock: Callable[[], float],
+    ) -> None:
+        self._url = url.rstrip("/")
+        self._skills = skills
+        self._settings = settings
+        self._clock = clock
+        self._unsigned = AgentCard()
+        self._card = AgentCard()
+        self._changed_at = clock()
+
+    def get_card(self) -> AgentCard:
+        """Return the card as it is now."""
+        card = self._create()
+        if card != self._unsigned:
+            self._unsigned, self._card, self._changed_at = card, self._sign(card), self._clock()
+        return self._card
+
+    def create_route(self) -> Route:
+        """Return the route of the card. The SDK adds an `ETag`, and what clients of version 0.3 read."""
+
+        async def get_current(_: AgentCard) -> AgentCard:
+            return self.get_card()
+
+        settings = self._settings
+        route = create_agent_card_routes(
+            self.get_card(), get_current, cache_control=f"public, max-age={settings.max_age}"
+        )[0]
+
+        async def serve(request: Request) -> Response:
+            response: Response = await route.endpoint(request)
+            response.headers["Last-Modified"] = formatdate(self._changed_at, usegmt=True)
+            return response
+
+        return Route(route.path, serve, methods=["GET"])
+
+    def _create(self) -> AgentCard:
+        settings, skills = self._settings, tuple(self._skills().values())
+        only = skills[0] if len(skills) == 1 else None
+        return AgentCard(
+            name=settings.name or (only.name if only is not None else "Tactician"),
+            description=settings.description or (only.description if only is not None else "Agents that plan"),
+            version=settings.version,
+            supported_interfaces=self._list_interfaces(),
+            capabilities=AgentCapabilities(streaming=True, push_notifications=True),
+            default_input_modes=INPUT_MODES,
+            default_output_modes=OUTPUT_MODES,
+            skills=[
+                AgentSkill(id=one.id, name=one.name, description=one.description, tags=["agent"]) for one in skills
+            ],
+        )
+
+    def _list_interfaces(self) -> list[AgentInterface]:
+        bindings = ((f"{self._url}/", TransportProtocol.JSONRPC), (self._url, TransportProtocol.HTTP_JSON))
+        versions = [PROTOCOL_VERSION_1_0, *([PROTOCOL_VERSION_0_3] if self._settings.supports_v03 else [])]
+        return [
+            AgentInterface(url=url, protocol_binding=binding, protocol_version=version)
+            for version in versions
+            for url, binding in bindings
+        ]
+
+    def _sign(self, card: AgentCard) -> AgentCard:
+        if self._settings.signing_key is None:
+            return card
+        signed = AgentCard()
+        signed.CopyFrom(card)
+        return sign_card(signed, self._settings.signing_key, self._settings.key_id)
+
+
+def _describe_skill(skill: PublishedSkill) -> AgentSkill:
+    return AgentSkill(id=skill.id, name=skill.name, description=skill.description, tags=["agent"])

@@ -1,0 +1,144 @@
+"""Events of a task for those who follow it: pieces of its text, states, and the result."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from contextlib import suppress
+from typing import TypeAlias
+
+from a2a.types import Artifact, Part, Task, TaskArtifactUpdateEvent, TaskState, TaskStatus, TaskStatusUpdateEvent
+
+from tactician.serve.a2a.executor import TaskFeed
+from tactician.serve.a2a.task_states import ENDED, RESULT
+
+TaskEvent: TypeAlias = Task | TaskStatusUpdateEvent | TaskArtifactUpdateEvent
+_MOVING = frozenset({TaskState.TASK_STATE_SUBMITTED, TaskState.TASK_STATE_WORKING})
+
+
+class TaskFollower:
+    """Follower of a task, which runs here or elsewhere.
+
+    Args:
+        load: returns the task as it is now.
+        rests: returns whether its run waits for somebody of this program.
+        find_feed: returns its feed, while it runs here.
+        closing: set when the server stops.
+        poll: seconds between two looks at a task that runs elsewhere.
+    """
+
+    def __init__(
+        self,
+        load: Callable[[], Awaitable[Task]],
+        rests: Callable[[], Awaitable[bool]],
+        find_feed: Callable[[], TaskFeed | None],
+        closing: asyncio.Event,
+        poll: float,
+    ) -> None:
+        self._load = load
+        self._rests = rests
+        self._find_feed = find_feed
+        self._closing = closing
+        self._poll = poll
+
+    async def wait(self) -> Task:
+        """Return the task once it has ended, asks for input, or waits for somebody of this program."""
+        while (task := await self._load()).status.state in _MOVING and not self._closing.is_set():
+            if (feed := self._find_feed()) is not None:
+                async for _ in TaskPieces(task, feed).read():
+                    pass
+            elif await self._rests():
+                break
+            else:
+                await self._pause()
+        return task
+
+    async def follow(self, *, until_end: bool) -> AsyncGenerator[TaskEvent]:
+        """Yield the task, and then its changes, until it has ended or, unless `until_end`, asks for input."""
+        feed = self._find_feed()
+        task = await self._load()
+        yield task
+        if feed is not None and task.status.state == TaskState.TASK_STATE_SUBMITTED:
+            task.status.CopyFrom(TaskStatus(state=TaskState.TASK_STATE_WORKING, timestamp=task.status.timestamp))
+            yield _create_update(task)
+        while not (_is_over(task, until_end) or self._closing.is_set()):
+            pieces = None if feed is None else TaskPieces(task, feed)
+            if pieces is None:
+                await self._pause()
+            else:
+                async for piece in pieces.read():
+                    yield piece
+            feed, latest = self._find_feed(), await self._load()
+            for event in _list_changes(task, latest, pieces):
+                yield event
+            task = latest
+
+    async def _pause(self) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._poll):
+                await self._closing.wait()
+
+
+class TaskPieces:
+    """Pieces of the text of a task, as events.
+
+    Each piece is held back until the next comes, as the last piece is marked as the last.
+
+    Attributes:
+        text: the text so far.
+    """
+
+    def __init__(self, task: Task, feed: TaskFeed) -> None:
+        self._task = task
+        self._feed = feed
+        self._held = ""
+        self._is_first = True
+        self.text = ""
+
+    async def read(self) -> AsyncGenerator[TaskArtifactUpdateEvent]:
+        """Yield all pieces but the last."""
+        queue = self._feed.subscribe()
+        try:
+            while (piece := await queue.get()) is not None:
+                if self._held:
+                    yield self._release()
+                self._held, self.text = piece, self.text + piece
+        finally:
+            self._feed.unsubscribe(queue)
+
+    def release_last(self) -> TaskArtifactUpdateEvent | None:
+        """Return the last piece, if there is any."""
+        return self._release(is_last=True) if self._held else None
+
+    def _release(self, *, is_last: bool = False) -> TaskArtifactUpdateEvent:
+        event = TaskArtifactUpdateEvent(
+            task_id=self._task.id,
+            context_id=self._task.context_id,
+            artifact=Artifact(artifact_id=RESULT, parts=[Part(text=self._held, media_type="text/plain")]),
+            append=not self._is_first,
+            last_chunk=is_last,
+        )
+        self._is_first = False
+        return event
+
+
+def _list_changes(before: Task, after: Task, pieces: TaskPieces | None) -> Iterator[TaskEvent]:
+    """Yield the events that make one state of a task of another."""
+    whole = after.artifacts[0] if after.artifacts and not before.artifacts else None
+    text = "" if pieces is None else pieces.text
+    if whole is not None and not (text and [part.text for part in whole.parts] == [text]):
+        yield TaskArtifactUpdateEvent(
+            task_id=after.id, context_id=after.context_id, artifact=whole, append=False, last_chunk=True
+        )
+    elif pieces is not None and (last := pieces.release_last()) is not None:
+        yield last
+    if after.status != before.status:
+        yield _create_update(after)
+
+
+def _create_update(task: Task) -> TaskStatusUpdateEvent:
+    return TaskStatusUpdateEvent(task_id=task.id, context_id=task.context_id, status=task.status)
+
+
+def _is_over(task: Task, until_end: bool) -> bool:
+    return task.status.state in ENDED or (not until_end and task.status.state not in _MOVING)

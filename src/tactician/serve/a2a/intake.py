@@ -1,0 +1,175 @@
+"""Messages that start tasks, or answer tasks that ask."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from a2a.types import Message
+from a2a.utils.errors import InvalidParamsError, UnsupportedOperationError
+from google.protobuf.json_format import ParseDict
+
+from tactician.a2a import IDEMPOTENCY_KEY, SKILL_ID, A2aMessage, JsonObject, from_wire_message, to_json_object
+from tactician.errors import StoredStateError
+from tactician.events import new_id
+from tactician.platform import Platform
+from tactician.runs import RunRecord, RunStatus, RunStore
+from tactician.serve.a2a.answers import list_questions, read_answer
+from tactician.serve.a2a.executor import TaskExecutor
+from tactician.serve.a2a.settings import A2aSettings
+from tactician.serve.a2a.skills import PublishedSkill, choose_skill
+from tactician.serve.a2a.task_documents import TaskDocument, TaskDocuments
+from tactician.serve.a2a.task_run import TASK_RUNS
+from tactician.serve.a2a.task_states import TaskViews
+
+_MOST_MESSAGES: Final = 500
+_MOST_CHARACTERS: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptedMessage:
+    """Message that was accepted: the document of its task, and the function that lets the task run."""
+
+    document: TaskDocument
+    begin: Callable[[], Awaitable[object]]
+
+
+class TaskIntake:
+    """Intake of messages.
+
+    A message with an `idempotencyKey` in its metadata is taken once: sent again, it finds the task as it is.
+
+    Args:
+        platform: platform with the store.
+        skills: returns the published skills by id.
+        executor: executor of tasks.
+        documents: documents of tasks.
+        views: views of tasks.
+        settings: settings of the server.
+    """
+
+    def __init__(
+        self,
+        platform: Platform,
+        skills: Callable[[], Mapping[str, PublishedSkill]],
+        executor: TaskExecutor,
+        documents: TaskDocuments,
+        views: TaskViews,
+        settings: A2aSettings,
+    ) -> None:
+        self._platform = platform
+        self._skills = skills
+        self._executor = executor
+        self._documents = documents
+        self._views = views
+        self._settings = settings
+        self._runs = RunStore(platform.store)
+
+    async def start(self, message: Message, owner: str) -> AcceptedMessage:
+        """Save a new task.
+
+        Raises:
+            InvalidParamsError: when the message names no skill, or cannot be stored.
+        """
+        known = from_wire_message(message)
+        _check_ids(known)
+        try:
+            skill = choose_skill(self._skills(), known.metadata.get(SKILL_ID))
+        except LookupError as error:
+            raise InvalidParamsError(str(error)) from error
+        saved = Message()
+        saved.CopyFrom(message)
+        saved.context_id = message.context_id or new_id()
+        task_id = await self._enqueue(skill, to_json_object(saved), _get_key(known, owner))
+        saved.task_id = task_id
+        document = await self._documents.add(
+            TaskDocument(
+                task_id=task_id,
+                context_id=saved.context_id,
+                owner=owner,
+                skill=skill.id,
+                history=(to_json_object(saved),),
+            )
+        )
+        return AcceptedMessage(document, lambda: self._executor.start(task_id))
+
+    async def answer(self, message: Message, document: TaskDocument) -> AcceptedMessage:
+        """Read the answer to a task that asks.
+
+        Raises:
+            InvalidParamsError: when the message belongs to another conversation, or is no answer.
+            UnsupportedOperationError: when the task has ended, or asks nothing.
+        """
+        known = from_wire_message(message)
+        if message.context_id and message.context_id != document.context_id:
+            raise InvalidParamsError(
+                f"The context {message.context_id} is not that of the task, which is {document.context_id}."
+            )
+        if _is_repeated(known, document):
+            return AcceptedMessage(document, lambda: self._executor.start(document.task_id))
+        record = await self._load_record(document)
+        request_id, response = read_answer(known, list_questions(record.header.pending, self._settings))
+        document = await self._add_to_history(document, message)
+
+        async def begin() -> None:
+            self._executor.answer(document.task_id, {request_id: response})
+
+        return AcceptedMessage(document, begin)
+
+    async def _enqueue(self, skill: PublishedSkill, message: JsonObject, key: str | None) -> str:
+        request = {"skill": skill.id, "message": message}
+        try:
+            return await self._platform.enqueue(TASK_RUNS, request, idempotency_key=key)
+        except StoredStateError as error:
+            raise InvalidParamsError(f"The message cannot be stored: {error}") from error
+
+    async def _load_record(self, document: TaskDocument) -> RunRecord:
+        """Return the record of a task that asks.
+
+        Raises:
+            UnsupportedOperationError: when it does not ask.
+        """
+        record = await self._runs.load(document.task_id, with_body=False)
+        is_running = self._executor.find_feed(document.task_id) is not None
+        if record is None or record.has_ended:
+            raise UnsupportedOperationError(f"The task {document.task_id} has ended: send a message without its id.")
+        is_open = bool(list_questions(record.header.pending, self._settings))
+        if is_running or record.status is not RunStatus.WAITING or not is_open:
+            raise UnsupportedOperationError(f"The task {document.task_id} asks nothing: wait until it does.")
+        if len(document.history) >= _MOST_MESSAGES:
+            raise UnsupportedOperationError(
+                f"The task {document.task_id} has {_MOST_MESSAGES} messages: start another."
+            )
+        return record
+
+    async def _add_to_history(self, document: TaskDocument, message: Message) -> TaskDocument:
+        """Add the question of a task and the message that answers it to the history."""
+        task = await self._views.view(document)
+        added = [] if task is None or not task.status.HasField("message") else [to_json_object(task.status.message)]
+        answer = Message()
+        answer.CopyFrom(message)
+        answer.context_id = document.context_id
+        added.append(to_json_object(answer))
+        changed = await self._documents.change(
+            document.task_id, lambda known: replace(known, history=(*known.history, *added))
+        )
+        return changed or document
+
+
+def _get_key(message: A2aMessage, owner: str) -> str | None:
+    key = message.metadata.get(IDEMPOTENCY_KEY)
+    return f"a2a/{owner}/{key}" if isinstance(key, str) else None
+
+
+def _is_repeated(message: A2aMessage, document: TaskDocument) -> bool:
+    key = message.metadata.get(IDEMPOTENCY_KEY)
+    sent = (from_wire_message(ParseDict(known, Message())).metadata.get(IDEMPOTENCY_KEY) for known in document.history)
+    return isinstance(key, str) and key in sent
+
+
+def _check_ids(message: A2aMessage) -> None:
+    key = message.metadata.get(IDEMPOTENCY_KEY)
+    for text in (message.message_id, message.context_id, key if isinstance(key, str) else ""):
+        if len(text) > _MOST_CHARACTERS or "\0" in text:
+            raise InvalidParamsError("An id in the message is not valid: it has a NUL character, or is too long.")

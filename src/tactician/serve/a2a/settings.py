@@ -1,0 +1,49 @@
+"""Settings of a server of A2A."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tactician.amounts import need_amount
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class A2aSettings:
+    """Settings of a server of A2A.
+
+    Attributes:
+        name: name on the card; by default that of the only skill.
+        description: purpose on the card; by default that of the only skill.
+        version: version of the agent on the card.
+        signing_key: private key of the curve P-256, in PEM form, that signs the card; no signature, when `None`.
+        key_id: name of the key in the signature.
+        supports_v03: true to answer clients of version 0.3 of the protocol too.
+        lets_callers_approve: true when the other side may approve calls of tools here. Otherwise such a run waits for
+            somebody of this program, while its task is `working`.
+        allows_private_push: true to send notifications to private addresses.
+        max_age: seconds for which clients may keep the card.
+        max_request_bytes: bytes of a request.
+        max_parallel: number of tasks at a time; others stay `submitted`.
+        poll: seconds between two looks at tasks that continue in other processes.
+
+    Raises:
+        ConfigurationError: when a number is out of range.
+    """
+
+    name: str = ""
+    description: str = ""
+    version: str = "1.0.0"
+    signing_key: str | None = field(default=None, repr=False)
+    key_id: str = "tactician"
+    supports_v03: bool = False
+    lets_callers_approve: bool = False
+    allows_private_push: bool = False
+    max_age: int = 3600
+    max_request_bytes: int = 10_000_000
+    max_parallel: int = 100
+    poll: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("max_age", "max_request_bytes", "max_parallel"):
+            need_amount(f"A2aSettings.{name}", getattr(self, name), least=1, whole=True)
+        need_amount("A2aSettings.poll", self.poll, least=0.001)

@@ -1,0 +1,141 @@
+"""Tasks as views of runs: the record of a run says where its task stands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, cast
+
+from a2a.types import Artifact, Message, Part, Role, Task, TaskState, TaskStatus
+from google.protobuf.json_format import ParseDict
+from google.protobuf.timestamp_pb2 import Timestamp
+from pydantic import JsonValue
+
+from tactician.a2a import A2aPart, to_wire_part
+from tactician.llm import Text
+from tactician.runs import RunRecord, RunStatus, RunStore, read_output
+from tactician.serve.a2a.answers import create_question, list_questions
+from tactician.serve.a2a.settings import A2aSettings
+from tactician.serve.a2a.task_documents import TaskDocument
+
+RESULT: Final = "result"
+"""Id of the artifact of a task."""
+_STATES: Final = {
+    RunStatus.NOT_STARTED: TaskState.TASK_STATE_SUBMITTED,
+    RunStatus.RUNNING: TaskState.TASK_STATE_WORKING,
+    RunStatus.PAUSED: TaskState.TASK_STATE_WORKING,
+    RunStatus.WAITING: TaskState.TASK_STATE_WORKING,
+    RunStatus.COMPLETED: TaskState.TASK_STATE_COMPLETED,
+    RunStatus.KILLED: TaskState.TASK_STATE_CANCELED,
+}
+ENDED: Final = frozenset(
+    {
+        TaskState.TASK_STATE_COMPLETED,
+        TaskState.TASK_STATE_FAILED,
+        TaskState.TASK_STATE_CANCELED,
+        TaskState.TASK_STATE_REJECTED,
+    }
+)
+_ENDED_UNEVENTFULLY: Final = frozenset({RunStatus.COMPLETED, RunStatus.KILLED})
+
+
+class TaskViews:
+    """Views of the runs of a store as tasks."""
+
+    def __init__(self, runs: RunStore, settings: A2aSettings) -> None:
+        self._runs = runs
+        self._settings = settings
+
+    async def view(self, document: TaskDocument, *, is_running: bool = False) -> Task | None:
+        """Return a task; `None` when its run was deleted.
+
+        Args:
+            document: what A2A knows of it.
+            is_running: true when it is about to continue in this process, whatever its record says.
+
+        Raises:
+            StoredStateError: when the run cannot be read.
+        """
+        record = await self._runs.load(document.task_id)
+        if record is None:
+            return None
+        output = await self._load_output(record) if record.status is RunStatus.COMPLETED else {}
+        state = self._find_state(record, output, is_running)
+        return Task(
+            id=document.task_id,
+            context_id=document.context_id,
+            status=TaskStatus(
+                state=state, message=self._create_message(document, record, state, output), timestamp=_get_time(record)
+            ),
+            artifacts=_create_artifacts(document.skill, output),
+            history=[ParseDict(message, Message()) for message in document.history],
+        )
+
+    async def find_reply(self, document: TaskDocument) -> Message | None:
+        """Return the message with which a completed task replies in place of a task; `None` for any other."""
+        record = await self._runs.load(document.task_id)
+        if record is None or record.status is not RunStatus.COMPLETED:
+            return None
+        output = await self._load_output(record)
+        if not isinstance(parts := output.get("reply"), list):
+            return None
+        return Message(
+            message_id=f"{document.task_id}-reply",
+            context_id=document.context_id,
+            role=Role.ROLE_AGENT,
+            parts=_parse_parts(parts),
+        )
+
+    async def waits_here(self, task_id: str) -> bool:
+        """Return whether the run of a task waits for somebody of this program."""
+        record = await self._runs.load(task_id, with_body=False)
+        return record is not None and record.status in (RunStatus.WAITING, RunStatus.PAUSED)
+
+    async def _load_output(self, record: RunRecord) -> Mapping[str, JsonValue]:
+        state = await self._runs.load_state(record)
+        output = read_output(state.tree)
+        return cast("Mapping[str, JsonValue]", output) if isinstance(output, dict) else {}
+
+    def _find_state(self, record: RunRecord, output: Mapping[str, JsonValue], is_running: bool) -> TaskState:
+        if "rejected" in output:
+            return TaskState.TASK_STATE_REJECTED
+        waits = record.status is RunStatus.WAITING and not is_running
+        if waits and list_questions(record.header.pending, self._settings):
+            return TaskState.TASK_STATE_INPUT_REQUIRED
+        return _STATES.get(record.status, TaskState.TASK_STATE_FAILED)
+
+    def _create_message(
+        self, document: TaskDocument, record: RunRecord, state: TaskState, output: Mapping[str, JsonValue]
+    ) -> Message | None:
+        parts: tuple[A2aPart, ...] = ()
+        if state == TaskState.TASK_STATE_INPUT_REQUIRED:
+            parts = create_question(list_questions(record.header.pending, self._settings))
+        elif state == TaskState.TASK_STATE_REJECTED:
+            parts = (Text(str(output["rejected"])),)
+        elif state in ENDED and record.status not in _ENDED_UNEVENTFULLY and record.header.failure:
+            parts = (Text(record.header.failure),)
+        if not parts:
+            return None
+        return Message(
+            message_id=f"{document.task_id}-{record.version}",
+            task_id=document.task_id,
+            context_id=document.context_id,
+            role=Role.ROLE_AGENT,
+            parts=map(to_wire_part, parts),
+        )
+
+
+def _create_artifacts(skill: str, output: Mapping[str, JsonValue]) -> list[Artifact]:
+    parts = output.get("parts", output.get("reply"))
+    if not isinstance(parts, list) or not parts:
+        return []
+    return [Artifact(artifact_id=RESULT, name=skill, parts=_parse_parts(parts))]
+
+
+def _parse_parts(parts: list[JsonValue]) -> list[Part]:
+    return [ParseDict(cast("dict[str, object]", part), Part()) for part in parts]
+
+
+def _get_time(record: RunRecord) -> Timestamp:
+    time = Timestamp()
+    time.FromMilliseconds(round(record.updated_at * 1000))
+    return time
