@@ -76,7 +76,7 @@ def serve(
                 platform.register(*agents.values(), *agents.tool_groups)
             if address is None:
                 err.print("Runs end with this program: add --store FILE to keep them.", style="yellow")
-            limits = server.Limits(lease=lease)
+            limits = server.RequestLimits(lease=lease)
             await _serve(server.app(platform, people=callers, hosts=names or None, limits=limits), host, port)
 
     with suppress(KeyboardInterrupt):  # the way to end it

@@ -10,9 +10,9 @@ from tactician.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from tactician.serve.a2a import A2aSettings, a2a_app
-    from tactician.serve.api import Limits, Person, app, load_people
+    from tactician.serve.api import Person, RequestLimits, app, load_people
 
-__all__ = ["app", "Person", "load_people", "Limits", "A2aSettings", "a2a_app"]
+__all__ = ["app", "Person", "load_people", "RequestLimits", "A2aSettings", "a2a_app"]
 
 
 def _load_api(name: str) -> object:
@@ -31,7 +31,7 @@ _LOADERS: dict[str, tuple[str, Callable[[str], object]]] = {
     "app": ("serve", _load_api),
     "Person": ("serve", _load_api),
     "load_people": ("serve", _load_api),
-    "Limits": ("serve", _load_api),
+    "RequestLimits": ("serve", _load_api),
     "A2aSettings": ("a2a", _load_a2a),
     "a2a_app": ("a2a", _load_a2a),
 }

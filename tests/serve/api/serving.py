@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from tactician import Agent, Platform, achieves_goal, action, planned_agent, tool
 from tactician.process import ask_human
-from tactician.serve import Limits, Person, app
+from tactician.serve import Person, RequestLimits, app
 from tactician.stores import DocumentStore, MemoryStore
 from tactician.testing import ScriptedModel, ToolCall
 
@@ -34,8 +34,8 @@ class Parcel(BaseModel):
 @planned_agent(name="Shop", description="Sends parcels")
 class Shop:
     @action
-    def ask(self, order: Order) -> Address:
-        return ask_human(Address, f"Where does order {order.number} go?")
+    async def ask(self, order: Order) -> Address:
+        return await ask_human(Address, f"Where does order {order.number} go?")
 
     @achieves_goal("sent")
     @action
@@ -82,10 +82,10 @@ async def served(
     token: str | None = None,
     host: str = "localhost",
     caller: str = "127.0.0.1",
-    limits: Limits | None = None,
+    limits: RequestLimits | None = None,
 ) -> AsyncIterator[httpx.AsyncClient]:
     """Serve a platform inside this program, and give a client of it."""
-    application = app(platform, people=people, limits=limits or Limits())
+    application = app(platform, people=people, limits=limits or RequestLimits())
     headers = {} if token is None else {"Authorization": f"Bearer {token}"}
     transport = httpx.ASGITransport(app=application, client=(caller, 1))
     async with (

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tactician.errors import ConfigurationError
-from tactician.serve import Limits, Person, app, load_people
+from tactician.serve import Person, RequestLimits, app, load_people
 from tests.serve.api.serving import create_platform, find, served, start
 
 ANNA, BERT, CARL = "anna-has-a-secret", "bert-has-a-secret", "carl-has-a-secret"
@@ -22,7 +22,7 @@ PEOPLE = {
 class TestTokens:
     @pytest.mark.parametrize("token", [None, "wrong-wrong-wrong-wrong", "ä" * 20])
     async def test_without_the_right_one_nobody_may_call(self, token: str | None) -> None:
-        headers = {} if token is None else {"Authorization": f"Bearer {token}".encode()}
+        headers = {} if token is None else {b"Authorization": f"Bearer {token}".encode()}
         async with served(create_platform(), people=PEOPLE) as client:
             done = await client.get("/api/runs", headers=headers)
 
@@ -87,7 +87,7 @@ async def test_pages_of_other_servers_may_not_call(origin: str) -> None:
 
 class TestLimits:
     async def test_a_long_body(self) -> None:
-        async with served(create_platform(), limits=Limits(body=100)) as client:
+        async with served(create_platform(), limits=RequestLimits(body=100)) as client:
             long = await client.post("/api/agents/talker/runs", json={"input": "x" * 200})
 
             async def pieces() -> AsyncIterator[bytes]:
@@ -99,7 +99,7 @@ class TestLimits:
         assert (long.status_code, unsaid.status_code) == (413, 413)
 
     async def test_too_many_requests(self) -> None:
-        async with served(create_platform(), limits=Limits(rate=0.001, burst=3)) as client:
+        async with served(create_platform(), limits=RequestLimits(rate=0.001, burst=3)) as client:
             statuses = [(await client.get("/api/agents")).status_code for _ in range(5)]
 
         assert statuses == [200, 200, 200, 429, 429]

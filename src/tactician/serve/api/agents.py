@@ -24,7 +24,7 @@ from tactician.serve.api.forms import (
     Form,
     MessageForm,
 )
-from tactician.serve.api.operations import Call, Operation
+from tactician.serve.api.operations import ApiOperation, Call
 from tactician.serve.api.people import Person
 from tactician.serve.api.problems import ApiError
 from tactician.serve.api.sse import format_event, format_problem
@@ -108,10 +108,10 @@ def _id(call: Call) -> str:
 
 
 AGENT_OPERATIONS: Final = (
-    Operation("GET", "/api/agents", list_agents, "List the agents", AgentsForm),
-    Operation("GET", "/api/agents/{agent_id}", find_agent, "Show an agent", AgentForm),
-    Operation("GET", "/api/agents/{agent_id}/diagram", draw_agent, "Draw an agent", DiagramForm),
-    Operation(
+    ApiOperation("GET", "/api/agents", list_agents, "List the agents", AgentsForm),
+    ApiOperation("GET", "/api/agents/{agent_id}", find_agent, "Show an agent", AgentForm),
+    ApiOperation("GET", "/api/agents/{agent_id}/diagram", draw_agent, "Draw an agent", DiagramForm),
+    ApiOperation(
         "POST",
         "/api/conversations/{conversation_id}/messages",
         send_message,
@@ -120,10 +120,10 @@ AGENT_OPERATIONS: Final = (
         "start",
         MessageForm,
     ),
-    Operation(
+    ApiOperation(
         "GET", "/api/conversations/{conversation_id}", show_conversation, "Show a conversation", ConversationForm
     ),
-    Operation(
+    ApiOperation(
         "DELETE",
         "/api/conversations/{conversation_id}",
         delete_conversation,

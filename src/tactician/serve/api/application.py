@@ -15,15 +15,15 @@ from starlette.routing import BaseRoute, Route
 
 from tactician.platform import Platform
 from tactician.serve.api.agents import AGENT_OPERATIONS
-from tactician.serve.api.guard import Guard, Limits
+from tactician.serve.api.guard import Guard, RequestLimits
 from tactician.serve.api.health import HEALTH_OPERATIONS
 from tactician.serve.api.openapi import build_openapi
 from tactician.serve.api.people import Person, Tokens
 from tactician.serve.api.problems import ApiError, describe_problem
 from tactician.serve.api.runs import RUN_OPERATIONS
-from tactician.serve.api.server import Server
+from tactician.serve.api.server import ApiServer
 
-_NO_LIMITS: Final = Limits()
+_NO_LIMITS: Final = RequestLimits()
 
 
 def app(
@@ -31,7 +31,7 @@ def app(
     *,
     people: Mapping[str, Person] | None = None,
     hosts: Collection[str] | None = None,
-    limits: Limits = _NO_LIMITS,
+    limits: RequestLimits = _NO_LIMITS,
     routes: Sequence[BaseRoute] = (),
 ) -> Starlette:
     """Return the ASGI application of a platform, to run by itself or to mount in another.
@@ -49,7 +49,7 @@ def app(
     Raises:
         ConfigurationError: when the platform has no store, or a token is too short.
     """
-    server = Server(platform, limits)
+    server = ApiServer(platform, limits)
     operations = (*HEALTH_OPERATIONS, *AGENT_OPERATIONS, *RUN_OPERATIONS)
 
     async def describe(request: Request) -> Response:

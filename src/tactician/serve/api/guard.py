@@ -28,7 +28,7 @@ _HEADERS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RequestLimits:
     """Limits of requests.
 
     Attributes:
@@ -66,7 +66,7 @@ class Guard:
         app: ASGIApp,
         tokens: Tokens | None,
         hosts: frozenset[str] | None,
-        limits: Limits,
+        limits: RequestLimits,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self._app = app
@@ -116,7 +116,7 @@ class Guard:
 class _Buckets:
     """Number of requests that each caller may still make, which grows with time."""
 
-    def __init__(self, limits: Limits, clock: Callable[[], float]) -> None:
+    def __init__(self, limits: RequestLimits, clock: Callable[[], float]) -> None:
         self._limits = limits
         self._clock = clock
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()

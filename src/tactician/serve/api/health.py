@@ -8,7 +8,7 @@ from typing import Final
 from starlette.responses import PlainTextResponse, Response
 
 from tactician.serve.api.forms import Form, HealthForm
-from tactician.serve.api.operations import Call, Operation
+from tactician.serve.api.operations import ApiOperation, Call
 from tactician.serve.api.problems import ApiError
 
 _METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
@@ -43,7 +43,7 @@ async def show_metrics(call: Call) -> Response:
 
 
 HEALTH_OPERATIONS: Final = (
-    Operation("GET", "/livez", check_life, "Say that the server lives", HealthForm, None),
-    Operation("GET", "/readyz", check_readiness, "Say that the server is ready", HealthForm, None),
-    Operation("GET", "/metrics", show_metrics, "Show figures for Prometheus", media_type="text/plain"),
+    ApiOperation("GET", "/livez", check_life, "Say that the server lives", HealthForm, None),
+    ApiOperation("GET", "/readyz", check_readiness, "Say that the server is ready", HealthForm, None),
+    ApiOperation("GET", "/metrics", show_metrics, "Show figures for Prometheus", media_type="text/plain"),
 )

@@ -12,7 +12,7 @@ from pydantic.json_schema import models_json_schema
 
 from tactician.runs import Runnable
 from tactician.serve.api.forms import Form, ProblemForm, RunForm, StartForm
-from tactician.serve.api.operations import Operation
+from tactician.serve.api.operations import ApiOperation
 from tactician.serve.api.views import show_agent
 
 _REFERENCE: Final = "#/components/schemas/{model}"
@@ -35,7 +35,7 @@ _PROBLEMS: Final[Mapping[str, str]] = {
 JsonObject: TypeAlias = dict[str, JsonValue]
 
 
-def build_openapi(operations: Iterable[Operation], agents: Mapping[str, Runnable]) -> JsonObject:
+def build_openapi(operations: Iterable[ApiOperation], agents: Mapping[str, Runnable]) -> JsonObject:
     """Return the document."""
     known = list(operations)
     definitions = _describe_forms({form for one in known for form in (one.answer, one.body) if form is not None})
@@ -65,7 +65,7 @@ def _describe_forms(forms: Iterable[type[Form]]) -> JsonValue:
     return described
 
 
-def _describe(operation: Operation) -> JsonObject:
+def _describe(operation: ApiOperation) -> JsonObject:
     described: JsonObject = {
         "operationId": operation.name,
         "summary": operation.summary,
@@ -77,7 +77,7 @@ def _describe(operation: Operation) -> JsonObject:
     return described
 
 
-def _describe_parameters(operation: Operation) -> list[JsonValue]:
+def _describe_parameters(operation: ApiOperation) -> list[JsonValue]:
     inside: list[JsonValue] = [
         {"name": name, "in": "path", "required": True, "schema": {"type": "string", "maxLength": 200}}
         for name in _PARAMETER.findall(operation.path)
@@ -88,7 +88,7 @@ def _describe_parameters(operation: Operation) -> list[JsonValue]:
     ]
 
 
-def _describe_responses(operation: Operation) -> JsonObject:
+def _describe_responses(operation: ApiOperation) -> JsonObject:
     content = {operation.media_type: {}} if operation.answer is None else _as_json(operation.answer)
     return {str(operation.status): {"description": operation.summary, "content": content}, **_describe_problems()}
 

@@ -15,7 +15,7 @@ from tactician.errors import TacticianError
 from tactician.serve.api.forms import Form
 from tactician.serve.api.people import Person, Right
 from tactician.serve.api.problems import ApiError, describe_problem
-from tactician.serve.api.server import Server
+from tactician.serve.api.server import ApiServer
 
 F = TypeVar("F", bound=Form)
 _LONGEST_ID: Final = 200
@@ -31,7 +31,7 @@ class Call:
         request: the request.
     """
 
-    server: Server
+    server: ApiServer
     person: Person
     request: Request
 
@@ -76,7 +76,7 @@ Handler: TypeAlias = Callable[[Call], Awaitable[Form | Response]]
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class ApiOperation:
     """Operation of the server.
 
     Attributes:
@@ -108,7 +108,7 @@ class Operation:
         """Name of the operation: that of its handler."""
         return getattr(self.handler, "__name__", self.path)
 
-    def route(self, server: Server) -> Route:
+    def route(self, server: ApiServer) -> Route:
         """Return the route of the operation."""
 
         async def serve(request: Request) -> Response:
@@ -119,7 +119,7 @@ class Operation:
 
         return Route(self.path, serve, methods=[self.method], name=self.name)
 
-    async def _handle(self, server: Server, request: Request) -> Form | Response:
+    async def _handle(self, server: ApiServer, request: Request) -> Form | Response:
         person: Person | None = request.scope.get("person")
         if self.right is None:
             return await self.handler(Call(server, person or Person("anybody", rights=frozenset()), request))

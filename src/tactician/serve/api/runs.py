@@ -16,7 +16,7 @@ from tactician.platform import RunView
 from tactician.runs import Runnable, RunStatus, approve, reject
 from tactician.serve.api.feed import EventFeed, FeedEntry
 from tactician.serve.api.forms import AnswerForm, RunDetailsForm, RunForm, RunsForm, StartForm, StepsForm
-from tactician.serve.api.operations import Call, Operation
+from tactician.serve.api.operations import ApiOperation, Call
 from tactician.serve.api.problems import ApiError
 from tactician.serve.api.sse import COMMENT, format_event
 from tactician.serve.api.views import find_schemas, list_input_types, show_run, show_step, show_tree
@@ -218,8 +218,10 @@ async def _find_result(call: Call, run: RunView) -> object:
 
 
 RUN_OPERATIONS: Final = (
-    Operation("POST", "/api/agents/{agent_id}/runs", start_run, "Start a run", RunForm, "start", StartForm, status=202),
-    Operation(
+    ApiOperation(
+        "POST", "/api/agents/{agent_id}/runs", start_run, "Start a run", RunForm, "start", StartForm, status=202
+    ),
+    ApiOperation(
         "GET",
         "/api/runs",
         list_runs,
@@ -227,7 +229,7 @@ RUN_OPERATIONS: Final = (
         RunsForm,
         query={"status": "a status, or several", "agent": "name of an agent, or several", "limit": "most runs"},
     ),
-    Operation(
+    ApiOperation(
         "GET",
         "/api/waiting",
         list_waiting_runs,
@@ -235,14 +237,14 @@ RUN_OPERATIONS: Final = (
         RunsForm,
         query={"role": "role of whoever answers", "limit": "most runs"},
     ),
-    Operation("GET", "/api/runs/{run_id}", show_run_status, "Show a run", RunForm),
-    Operation("GET", "/api/runs/{run_id}/details", show_run_details, "Show all of a run", RunDetailsForm),
-    Operation("GET", "/api/runs/{run_id}/steps", list_steps, "List the steps of a run", StepsForm),
-    Operation(
+    ApiOperation("GET", "/api/runs/{run_id}", show_run_status, "Show a run", RunForm),
+    ApiOperation("GET", "/api/runs/{run_id}/details", show_run_details, "Show all of a run", RunDetailsForm),
+    ApiOperation("GET", "/api/runs/{run_id}/steps", list_steps, "List the steps of a run", StepsForm),
+    ApiOperation(
         "GET", "/api/runs/{run_id}/events", stream_run, "Stream the events of a run", query={"after": "id of an event"}
     ),
-    Operation("GET", "/api/events", stream_all, "Stream the events of all runs", query={"after": "id of an event"}),
-    Operation(
+    ApiOperation("GET", "/api/events", stream_all, "Stream the events of all runs", query={"after": "id of an event"}),
+    ApiOperation(
         "POST",
         "/api/runs/{run_id}/answers",
         answer_request,
@@ -251,6 +253,6 @@ RUN_OPERATIONS: Final = (
         "answer",
         AnswerForm,
     ),
-    Operation("POST", "/api/runs/{run_id}/resume", resume_run, "Continue a run", RunForm, "start"),
-    Operation("DELETE", "/api/runs/{run_id}", cancel_run, "End a run", RunForm, "start"),
+    ApiOperation("POST", "/api/runs/{run_id}/resume", resume_run, "Continue a run", RunForm, "start"),
+    ApiOperation("DELETE", "/api/runs/{run_id}", cancel_run, "End a run", RunForm, "start"),
 )

@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 from tactician.errors import ConfigurationError
 from tactician.platform import Platform, Worker
 from tactician.serve.api.feed import EventFeed
-from tactician.serve.api.guard import Limits
+from tactician.serve.api.guard import RequestLimits
 from tactician.serve.api.sse import Streams
 
 T = TypeVar("T")
@@ -18,7 +18,7 @@ _GRACE: Final = 2.0
 """Seconds that a caller waits for a run to continue with an answer; longer runs continue without the caller."""
 
 
-class Server:
+class ApiServer:
     """Server of a platform.
 
     Args:
@@ -35,7 +35,7 @@ class Server:
         ConfigurationError: when the platform has no store.
     """
 
-    def __init__(self, platform: Platform, limits: Limits) -> None:
+    def __init__(self, platform: Platform, limits: RequestLimits) -> None:
         if not platform.is_durable:
             raise ConfigurationError(
                 "A server needs a platform with a store: Platform(store=SqliteStore(...)), or "
