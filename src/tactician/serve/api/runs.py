@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -22,6 +23,8 @@ from tactician.serve.api.sse import COMMENT, format_event
 from tactician.serve.api.views import find_schemas, list_input_types, show_run, show_step, show_tree
 
 _MOST_RUNS: Final = 10_000
+_PAUSES: Final = (0.02, 0.05, 0.1, 0.2, 0.5)
+"""Seconds between attempts to answer a run that its worker still holds."""
 
 
 async def start_run(call: Call) -> RunForm:
@@ -84,17 +87,35 @@ async def list_steps(call: Call) -> StepsForm:
 async def answer_request(call: Call) -> RunForm:
     """Answer a request that a run waits for; the run continues."""
     run_id, form = call.find_id("run_id"), await call.read(AnswerForm)
-    view = await _find(call, run_id)
-    request = next((request for request in view.pending if request.id == form.request), None)
-    if request is None or request.is_answered:
-        raise ApiError(409, f"The run {run_id} does not wait for {form.request!r}.")
+    request = await _find_request(call, run_id, form.request)
     role = call.person.find_role(request.required_role)
     if request.required_role is not None and role is None:
         raise ApiError(403, f"This needs the role {request.required_role!r}.")
-    await call.server.begin(
-        call.server.platform.respond(run_id, request.id, _read_response(form), role=role, by=call.person.name)
-    )
+    await call.server.begin(_respond(call, run_id, form, role))
     return await _show(call, run_id)
+
+
+async def _respond(call: Call, run_id: str, form: AnswerForm, role: str | None) -> None:
+    """Give an answer to a run. Its worker may hold it for a moment after it has begun to wait."""
+    for pause in _PAUSES:
+        try:
+            await call.server.platform.respond(
+                run_id, form.request, _read_response(form), role=role, by=call.person.name
+            )
+        except RunConflictError:
+            await _find_request(call, run_id, form.request)
+            await asyncio.sleep(pause)
+        else:
+            return
+    raise RunConflictError(f"The run {run_id} is held by a worker: answer again.")
+
+
+async def _find_request(call: Call, run_id: str, request_id: str) -> PendingRequest:
+    view = await _find(call, run_id)
+    request = next((request for request in view.pending if request.id == request_id), None)
+    if request is None or request.is_answered:
+        raise ApiError(409, f"The run {run_id} does not wait for {request_id!r}.")
+    return request
 
 
 async def resume_run(call: Call) -> RunForm:
