@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from tactician.errors import RunConflictError, StoredStateError
 from tactician.platform import RunView
-from tactician.runs import Runnable, RunStatus, approve, reject
+from tactician.runs import PendingRequest, Runnable, RunStatus, approve, reject
 from tactician.serve.api.feed import EventFeed, FeedEntry
 from tactician.serve.api.forms import AnswerForm, RunDetailsForm, RunForm, RunsForm, StartForm, StepsForm
 from tactician.serve.api.operations import ApiOperation, Call
