@@ -9,6 +9,7 @@ import typer
 from rich.table import Table
 
 from tactician.agents import planned_spec
+from tactician.cli.a2a_command import a2a
 from tactician.cli.blueprints import blueprints
 from tactician.cli.console import AgentName, Debug, File, out
 from tactician.cli.drawing import build_agent_tree, build_starting_world
@@ -32,6 +33,7 @@ app = create_group()
 for command in (run, ps, show, respond, resume, fork, kill, prune, worker):
     app.command()(command)
 app.add_typer(blueprints)
+app.add_typer(a2a)
 
 
 @app.command()

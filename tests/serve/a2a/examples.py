@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tactician import Export, UserInput, achieves_goal, action, ask_human, confirm, planned_agent
-from tactician.agents import PlannedAgent
+from tactician.testing import ScriptedModel
 
 
 @dataclass
@@ -45,5 +45,5 @@ class Greeter:
         return Greeting(f"Hello, {name.content}!" if sure else "No.")
 
 
-def create_seller() -> PlannedAgent:
-    return PlannedAgent(Seller())
+def script() -> ScriptedModel:
+    return ScriptedModel()

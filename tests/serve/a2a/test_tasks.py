@@ -184,31 +184,17 @@ async def test_an_interrupted_task_continues_when_the_server_starts_again(tmp_pa
         assert len(await platform.runs(names=["a2a"])) == 1
 
 
-SERVER = """
-import sys
-import uvicorn
-from tactician import Platform
-from tactician.serve import a2a_app
-from tactician.stores import open_store
-from tactician.testing import ScriptedModel
-from tests.serve.a2a.examples import Seller
-
-port = int(sys.argv[1])
-platform = Platform(ScriptedModel("-"), store=open_store(sys.argv[2])).register(Seller())
-uvicorn.run(a2a_app(platform, f"http://127.0.0.1:{port}"), port=port, log_level="critical")
-"""
-
-
 def start_server(port: int, store: Path) -> subprocess.Popen[bytes]:
-    root = str(Path(__file__).parents[3])
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([root, os.environ.get("PYTHONPATH", "")])}
-    return subprocess.Popen([sys.executable, "-c", SERVER, str(port), str(store)], env=environment)
+    """Serve the examples by the command line, in a process of its own."""
+    file = str(Path(__file__).parent / "examples.py")
+    options = ["--port", str(port), "--store", str(store), "--scripted"]
+    return subprocess.Popen([sys.executable, "-m", "tactician", "a2a", "serve", file, *options], env=os.environ)
 
 
 async def wait_for(url: str) -> RemoteAgent:
     for _ in range(300):
         try:
-            return await RemoteAgent.discover(url, name="Quotes")
+            return await RemoteAgent.discover(url, name="Quotes", skill="quote")
         except Exception:
             await asyncio.sleep(0.1)
     raise AssertionError("the server does not start")
