@@ -64,11 +64,6 @@ class Assignment:
         """Return whether the saved run of the task gives what a saved output lacks: an object, or outputs of others."""
         return bool(output.parts) or (self.task.handler is None and output.parsed is not None)
 
-    @property
-    def is_examined(self) -> bool:
-        """True when something follows on the output, so that the output is saved before."""
-        return bool(self.task.guards.output or self.task.memory or self.task.reflection)
-
 
 def assign(task: Task, context: tuple[Task, ...], equipment: Equipment) -> Assignment:
     """Return a task with the Runnable that does it.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -254,16 +254,16 @@ class Ensemble(BaseRunnable[object]):
                 context.find_model(self.synthesize)
             except ConfigurationError as error:
                 yield Problem("synthesize", str(error))
-        yield from find_model_problems(self._structure.list_jobs(), context)
+        yield from find_model_problems(self._structure.places, context)
 
     @override
-    async def _work(self, input: Input, context: RunContext) -> EnsembleResult:
+    def _work(self, input: Input, context: RunContext) -> Coroutine[object, object, EnsembleResult]:
         checked = EnsembleInput.create(input)
         self._check(checked, context)
-        return await self.run_tasks(TaskEnvironment(checked), context)
+        return self._begin(TaskEnvironment(self._show(checked), self._structure.first_ids), context)
 
-    async def run_tasks(self, environment: TaskEnvironment, context: RunContext) -> EnsembleResult:
-        """Run the tasks in a run that has checked them.
+    def run_tasks(self, environment: TaskEnvironment, context: RunContext) -> Coroutine[object, object, EnsembleResult]:
+        """Run the tasks inside a run that has checked them.
 
         Args:
             environment: the input and the outputs with which the tasks begin.
@@ -272,20 +272,30 @@ class Ensemble(BaseRunnable[object]):
         Raises:
             TaskFailedError: when a task fails.
         """
+        shown, first_ids = self._show(environment.input), self._structure.first_ids
+        return self._begin(replace(environment, input=shown, first_ids=first_ids), context)
+
+    def _begin(self, environment: TaskEnvironment, context: RunContext) -> Coroutine[object, object, EnsembleResult]:
         if self.context_format is not None:
             context = with_formatter(context, load_formatter(self.context_format))
-        if self._structure.names_text:
-            environment = replace(environment, input=EnsembleInput(environment.input.values))
         if self.rate_limit is not None:
             context = self._pace.limit(context, self.rate_limit)
         maker = environment.synthesize if self.synthesize is None else self.synthesize
-        structure = self._structure if maker is None else await self._cast(maker, context)
-        return await run_structure(structure, environment, context)
+        if maker is None:
+            return run_structure(self._structure, environment, context)
+        return self._cast_and_run(maker, environment, context)
 
-    async def _cast(self, maker: ModelLike, context: RunContext) -> EnsembleStructure:
-        """Return the structure with the agents that a model chooses."""
+    async def _cast_and_run(
+        self, maker: ModelLike, environment: TaskEnvironment, context: RunContext
+    ) -> EnsembleResult:
+        """Run the tasks with the agents that a model chooses."""
         tasks = (task for _, task in walk_tasks(number_tasks(self.tasks)))
-        return EnsembleStructure(self, Casting(maker, await synthesize_agents(tasks, maker, context)))
+        casting = Casting(maker, await synthesize_agents(tasks, maker, context))
+        return await run_structure(EnsembleStructure(self, casting), environment, context)
+
+    def _show(self, input: EnsembleInput) -> EnsembleInput:
+        """Return the input as the tasks see it: text that a template names stands nowhere else."""
+        return EnsembleInput(input.values) if self._structure.names_text else input
 
     @override
     def _with_trace(self, context: RunContext | None) -> RunContext | None:

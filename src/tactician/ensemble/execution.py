@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
+from operator import attrgetter
 from typing import Final
 
 from tactician.ensemble.assignment import Assignment
-from tactician.ensemble.composite import find_composite
 from tactician.ensemble.early_exit import ENDED, EarlyExit
 from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import INTERRUPTIONS
+from tactician.ensemble.learning import LearningOutbox
 from tactician.ensemble.lifecycle import TaskLifecycle
-from tactician.ensemble.outcomes import SkippedTask, TaskOutcome, TaskOutputs, collect_context
+from tactician.ensemble.outcomes import SkippedTask, TaskOutcome, TaskOutputs
 from tactician.ensemble.task_events import (
     TaskCompleted,
     TaskFailed,
@@ -21,10 +23,13 @@ from tactician.ensemble.task_events import (
     TaskStarted,
     TaskSuspended,
 )
+from tactician.ensemble.task_execution import TaskExecution
 from tactician.ensemble.task_input import TaskInput
 from tactician.ensemble.task_output import TaskOutput
+from tactician.ensemble.task_plan import TaskPlan
 from tactician.ensemble.task_progress import TaskProgress
-from tactician.ensemble.task_reviews import EnsembleExit, ReviewSettings, TaskReviews
+from tactician.ensemble.task_reviews import ReviewSettings
+from tactician.ensemble.task_signals import EnsembleExit
 from tactician.ensemble.template import fill_template
 from tactician.runs import (
     BudgetError,
@@ -37,7 +42,7 @@ from tactician.runs import (
 )
 from tactician.text import describe_error
 
-NO_REVIEWS: Final = ReviewSettings()
+_get_readable: Final = attrgetter("readable")
 
 
 class TaskRunner:
@@ -45,31 +50,19 @@ class TaskRunner:
 
     Args:
         environment: what the tasks begin with.
-        last_id: id of the task whose output is that of the ensemble.
         context: the context of the run.
-        reviews: the settings of the ensemble for reviews.
         exit: the early end of the run; of this context alone by default.
     """
 
-    __slots__ = ("_context", "_environment", "_exit", "_failures", "_internal", "_last_id", "_outputs", "_reviews")
+    __slots__ = ("_context", "_environment", "_exit", "_failures", "_internal", "_outputs")
 
-    def __init__(
-        self,
-        environment: TaskEnvironment,
-        last_id: str,
-        context: RunContext,
-        *,
-        reviews: ReviewSettings = NO_REVIEWS,
-        exit: EarlyExit | None = None,
-    ) -> None:
+    def __init__(self, environment: TaskEnvironment, context: RunContext, exit: EarlyExit | None = None) -> None:
         self._environment = environment
-        self._last_id = last_id
         self._context = context.at("tasks")
         self._internal = self._context.as_internal()
         self._failures = _read_failures(self._context)
-        self._reviews = reviews
         self._exit = EarlyExit(context) if exit is None else exit
-        known = (outcome for outcome in environment.known.values() if isinstance(outcome, TaskOutput))
+        known = [outcome for outcome in environment.known.values() if isinstance(outcome, TaskOutput)]
         self._outputs: list[TaskOutput] = [*known, *environment.earlier]
 
     def record_failures(self, failed: Mapping[str, Exception]) -> None:
@@ -78,26 +71,26 @@ class TaskRunner:
             known = {task_id: describe_error(error) for task_id, error in failed.items()}
             self._context.checkpoint.set(failures=self._failures | known)
 
-    async def run(self, job: Assignment, outcomes: Mapping[str, TaskOutcome]) -> TaskOutcome:
+    async def run(self, plan: TaskPlan, outcomes: Mapping[str, TaskOutcome]) -> TaskOutcome:
         """Return the outcome of a task from those of its context tasks.
 
         Raises:
             RunError: when the task failed before a suspension, or a limit of the run is reached.
             Exception: what its agent or handler raised.
         """
-        place = (self._context if job.task.id == self._last_id else self._internal).at(job.key)
-        if find_composite(job.task) is not None:
-            place = place.inside({ReviewSettings: self._reviews, EarlyExit: self._exit})
+        job, place = plan.job, self._find_place(plan)
         progress = TaskProgress(job, place, self._environment.find_revision(job.task.id))
         if self._environment.known:
             outcomes = {**self._environment.known, **outcomes}
-        outputs = _find_context(job, outcomes, self._environment)
-        if (skipped := await self._find_skip(job, outputs, outcomes, progress)) is not None:
-            return skipped
-        reviews = TaskReviews(job, self._reviews, place, is_last=job.task.id == self._last_id)
-        lifecycle = TaskLifecycle(job, self._fill_in(job, outputs), place, progress, reviews)
+        outputs = _find_context(plan, outcomes, self._environment)
+        if (reason := self._find_reason_to_skip(plan, outputs, outcomes, progress)) is not None:
+            if reason != ENDED:  # that is saved with the run
+                await self._skip(job, reason, progress)
+            return SkippedTask(job.task.id, reason, outputs)
+        execution = TaskExecution(job, self._fill_in(job, outputs), place, progress, self._environment.outbox)
+        lifecycle = TaskLifecycle(plan, execution)
         if (saved := progress.output) is not None:
-            output = await lifecycle.restore(saved)
+            output = await lifecycle.resume(saved)
             self._report_restored(output)
         elif (performed := await self._perform(job, lifecycle, progress)) is not None:
             output = performed
@@ -105,6 +98,14 @@ class TaskRunner:
             return SkippedTask(job.task.id, ENDED, outputs)
         self._outputs.append(output)
         return output
+
+    def _find_place(self, plan: TaskPlan) -> RunContext:
+        """Return the context of a task; the tasks inside a task find there how the ensemble reviews and ends."""
+        place = (self._context if plan.is_last else self._internal).at(plan.job.key)
+        if not plan.is_composite:
+            return place
+        outbox = self._environment.outbox
+        return place.inside({ReviewSettings: plan.reviews, EarlyExit: self._exit, LearningOutbox: outbox})
 
     async def _perform(self, job: Assignment, lifecycle: TaskLifecycle, progress: TaskProgress) -> TaskOutput | None:
         """Do a task, and save and return its output; `None` when a review has ended the ensemble before it."""
@@ -116,8 +117,7 @@ class TaskRunner:
         except EnsembleExit as signal:
             self._exit.request(signal.reason)
             if signal.output is None:
-                await progress.save_skip(ENDED)
-                self._context.emit(TaskSkipped, task_id=job.task.id, reason=ENDED)
+                await self._skip(job, ENDED, progress)
                 return None
             output = signal.output
         except INTERRUPTIONS:
@@ -133,31 +133,30 @@ class TaskRunner:
         self._report(output)
         return output
 
-    async def _find_skip(
+    async def _skip(self, job: Assignment, reason: str, progress: TaskProgress) -> None:
+        """Save that a task is skipped. That is decided once."""
+        if progress.skipped is None:
+            await progress.save_skip(reason)
+            self._context.emit(TaskSkipped, task_id=job.task.id, reason=reason)
+
+    def _find_reason_to_skip(
         self,
-        job: Assignment,
+        plan: TaskPlan,
         outputs: tuple[TaskOutput, ...],
         outcomes: Mapping[str, TaskOutcome],
         progress: TaskProgress,
-    ) -> SkippedTask | None:
-        """Return a task as skipped if it is not to run. That is decided once, before the task starts."""
-        if self._exit.reason is not None and progress.began is None:
-            return SkippedTask(job.task.id, ENDED, outputs)
-        if (reason := progress.skipped) is None:
-            if progress.began is not None or job.task.id in self._failures:
-                return None
-            if (reason := self._find_reason_to_skip(job, outputs, outcomes)) is None:
-                return None
-            await progress.save_skip(reason)
-            self._context.emit(TaskSkipped, task_id=job.task.id, reason=reason)
-        return SkippedTask(job.task.id, reason, outputs)
-
-    def _find_reason_to_skip(
-        self, job: Assignment, outputs: tuple[TaskOutput, ...], outcomes: Mapping[str, TaskOutcome]
     ) -> str | None:
-        if outcomes and not outputs and job.task.context:
+        """Return why a task is not to run; `None` when it runs, or has begun to."""
+        task = plan.job.task
+        if progress.began is not None or progress.skipped is not None:
+            return progress.skipped
+        if self._exit.reason is not None:
+            return ENDED
+        if task.id in self._failures:
+            return None
+        if outcomes and not outputs and task.context:
             return "all its context tasks were skipped"
-        if job.task.when is None or job.task.when(TaskOutputs(self._outputs)):
+        if task.when is None or task.when(TaskOutputs(self._outputs)):
             return None
         return "its condition `when` does not hold"
 
@@ -211,22 +210,22 @@ class TaskRunner:
 
 
 def _find_context(
-    job: Assignment, outcomes: Mapping[str, TaskOutcome], environment: TaskEnvironment
+    plan: TaskPlan, outcomes: Mapping[str, TaskOutcome], environment: TaskEnvironment
 ) -> tuple[TaskOutput, ...]:
     """Return the outputs that a task sees. In a sequence, a skipped task passes on those that it would have seen.
 
     A group of tasks chooses itself which outputs its tasks see.
     """
-    named = [outcomes[other.id] for other in job.context if other.id in outcomes]
-    if job.task.context is None and len(named) == 1 and isinstance(named[0], SkippedTask):
-        outputs = named[0].context_outputs
-    else:
-        outputs = collect_context([other.id for other in job.context], named)
-    if job.task.context is None and job.task.id in environment.first_ids:
-        outputs = (*environment.entry, *outputs)
-    if find_composite(job.task) is not None:
-        return outputs
-    return tuple(readable for output in outputs for readable in output.readable)
+    outputs: list[TaskOutput] = []
+    if plan.job.task.context is None and plan.job.task.id in environment.first_ids:
+        outputs += environment.entry
+    for name in plan.context_ids:
+        outcome = outcomes.get(name)
+        if isinstance(outcome, TaskOutput):
+            outputs.append(outcome)
+        elif outcome is not None and plan.follows_one:
+            outputs += outcome.context_outputs
+    return tuple(outputs) if plan.is_composite else tuple(chain.from_iterable(map(_get_readable, outputs)))
 
 
 def _read_failures(context: RunContext) -> dict[str, str]:

@@ -24,7 +24,8 @@ from tactician.ensemble.running import note_begin
 from tactician.ensemble.task import DEFAULT_MAX_TOOL_CALLS
 from tactician.ensemble.task_input import Revision
 from tactician.ensemble.task_output import TaskOutput
-from tactician.ensemble.task_reviews import EnsembleExit, ReviewSettings
+from tactician.ensemble.task_reviews import ReviewSettings
+from tactician.ensemble.task_signals import EnsembleExit
 from tactician.ensemble.template import fill_template
 from tactician.ensemble.worker import TeamWorker, describe_workers
 from tactician.frozen import frozen
@@ -114,7 +115,8 @@ async def run_hierarchy(
     """
     began = note_begin(context)
     last = hierarchy.jobs[-1]
-    learning = HierarchyLearning(hierarchy.jobs, environment.input, hierarchy.manager.model, context)
+    model, outbox = hierarchy.manager.model, environment.outbox
+    learning = HierarchyLearning(hierarchy.jobs, environment.input, model, context, outbox)
     recalled = await learning.load()
     work = ManagerWork(hierarchy.manager, last, hierarchy.role, environment.input, hierarchy.reviews, context)
 

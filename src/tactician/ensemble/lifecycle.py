@@ -2,34 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Final, TypeVar
+from typing import Final
 
-from tactician.agents import Agent
-from tactician.ensemble.assignment import Assignment
-from tactician.ensemble.output_creation import create_task_output
-from tactician.ensemble.output_retries import run_with_output_retries
-from tactician.ensemble.prompts import build_prompt
-from tactician.ensemble.task_input import TaskInput
-from tactician.ensemble.task_learning import TaskLearning
+from tactician.ensemble.output_creation import create_task_output, restore_object
+from tactician.ensemble.task_execution import TaskExecution
+from tactician.ensemble.task_learning import learn_again
 from tactician.ensemble.task_output import TaskOutput
-from tactician.ensemble.task_progress import TaskProgress
-from tactician.ensemble.task_reviews import EnsembleExit, RetryRequested, TaskReviews
-from tactician.guardrails import (
-    CheckedInput,
-    CheckedOutput,
-    Guardrail,
-    GuardrailError,
-    Objection,
-    find_first_objection,
-)
-from tactician.llm import UserMessage
-from tactician.runs import RepeatLimitError, RunContext, RunResult, RunStatus
+from tactician.ensemble.task_plan import TaskPlan
+from tactician.ensemble.task_signals import EnsembleExit, RetryRequested
+from tactician.runs import RepeatLimitError, RunResult
 
-T = TypeVar("T", bound=TaskOutput | None)
-V = TypeVar("V")
 _MOST_ATTEMPTS: Final = 100
 
 
@@ -45,26 +30,18 @@ class TaskLifecycle:
     6. The review after. It may edit the output, ask for another attempt, or end the ensemble.
     7. What later runs read: the output in the memory, and a reflection on it.
 
+    The plan of the task has those that it needs; all but the attempt are optional.
+
     Args:
-        job: the task.
-        task: its input.
-        place: the context of the task, whose checkpoint has the progress.
-        progress: the progress.
-        reviews: the reviews of the task.
+        plan: the plan of the task.
+        execution: its input and its progress in the run.
     """
 
-    __slots__ = ("_job", "_learning", "_place", "_progress", "_reviews", "_task")
+    __slots__ = ("_execution", "_plan")
 
-    def __init__(
-        self, job: Assignment, task: TaskInput, place: RunContext, progress: TaskProgress, reviews: TaskReviews
-    ) -> None:
-        self._job = job
-        self._reviews = reviews
-        self._task = task
-        self._place = place
-        self._progress = progress
-        model = job.runnable.model if isinstance(job.runnable, Agent) else job.model
-        self._learning = TaskLearning(job.task, job.stores, model, place)
+    def __init__(self, plan: TaskPlan, execution: TaskExecution) -> None:
+        self._plan = plan
+        self._execution = execution
 
     async def run(self) -> TaskOutput:
         """Do all steps, and return the output.
@@ -75,127 +52,83 @@ class TaskLifecycle:
             GuardrailError: when a guardrail stops the task.
             Exception: what the agent or the handler raised.
         """
-        self._task = await self._learning.load(self._task)
-        await self._reviews.review_task(self._task.description)
-        await self._check_input()
-        try:
-            while (output := await self._attempt()) is None:
-                pass
-        except EnsembleExit as signal:
-            raise EnsembleExit(signal.reason, self._finish(signal.output)) from signal
-        await self._learning.keep(self._task, output)
-        return self._finish(output)
-
-    def _finish(self, output: T) -> T:
-        """Return an output with the time of the end of the task."""
-        if not isinstance(output, TaskOutput) or not self._is_followed:
+        plan, execution = self._plan, self._execution
+        for prepare in plan.preparations:
+            await prepare(execution)
+        output = await self._attempt()
+        if not plan.is_followed:
             return output
-        now = self._place.clock.time()
-        duration = max(0.0, now - (self._progress.began or now))
-        return replace(output, completed_at=datetime.fromtimestamp(now, UTC), duration=duration)
+        while (accepted := await self._check(output)) is None:
+            output = await self._attempt()
+        for conclude in plan.conclusions:
+            await conclude(execution, accepted)
+        return self._finish(accepted)
 
-    @property
-    def _is_followed(self) -> bool:
-        """True when other steps follow on the output."""
-        return self._job.is_examined or self._reviews.follow_output
+    async def resume(self, output: TaskOutput) -> TaskOutput:
+        """Return the saved output of the completed task, and leave again what it has left in an outbox."""
+        restored, execution = await self.restore(output), self._execution
+        if restored is output and self._plan.is_composite and execution.outbox.holds:
+            await self._work()  # the tasks inside leave theirs again
+        await learn_again(execution, restored)
+        return restored
 
     async def restore(self, output: TaskOutput) -> TaskOutput:
         """Return a saved output. An object that it lacks is in the saved run of its agent."""
-        if output.parsed is not None or not self._progress.has_run:
+        if output.parsed is not None or not self._execution.progress.has_run:
             return output
-        return output.with_result(await self._work(), is_typed=self._job.task.output_type is not None)
+        return restore_object(output, await self._work(), is_typed=self._execution.job.task.output_type is not None)
 
-    async def _attempt(self) -> TaskOutput | None:
-        """Return the output of an attempt; `None` when another attempt has to follow."""
-        if self._progress.attempt > _MOST_ATTEMPTS:
-            raise RepeatLimitError(
-                f"{self._task.task_id!r}: no accepted output in {_MOST_ATTEMPTS} attempts", self._failed
-            )
-        output = await self._produce()
-        if (objection := await self._check_output(output)) is not None:
-            await self._progress.begin_attempt(output, objection.reason)
-            return None
-        try:
-            reviewed = await self._reviews.review_output(output, self._progress.attempt)
-        except RetryRequested as request:
-            await self._progress.begin_attempt(output, request.feedback)
-            return None
-        if reviewed is not output:
-            self._progress.note_run(has_run=False)  # the object is that of the reviewer, and not in the saved run
-        return reviewed
-
-    async def _check_input(self) -> None:
-        guardrails, step = self._job.task.guards.input.all, "input guardrails"
-        if not guardrails or self._progress.is_done(step):
-            return
-        message = UserMessage(build_prompt(self._task, self._job.task.output_type, self._place))
-        checked = CheckedInput((message,), (message,))
-        if (objection := await self._find_objection(guardrails, checked)) is not None:
-            raise self._create_error(objection)
-        await self._progress.mark_done(step)
-
-    async def _produce(self) -> TaskOutput:
-        """Return the output of the agent or the handler."""
-        if (draft := self._progress.draft) is not None:
+    async def _attempt(self) -> TaskOutput:
+        """Return the output of an attempt."""
+        progress, is_followed = self._execution.progress, self._plan.is_followed
+        if is_followed and (draft := progress.draft) is not None:
             return await self.restore(draft)
         output = self._create_output(await self._work())
-        self._progress.note_run(has_run=self._job.has_run(output))
-        if self._is_followed:
-            await self._progress.save_draft(output)
+        progress.note_run(has_run=self._execution.job.has_run(output))
+        if is_followed:
+            await progress.save_draft(output)
         return output
 
-    async def _work(self) -> RunResult[object]:
-        job, task = self._job, self._task
-        if (revision := self._progress.revision) is not None:
+    def _work(self) -> Awaitable[RunResult[object]]:
+        progress, task, place = self._execution.progress, self._execution.input, self._execution.place
+        if (revision := progress.revision) is not None:
             task = replace(task, revision=revision)
-        number = self._progress.attempt
-        place = self._place if number == 1 else self._place.at(f"attempt-{number}")
-        if job.model is not None and not isinstance(job.runnable, Agent):  # an Agent has it among its settings
-            place = place.with_model(*place.find_model(job.model))
+        if progress.attempt > 1:
+            place = place.at(f"attempt-{progress.attempt}")
+        return self._plan.work(task, place)
 
-        async def run(inside: RunContext) -> RunResult[object]:
-            if job.task.handler is not None:
-                return await job.runnable.run(task, context=inside)
-            return await run_with_output_retries(job, build_prompt(task, job.task.output_type, inside), inside)
-
-        return await self._reviews.run_with_reviewer(run, place)
+    async def _check(self, output: TaskOutput) -> TaskOutput | None:
+        """Return the output that counts; `None` when another attempt has to follow."""
+        progress, checked = self._execution.progress, output
+        try:
+            for check in self._plan.checks:
+                checked = await check(self._execution, checked)
+        except RetryRequested as request:
+            if progress.attempt >= _MOST_ATTEMPTS:
+                problem = f"no accepted output in {_MOST_ATTEMPTS} attempts"
+                message = f"{self._execution.input.task_id!r}: {problem}"
+                raise RepeatLimitError(message, self._execution.create_failed_result()) from request
+            self._execution.withdraw()
+            await progress.begin_attempt(output, request.feedback)
+            return None
+        except EnsembleExit as signal:
+            raise EnsembleExit(signal.reason, self._finish(output)) from signal
+        if checked is not output:
+            progress.note_run(has_run=False)  # the object is that of the reviewer, and not in the saved run
+        return checked
 
     def _create_output(self, result: RunResult[object]) -> TaskOutput:
-        is_typed, now = self._job.task.output_type is not None, self._place.clock.time()
-        output = create_task_output(
-            self._task, self._job.role, result, self._progress.began or now, now, is_typed=is_typed
-        )
-        if (earlier := self._progress.earlier) is None:
+        execution, progress = self._execution, self._execution.progress
+        job, now = execution.job, execution.place.clock.time()
+        began, is_typed = progress.began or now, job.task.output_type is not None
+        output = create_task_output(execution.input, job.role, result, began, now, is_typed=is_typed)
+        if (earlier := progress.earlier) is None:
             return output
         used, calls = earlier.usage + output.usage, earlier.tool_calls + output.tool_calls
         return replace(output, usage=used, tool_calls=calls)
 
-    async def _check_output(self, output: TaskOutput) -> Objection | None:
-        """Return the objection of an output guardrail that asks for another attempt.
-
-        Raises:
-            GuardrailError: when a guardrail stops the task, or all attempts are used up.
-        """
-        guardrails, step = self._job.task.guards.output, f"output guardrails {self._progress.attempt}"
-        if not guardrails or self._progress.is_done(step):
-            return None
-        value = output.raw if output.parsed is None else output.parsed
-        objection = await self._find_objection(guardrails, CheckedOutput(output.raw, value))
-        if objection is None:
-            await self._progress.mark_done(step)
-        elif not objection.wants_retry or self._progress.attempt > self._job.task.max_output_retries:
-            raise self._create_error(objection)
-        return objection
-
-    async def _find_objection(self, guardrails: Sequence[Guardrail[V]], value: V) -> Objection | None:
-        inside = self._place.as_internal()
-        with inside.enter():
-            return await find_first_objection(guardrails, value, inside)
-
-    def _create_error(self, objection: Objection) -> GuardrailError:
-        return objection.create_error(self._task.task_id, self._failed)
-
-    @property
-    def _failed(self) -> RunResult[None]:
-        place = self._place
-        return RunResult(None, RunStatus.FAILED, tally=place.tally, run_id=place.run_id)
+    def _finish(self, output: TaskOutput) -> TaskOutput:
+        """Return an output on which other steps followed with the time of the end of the task."""
+        now = self._execution.place.clock.time()
+        duration = max(0.0, now - (self._execution.progress.began or now))
+        return replace(output, completed_at=datetime.fromtimestamp(now, UTC), duration=duration)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Final
 
@@ -10,9 +10,11 @@ from tactician.agents import Agent
 from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.inputs import EnsembleInput
 from tactician.ensemble.output_creation import create_task_output
+from tactician.ensemble.reviewed_work import work_with_reviewer
 from tactician.ensemble.task_input import Revision, TaskInput
 from tactician.ensemble.task_output import TaskOutput
-from tactician.ensemble.task_reviews import RetryRequested, ReviewSettings, TaskReviews
+from tactician.ensemble.task_reviews import ReviewSettings, find_task_gate
+from tactician.ensemble.task_signals import RetryRequested
 from tactician.ensemble.template import fill_template
 from tactician.runs import RepeatLimitError, RunContext, RunResult, RunStatus
 
@@ -45,7 +47,10 @@ class ManagerWork:
         self._role = role
         self._is_typed = last.output_type is not None
         self._task = TaskInput(last.id, fill_template(last.description, input.values))
-        self._reviews = TaskReviews(replace(job, runnable=manager, role=role), settings, context, is_last=True)
+        own = replace(job, runnable=manager, role=role)
+        self._before = find_task_gate("before", own, settings, is_last=True)
+        self._after = find_task_gate("after", own, settings, is_last=True)
+        self._reviewer = settings.reviewer
         self._context = context
 
     async def answer(
@@ -68,14 +73,17 @@ class ManagerWork:
             ReviewRejectedError: when nobody has decided in time, and that rejects the answer.
             Exception: what the manager raised.
         """
-        await self._reviews.review_task(self._task.description)
+        if self._before is not None:
+            await self._before.review_task(self._task.description, self._context)
         earlier: TaskOutput | None = None
         for number in range(1, _MOST_ATTEMPTS + 1):
             result = await self._run(write_prompt(revision), number)
             check()
             output = self._create_output(result, began, earlier)
+            if self._after is None:
+                return output
             try:
-                return await self._reviews.review_output(output, number)
+                return await self._after.review_output(output, number, self._context)
             except RetryRequested as request:
                 earlier = output
                 revision = Revision(number + 1, request.feedback, output.raw)
@@ -83,11 +91,13 @@ class ManagerWork:
         raise RepeatLimitError(f"{self._task.task_id!r}: no accepted answer in {_MOST_ATTEMPTS} attempts", failed)
 
     async def _run(self, prompt: str, number: int) -> RunResult[object]:
-        async def run(inside: RunContext) -> RunResult[object]:
-            return await self._manager.run(prompt, context=inside)
+        def work(_: TaskInput, inside: RunContext) -> Awaitable[RunResult[object]]:
+            return self._manager.run(prompt, context=inside)
 
         place = self._context.at("manager" if number == 1 else f"manager-{number}")
-        return await self._reviews.run_with_reviewer(run, place)
+        if self._reviewer is None:
+            return await work(self._task, place)
+        return await work_with_reviewer(work, self._reviewer, self._task, place)
 
     def _create_output(self, result: RunResult[object], began: float, earlier: TaskOutput | None) -> TaskOutput:
         now = self._context.clock.time()

@@ -7,6 +7,7 @@ from typing import Protocol, runtime_checkable
 
 from tactician.agents import Agent
 from tactician.ensemble.assignment import Assignment
+from tactician.ensemble.composite import find_composite
 from tactician.errors import ConfigurationError, Problem
 from tactician.runs import RunContext
 
@@ -39,5 +40,5 @@ def find_model_problems(jobs: Iterable[tuple[str, Assignment]], context: RunCont
                 yield Problem(f"{path}.model", str(error))
                 continue
             inside = context if is_agent else context.with_model(*selected)
-        if not is_agent and isinstance(runnable, ModelUser):  # isinstance of a protocol takes as long as a turn
+        if find_composite(job.task) is not None and isinstance(runnable, ModelUser):
             yield from (problem.inside(path) for problem in runnable.find_model_problems(inside))

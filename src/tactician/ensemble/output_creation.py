@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from tactician.ensemble.results import EnsembleResult
@@ -25,21 +26,39 @@ def create_task_output(
         now: the time at which it ended.
         is_typed: true when an output type was asked for, so that text is an object too.
     """
-    return TaskOutput(
+    output = TaskOutput(
         task.task_id,
         role,
         task.description,
         as_text(result.output),
         datetime.fromtimestamp(now, UTC),
-        tool_calls=count_tool_calls(result),
-        usage=result.usage,
-        duration=max(0.0, now - began),
-    ).with_result(result, is_typed=is_typed)
+        _find_object(result, is_typed=is_typed),
+        count_tool_calls(result),
+        result.usage,
+        max(0.0, now - began),
+    )
+    return result.mark(output) if isinstance(result, EnsembleResult) else output
+
+
+def restore_object(output: TaskOutput, result: RunResult[object], *, is_typed: bool) -> TaskOutput:
+    """Return a saved output with what it lacks: the object of a result, and the outputs of the tasks that did the task.
+
+    Args:
+        output: the output.
+        result: the result of the agent, which was saved too.
+        is_typed: true when an output type was asked for, so that text is an object too.
+    """
+    restored = replace(output, parsed=_find_object(result, is_typed=is_typed))
+    return result.mark(restored) if isinstance(result, EnsembleResult) else restored
 
 
 def count_tool_calls(result: RunResult[object]) -> int:
     """Return the number of tool calls in the conversations of a run and of those beside it."""
     if isinstance(result, EnsembleResult):
         return result.total_tool_calls
-    own = sum(isinstance(message, ToolResult) for message in result.messages)
+    own = list(map(type, result.messages)).count(ToolResult)  # no message is of a subclass
     return own + sum(map(count_tool_calls, result.related)) if result.related else own
+
+
+def _find_object(result: RunResult[object], *, is_typed: bool) -> object:
+    return result.output if is_typed or not isinstance(result.output, str) else None

@@ -29,21 +29,23 @@ def build_prompt(task: TaskInput, kind: type[object] | None, context: RunContext
         kind: the output type; text, when `None`.
         context: the context of the task.
     """
-    return "\n\n".join(_list_sections(task, kind, context))
-
-
-def _list_sections(task: TaskInput, kind: type[object] | None, context: RunContext) -> Iterator[str]:
-    yield from list_memory_sections(task.memory, context)
-    yield from list_context_sections(task.context_outputs, context, task.earlier_outputs)
-    yield from list_note_sections(task.reflections)
+    sections: list[str] = []
+    if task.memory:
+        sections += list_memory_sections(task.memory, context)
+    if task.context_outputs or task.earlier_outputs:
+        sections += list_context_sections(task.context_outputs, context, task.earlier_outputs)
+    if task.reflections:
+        sections += list_note_sections(task.reflections)
     if task.revision is not None:
-        yield format_revision(task.revision)
+        sections.append(format_revision(task.revision))
     if task.text:
-        yield f"## Input\n\n{task.text}"
-    yield f"## Task\n\n{task.description}"
+        sections.append(f"## Input\n\n{task.text}")
+    sections.append(f"## Task\n\n{task.description}")
     if task.expected_output:
-        yield f"## Expected Output\n\n{task.expected_output}"
-    yield from list_format_sections(kind)
+        sections.append(f"## Expected Output\n\n{task.expected_output}")
+    if kind is not None:
+        sections += list_format_sections(kind)
+    return "\n\n".join(sections)
 
 
 def list_context_sections(
@@ -56,8 +58,9 @@ def list_context_sections(
         context: the context of the task.
         earlier: outputs of earlier iterations of a loop, which stand before them.
     """
-    before = [_format_output(output, context, " (earlier iteration)") for output in earlier]
-    if texts := [*before, *(_format_output(output, context) for output in outputs)]:
+    texts = [_format_output(output, context, " (earlier iteration)") for output in earlier]
+    texts += [_format_output(output, context) for output in outputs]
+    if texts:
         joined = "\n\n---\n\n".join(texts)
         yield f"## Context from Previous Tasks\n\n{joined}"
 

@@ -41,8 +41,8 @@ def observe_run(
     """
     if listeners:
         context = (context or RunContext.around()).with_listeners(*listeners)
-    outer = context or RunContext.around()
-    if capture is None and outer.find(Recorder) is not None:
+    mode = load_capture_mode() if capture is None else CaptureMode(capture)
+    if mode is CaptureMode.OFF:
         return context
-    mode = CaptureMode(capture or load_capture_mode())
-    return context if mode is CaptureMode.OFF else outer.captured(mode)
+    outer = context or RunContext.around()
+    return context if capture is None and outer.find(Recorder) is not None else outer.captured(mode)

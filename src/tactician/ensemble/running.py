@@ -12,10 +12,11 @@ from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.early_exit import EarlyExit
 from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import INTERRUPTIONS, TaskFailedError
-from tactician.ensemble.execution import NO_REVIEWS, TaskRunner
+from tactician.ensemble.execution import TaskRunner
 from tactician.ensemble.outcomes import SkippedTask, TaskOutcome
 from tactician.ensemble.results import EnsembleResult, ExitReason
 from tactician.ensemble.task_output import TaskOutput
+from tactician.ensemble.task_plan import NO_REVIEWS, TaskPlan
 from tactician.ensemble.task_reviews import ReviewSettings
 from tactician.flow import ErrorPolicy, FlowStep, Scheduler, StepCompleted, StepOutcome, StepSkipped, StepSuspended
 from tactician.runs import RunContext, Suspended
@@ -23,7 +24,7 @@ from tactician.text import describe_error
 
 TaskErrorPolicy: TypeAlias = Literal["fail_fast", "continue"]
 NO_LIMIT: Final[AbstractAsyncContextManager[object]] = nullcontext()
-_RunTask: TypeAlias = Callable[[Assignment, Mapping[str, TaskOutcome]], Awaitable[TaskOutcome]]
+_RunTask: TypeAlias = Callable[[TaskPlan, Mapping[str, TaskOutcome]], Awaitable[TaskOutcome]]
 
 
 @dataclass(frozen=True)
@@ -44,16 +45,15 @@ class TaskOrder:
     on_error: TaskErrorPolicy
     reviews: ReviewSettings = NO_REVIEWS
 
-    @property
-    def last_id(self) -> str:
-        """The id of the task whose output is that of the ensemble."""
-        return self.jobs[-1].task.id
-
     @cached_property
-    def dependencies(self) -> Sequence[tuple[str, ...]]:
-        """The ids of the context tasks of each task, as far as they run in this order too."""
+    def plans(self) -> Sequence[tuple[TaskPlan, tuple[str, ...]]]:
+        """The plans of the tasks, each with the ids of its context tasks, as far as they run in this order too.
+
+        The output of the last one is that of the ensemble.
+        """
         own = {job.task.id for job in self.jobs}
-        return [tuple(dict.fromkeys(other.id for other in job.context if other.id in own)) for job in self.jobs]
+        plans = (TaskPlan.create(job, self.reviews, is_last=job is self.jobs[-1]) for job in self.jobs)
+        return [(plan, tuple(dict.fromkeys(name for name in plan.context_ids if name in own))) for plan in plans]
 
 
 @dataclass(slots=True)
@@ -116,11 +116,11 @@ async def run_tasks(
     """
     began = note_begin(context)
     ending = exit or environment.exit or EarlyExit(context)
-    runner = TaskRunner(environment, order.last_id, context, reviews=order.reviews, exit=ending)
+    runner = TaskRunner(environment, context, ending)
 
-    async def run_in_room(job: Assignment, outcomes: Mapping[str, TaskOutcome]) -> TaskOutcome:
+    async def run_in_room(plan: TaskPlan, outcomes: Mapping[str, TaskOutcome]) -> TaskOutcome:
         async with room:
-            return await runner.run(job, outcomes)
+            return await runner.run(plan, outcomes)
 
     outcomes = _Outcomes()
     try:
@@ -142,8 +142,7 @@ async def _follow(order: TaskOrder, run_task: _RunTask, outcomes: _Outcomes, con
     on_error: ErrorPolicy = "drain" if order.on_error == "fail_fast" else "continue"
     scheduler: Scheduler[TaskOutcome] = Scheduler(max_concurrency=limit, on_error=on_error, clock=context.clock)
     async with scheduler:
-        jobs = zip(order.jobs, order.dependencies, strict=True)
-        scheduler.add(*(FlowStep(job.task.id, partial(run_task, job), needed) for job, needed in jobs))
+        scheduler.add(*[FlowStep(plan.job.task.id, partial(run_task, plan), needed) for plan, needed in order.plans])
         async for outcome in scheduler:
             outcomes.add(outcome)
             if order.is_sequence and isinstance(outcome, StepSuspended):

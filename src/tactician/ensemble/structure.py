@@ -115,14 +115,14 @@ class EnsembleStructure:
     @cached_property
     def templates(self) -> tuple[TaskTemplate, ...]:
         """The templates that need values, those of tasks inside of others included."""
-        return tuple(list_part_templates((path, job.task) for path, job in self.list_jobs()))
+        return tuple(list_part_templates((path, job.task) for path, job in self.places))
 
     @cached_property
     def value_names(self) -> tuple[str, ...]:
         """The names for which the templates need values, each once."""
         return tuple(dict.fromkeys(name for template in self.templates for name in template.names))
 
-    @property
+    @cached_property
     def names_text(self) -> bool:
         """True when a template names the text of the caller."""
         return TEXT_NAME in self.value_names
@@ -132,12 +132,12 @@ class EnsembleStructure:
         """The mistakes in how the tasks and agents fit together."""
         return tuple(self._find_problems())
 
-    def list_jobs(self) -> Iterator[tuple[str, Assignment]]:
-        """Yield the tasks with their agents, and their places."""
+    @cached_property
+    def places(self) -> tuple[tuple[str, Assignment], ...]:
+        """The tasks with their agents, and their places."""
         if self.arguments.phases:
-            yield from self.plan.list_jobs()
-        else:
-            yield from ((f"tasks[{number}]", job) for number, job in enumerate(self.jobs))
+            return tuple(self.plan.list_jobs())
+        return tuple((f"tasks[{number}]", job) for number, job in enumerate(self.jobs))
 
     def list_members(self) -> Iterator[Member]:
         """Yield the Runnables that do the tasks; of a hierarchy, the manager and the workers."""
@@ -167,7 +167,7 @@ class EnsembleStructure:
             yield from self.plan.find_problems(agents)
         else:
             yield from find_structure_problems(self.tasks, agents, workflow)
-        places = walk_tasks((path, job.task) for path, job in self.list_jobs())
+        places = walk_tasks((path, job.task) for path, job in self.places)
         mistakes = [*find_learning_mistakes(places, self._stores)]
         if self.delegates:
             mistakes += find_duplicates(self.team)

@@ -10,7 +10,7 @@ from tactician.ensemble.structure import EnsembleStructure
 def draw_structure(structure: EnsembleStructure) -> Diagram:
     """Return a drawing of the tasks of an ensemble without a manager, and of the reviews of its phases."""
     known = {task.id for task in structure.tasks}
-    jobs = (job for _, job in structure.list_jobs() if job.task.id in known)
+    jobs = (job for _, job in structure.places if job.task.id in known)
     drawings = {job.task.id: job.draw(f"task_{number}") for number, job in enumerate(jobs)}
     entries = {task_id: drawing.entry for task_id, drawing in drawings.items()}
     exits = {task_id: drawing.exit for task_id, drawing in drawings.items()}

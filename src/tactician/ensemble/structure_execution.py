@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Coroutine
 
 from tactician.ensemble.delegation_execution import DelegationExecutor
 from tactician.ensemble.environment import TaskEnvironment
@@ -14,10 +14,10 @@ from tactician.ensemble.structure import EnsembleStructure
 from tactician.runs import RunContext
 
 
-async def run_structure(
+def run_structure(
     structure: EnsembleStructure, environment: TaskEnvironment, context: RunContext
-) -> EnsembleResult:
-    """Run the tasks of an ensemble, and return the result with its delegations.
+) -> Coroutine[object, object, EnsembleResult]:
+    """Run the tasks of an ensemble when it is awaited, and return the result with its delegations.
 
     Args:
         structure: the tasks.
@@ -28,21 +28,20 @@ async def run_structure(
         TaskFailedError: when a task fails.
     """
     if not structure.delegates:
-        return await _run_workflow(structure, environment, context)
+        return _run_workflow(structure, environment, context)
     workers = {worker.role: worker for worker in structure.team}
     settings, model = structure.roster.settings, structure.arguments.model
     executor = DelegationExecutor(workers, settings, model, context, environment.input.values)
     inside = context.inside({DelegationExecutor: executor})
-    return await executor.collect(_run_workflow(structure, environment, inside))
+    return executor.collect(_run_workflow(structure, environment, inside))
 
 
-async def _run_workflow(
+def _run_workflow(
     structure: EnsembleStructure, environment: TaskEnvironment, context: RunContext
-) -> EnsembleResult:
+) -> Coroutine[object, object, EnsembleResult]:
     name = structure.arguments.name
     if structure.is_hierarchical:
-        return await run_hierarchy(name, structure.hierarchy, environment, context)
-    inside = replace(environment, first_ids=structure.first_ids)
+        return run_hierarchy(name, structure.hierarchy, environment, context)
     if structure.arguments.phases:
-        return await run_phases(name, structure.plan, inside, context)
-    return await run_tasks(name, structure.order, inside, context)
+        return run_phases(name, structure.plan, environment, context)
+    return run_tasks(name, structure.order, environment, context)

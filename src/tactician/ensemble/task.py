@@ -142,6 +142,11 @@ class Task:
             return self.reflect
         return Reflection() if self.reflect else None
 
+    @property
+    def learns(self) -> bool:
+        """True for a task with memory scopes or reflection."""
+        return bool(self.memory) or self.reflection is not None
+
     @cached_property
     def identity(self) -> str:
         """The name by which reflections are stored: the declared id, else a hash of the description as written.

@@ -3,24 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import datetime
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import TypeVar
 
 from tactician.frozen import frozen
 from tactician.llm import NO_USAGE, Usage
-from tactician.runs import RunResult
 
 T = TypeVar("T")
-
-
-@runtime_checkable
-class TasksResult(Protocol):
-    """Result of several tasks, which may together be a task of an ensemble around them."""
-
-    def mark(self, output: TaskOutput) -> TaskOutput:
-        """Return the output of that task with the outputs of the tasks inside it."""
-        ...
 
 
 @frozen
@@ -55,21 +44,10 @@ class TaskOutput:
     shown: tuple[TaskOutput, ...] = ()
     limit_reached: bool = False
 
-    def with_result(self, result: RunResult[object], *, is_typed: bool) -> TaskOutput:
-        """Return the output with the object of a result, and with the outputs of the tasks that did the task.
-
-        Args:
-            result: the result.
-            is_typed: true when an output type was asked for, so that text is an object too.
-        """
-        parsed = result.output if is_typed or not isinstance(result.output, str) else None
-        output = replace(self, parsed=parsed)
-        return result.mark(output) if isinstance(result, TasksResult) else output
-
     @property
     def readable(self) -> tuple[TaskOutput, ...]:
         """The outputs that tasks with this task in their context see."""
-        return tuple(output for part in self.shown for output in part.readable) or (self,)
+        return tuple(output for part in self.shown for output in part.readable) if self.shown else (self,)
 
     def walk(self) -> Iterator[TaskOutput]:
         """Yield the output, and all inside it."""

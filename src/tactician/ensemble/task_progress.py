@@ -18,46 +18,47 @@ class TaskProgress:
         job: the task.
         place: the context whose checkpoint keeps the progress.
         revision: the feedback with which the first attempt in this run begins, or `None`.
+
+    Attributes:
+        began: the time at which the task started, in this or in an earlier run of the program; `None` before.
+        attempt: the number of the attempt in this run, from 1.
+        skipped: the reason why the task is skipped; `None` when it is not.
+        has_run: true when an object that the saved output lacks is in the saved run of the agent.
     """
 
-    __slots__ = ("_checkpoint", "_data", "_job", "_place", "_revision")
+    __slots__ = ("_checkpoint", "_data", "_job", "_place", "_revision", "attempt", "began", "has_run", "skipped")
 
     def __init__(self, job: Assignment, place: RunContext, revision: Revision | None = None) -> None:
         assert place.checkpoint is not None
+        data = dict(place.checkpoint.data)  # only this object changes them, and they are read often
+        began, attempt, skipped = data.get("began"), data.get("attempt"), data.get("skipped")
+        self.began = began if isinstance(began, float) else None
+        self.attempt = attempt if isinstance(attempt, int) else 1
+        self.skipped = None if skipped is None else str(skipped)
+        self.has_run = data.get("has_run") is True
         self._checkpoint = place.checkpoint
-        self._data = dict(place.checkpoint.data)  # only this object changes them, and they are read often
+        self._data = data
         self._job = job
         self._place = place
         self._revision = revision
 
-    @property
-    def began(self) -> float | None:
-        """The time at which the task started, in this or in an earlier run of the program; `None` before."""
-        began = self._data.get("began")
-        return began if isinstance(began, float) else None
-
     def begin(self, now: float) -> None:
         """Note the time at which the task starts."""
+        self.began = now
         self._set(began=now)
-
-    @property
-    def attempt(self) -> int:
-        """The number of the attempt in this run, from 1."""
-        number = self._data.get("attempt")
-        return number if isinstance(number, int) else 1
 
     @property
     def revision(self) -> Revision | None:
         """The feedback with which the attempt begins, and the output of the attempt before; `None` in the first."""
-        if self.attempt == 1 or (earlier := self.earlier) is None:
+        if (earlier := self.earlier) is None:
             return self._revision
         number = self.attempt + (0 if self._revision is None else self._revision.attempt - 1)
         return Revision(number, str(self._data.get("feedback", "")), earlier.raw)
 
     @property
     def earlier(self) -> TaskOutput | None:
-        """The output of the attempt before."""
-        return self._read("earlier")
+        """The output of the attempt before; `None` in the first."""
+        return None if self.attempt == 1 else self._read("earlier")
 
     @property
     def draft(self) -> TaskOutput | None:
@@ -69,14 +70,10 @@ class TaskProgress:
         """The final output."""
         return self._read("output")
 
-    @property
-    def has_run(self) -> bool:
-        """True when an object that the saved output lacks is in the saved run of the agent."""
-        return self._data.get("has_run") is True
-
     def note_run(self, *, has_run: bool) -> None:
         """Note whether the output is that of a saved run, which has the object that the saved output may lack."""
         if has_run is not self.has_run:
+            self.has_run = has_run
             self._set(has_run=has_run)
 
     async def save_draft(self, output: TaskOutput) -> None:
@@ -92,21 +89,17 @@ class TaskProgress:
         self._set(**values)
         await self._place.save_step("task", output.task_id, output.raw)
 
-    @property
-    def skipped(self) -> str | None:
-        """The reason why the task is skipped; `None` when it is not."""
-        reason = self._data.get("skipped")
-        return None if reason is None else str(reason)
-
     async def save_skip(self, reason: str) -> None:
         """Save that the task is skipped."""
+        self.skipped = reason
         self._set(skipped=reason)
         await self._place.save_step("skipped", self._job.task.id, reason)
 
     async def begin_attempt(self, output: TaskOutput, feedback: str) -> None:
         """Begin another attempt, with feedback on an output."""
         earlier = self._encode(output, has_run=True)
-        self._set(attempt=self.attempt + 1, feedback=feedback, earlier=earlier, draft=None)
+        self.attempt += 1
+        self._set(attempt=self.attempt, feedback=feedback, earlier=earlier, draft=None)
         await self._place.save_step("revision", output.task_id, feedback)
 
     def is_done(self, step: str) -> bool:

@@ -47,14 +47,17 @@ class StepGraph(Generic[T]):
             DeclarationError: when a key is used twice, a dependency is unknown, or steps depend on each other in a
                 cycle; then nothing was added.
         """
-        if problems := list(self._find_problems(steps)):
+        if not self._is_in_order(steps) and (problems := list(self._find_problems(steps))):
             raise DeclarationError("A flow", problems)
         for step in steps:
             self._numbers[step.key] = len(self._steps)
             self._steps.append(step)
         if self._cause is not None:
             return self._skip(list(steps), self._cause)
-        return [skipped for step in steps for skipped in self._link(step)]
+        skipped: list[StepSkipped] = []
+        for step in steps:
+            self._link(step, skipped)
+        return skipped
 
     @property
     def has_ready(self) -> bool:
@@ -67,8 +70,11 @@ class StepGraph(Generic[T]):
 
     def collect_results(self, step: FlowStep[T]) -> dict[str, T]:
         """Return the results of the dependencies of a step that is ready."""
-        outcomes = ((key, self._outcomes[key]) for key in step.depends_on)
-        return {key: outcome.result for key, outcome in outcomes if isinstance(outcome, StepCompleted)}
+        results: dict[str, T] = {}
+        for key in step.depends_on:
+            if isinstance(outcome := self._outcomes[key], StepCompleted):
+                results[key] = outcome.result
+        return results
 
     def record(self, outcome: StepOutcome[T]) -> list[StepSkipped]:
         """Record the outcome of a step that has run; return the steps that never start because of it."""
@@ -94,18 +100,18 @@ class StepGraph(Generic[T]):
         self._dependents.clear()
         return self._skip([*ready, *waiting], cause)
 
-    def _link(self, step: FlowStep[T]) -> list[StepSkipped]:
+    def _link(self, step: FlowStep[T], skipped: list[StepSkipped]) -> None:
         """Let the step wait for its dependencies. Skip it if any of these has failed already."""
-        ended = {key: self._outcomes.get(key) for key in step.depends_on}
-        missing = [key for key, outcome in ended.items() if not isinstance(outcome, StepCompleted)]
+        missing = [key for key in step.depends_on if not isinstance(self._outcomes.get(key), StepCompleted)]
         if not missing:
             heappush(self._ready, self._numbers[step.key])
-            return []
+            return
         self._missing[step.key] = len(missing)
         for key in missing:
             self._dependents.setdefault(key, []).append(step)
-        causes = (outcome for outcome in ended.values() if isinstance(outcome, StepFailed | StepSkipped))
-        return [skipped for cause in causes for skipped in self._skip([step], cause)]
+        for key in missing:
+            if isinstance(cause := self._outcomes.get(key), StepFailed | StepSkipped):
+                skipped += self._skip([step], cause)
 
     def _skip(self, steps: list[FlowStep[T]], cause: StepFailed | StepSkipped) -> list[StepSkipped]:
         """Skip the steps, and all that depend on them."""
@@ -124,8 +130,6 @@ class StepGraph(Generic[T]):
             if step.key in added or step.key in self._numbers:
                 yield f"two steps have the key {step.key!r}: give each a key of its own"
             added.add(step.key)
-        if self._is_in_order(steps):
-            return
         for step in steps:
             for key in step.depends_on:
                 if key not in added and key not in self._numbers:
@@ -134,10 +138,10 @@ class StepGraph(Generic[T]):
         yield from _find_cycle(steps)
 
     def _is_in_order(self, steps: Sequence[FlowStep[T]]) -> bool:
-        """Return whether each step depends on steps before it only, so that there can be no cycle."""
+        """Return whether each step has a key of its own, and depends on steps before it only: then all is well."""
         before = set(self._numbers)
         for step in steps:
-            if not before.issuperset(step.depends_on):
+            if step.key in before or not before.issuperset(step.depends_on):
                 return False
             before.add(step.key)
         return True

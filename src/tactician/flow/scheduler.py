@@ -7,6 +7,7 @@ from asyncio import CancelledError
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from contextvars import copy_context
+from functools import partial
 from types import TracebackType
 from typing import Generic, Literal, TypeAlias, TypeVar
 
@@ -171,18 +172,15 @@ class Scheduler(Generic[T]):
             return StepFailed(step.key, error) if suspended is None else StepSuspended(step.key, suspended.pending)
 
     def _begin(self, step: FlowStep[T]) -> Awaitable[T]:
-        """Return the work of a step, with its retries."""
+        """Return the work of a step, with its timeout and its retries."""
         results = self._graph.collect_results(step)
+        attempt = step.work if step.timeout is None else partial(self._work_in_time, step, step.timeout)
         if step.retry is None:
-            return self._run_attempt(step, results)
-        return run_with_retries(lambda _: self._run_attempt(step, results), step.retry, self._clock)
+            return attempt(results)
+        return run_with_retries(lambda _: attempt(results), step.retry, self._clock)
 
-    def _run_attempt(self, step: FlowStep[T], results: Mapping[str, T]) -> Awaitable[T]:
-        """Return the work of an attempt, with its timeout."""
-        work = step.work(results)
-        if step.timeout is None:
-            return work
-        return run_with_timeout(work, step.timeout, self._clock, f"The step {step.key!r}")
+    def _work_in_time(self, step: FlowStep[T], seconds: float, results: Mapping[str, T]) -> Awaitable[T]:
+        return run_with_timeout(step.work(results), seconds, self._clock, f"The step {step.key!r}")
 
     def _record(self, outcome: StepOutcome[T]) -> None:
         skipped = self._graph.record(outcome)

@@ -167,6 +167,8 @@ class UsageTally:
     @property
     def total(self) -> Usage:
         """Usage of all models together."""
+        if len(self._added) == 1 and not self._summed_up:  # most runs make a single request
+            return self._added[0]
         by_model = self.by_model
         return next(iter(by_model.values())) if len(by_model) == 1 else sum(by_model.values(), NO_USAGE)
 

@@ -187,7 +187,8 @@ class Checkpoint:
     def set(self, **values: object) -> None:
         """Set values of the data."""
         self._apply("set", values)
-        self._record("set", values)
+        if self.journal is not None and self._is_attached:
+            self.journal.record_operation(Operation(self.keys, "set", values))
 
     def attach(self, progress: Progress) -> None:
         """Let a live state keep the data from now on."""
@@ -287,10 +288,6 @@ class Checkpoint:
                 known.extend(value)
             else:
                 self._data[key] = list(value) if isinstance(value, list) else value  # a list of its own grows
-
-    def _record(self, kind: Literal["set", "extend"], values: Data) -> None:
-        if self.journal is not None and self._is_attached:
-            self.journal.record_operation(Operation(self.keys, kind, values))
 
     @property
     def _is_attached(self) -> bool:

@@ -252,7 +252,7 @@ def _report_answers(context: RunContext, request_ids: Iterable[str], respondent:
 
 async def _run_inside(input: Input, child: RunContext, work: Work[T]) -> RunResult[T]:
     try:
-        with child.enter():
+        with EnteredRun(child):
             return await work(input, child)
     except BaseException as error:
         if (suspended := find_suspension(error)) is None or suspended is error:

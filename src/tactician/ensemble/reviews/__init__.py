@@ -4,7 +4,7 @@ from tactician.ensemble.reviews.console import ConsoleReviewer
 from tactician.ensemble.reviews.consultation import PersonAnswer, PersonConsultation, Question
 from tactician.ensemble.reviews.decision import ReviewDecision
 from tactician.ensemble.reviews.events import ReviewDecided, ReviewRequested
-from tactician.ensemble.reviews.gate import Gate, GateOutcome, TimedOut, find_gate
+from tactician.ensemble.reviews.gate import Gate, GateOutcome, GateTiming, TimedOut, find_gate
 from tactician.ensemble.reviews.questions import AskPerson
 from tactician.ensemble.reviews.review import OnTimeout, Review, ReviewPolicy
 from tactician.ensemble.reviews.reviewers import Reviewer, ask_reviewer
@@ -23,6 +23,7 @@ __all__ = [
     "ask_reviewer",
     "Gate",
     "GateOutcome",
+    "GateTiming",
     "TimedOut",
     "find_gate",
     "ReviewRequested",
