@@ -18,6 +18,7 @@ from tactician.cli.group import create_group
 from tactician.cli.inspection import show
 from tactician.cli.listing import ps
 from tactician.cli.loading import choose_agent, load_agents
+from tactician.cli.mcp_command import mcp
 from tactician.cli.models import show_models
 from tactician.cli.run_command import run
 from tactician.cli.run_control import kill, prune, respond, resume
@@ -34,6 +35,7 @@ for command in (run, ps, show, respond, resume, fork, kill, prune, worker):
     app.command()(command)
 app.add_typer(blueprints)
 app.add_typer(a2a)
+app.add_typer(mcp)
 
 
 @app.command()
