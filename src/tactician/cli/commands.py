@@ -23,6 +23,7 @@ from tactician.cli.models import show_models
 from tactician.cli.run_command import run
 from tactician.cli.run_control import kill, prune, respond, resume
 from tactician.cli.search_drawing import build_search_tree, draw_search
+from tactician.cli.skills import skills
 from tactician.cli.worker_command import worker
 from tactician.diagrams import to_mermaid
 from tactician.errors import TacticianError
@@ -35,6 +36,7 @@ for command in (run, ps, show, respond, resume, fork, kill, prune, worker):
     app.command()(command)
 app.add_typer(blueprints)
 app.add_typer(a2a)
+app.add_typer(skills)
 app.add_typer(mcp)
 
 
