@@ -9,6 +9,7 @@ import typer
 from rich.table import Table
 
 from tactician.agents import planned_spec
+from tactician.cli.a2a_command import a2a
 from tactician.cli.blueprints import blueprints
 from tactician.cli.console import AgentName, Debug, File, out
 from tactician.cli.drawing import build_agent_tree, build_starting_world
@@ -35,6 +36,7 @@ app = create_group()
 for command in (run, ps, show, respond, resume, fork, kill, prune, worker, serve):
     app.command()(command)
 app.add_typer(blueprints)
+app.add_typer(a2a)
 app.add_typer(skills)
 app.add_typer(mcp)
 
