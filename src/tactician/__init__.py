@@ -145,5 +145,6 @@ declare_modules(
             "tactician.loop.events tactician.process.events tactician.runs.events tactician.tools.artifacts"
         ),
         "telemetry": "tactician.integrations.otel",
+        "mcp servers": "tactician.mcp",
     }
 )

@@ -5,22 +5,27 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Generic, TypeVar
 
 from typing_extensions import override
 
 from tactician.agents import BaseRunnable, Member
+from tactician.diagrams import Diagram
 from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.checks import find_part_problems, list_part_templates
 from tactician.ensemble.composite import Composite, TaskTemplate, index_outputs, select_entry
 from tactician.ensemble.drawing import Drawing
 from tactician.ensemble.early_exit import EarlyExit
+from tactician.ensemble.ensemble import Ensemble
+from tactician.ensemble.ensemble_runnable import EnsembleRunnable
 from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import EnsembleDefinitionError
 from tactician.ensemble.inputs import EnsembleInput
+from tactician.ensemble.learning import AT_ONCE, LearningOutbox
 from tactician.ensemble.model_checks import find_model_problems
-from tactician.ensemble.results import CompositeResult
-from tactician.ensemble.task import Task, TaskLike, as_tasks
+from tactician.ensemble.results import CompositeResult, EnsembleResult
+from tactician.ensemble.task import Task, TaskLike, as_tasks, shorten
 from tactician.ensemble.task_input import TaskInput
 from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.task_reviews import ReviewSettings
@@ -30,28 +35,33 @@ from tactician.runs import Input, RunContext, RunStatus
 G = TypeVar("G", bound="TaskGroup")
 
 
-class TaskGroup(Composite):
+class TaskGroup(Composite, EnsembleRunnable):
     """Group of tasks that stands in the place of a task of an ensemble.
 
-    They may name tasks outside as their context, which the group then depends on.
+    They may name tasks outside as their context, which the group then depends on. Anywhere else it is a Runnable, which
+    does what an ensemble with this group alone does.
 
     Args:
         id: the id.
-        description: the description.
+        description: the description; empty for the default.
         parts: the tasks, by their places.
         context: tasks outside whose outputs the first task sees; in a sequence, by default, the task before the group.
+
+    Attributes:
+        own_context: the tasks outside that the group itself names; `None` when it names none.
     """
 
     def __init__(
         self, id: str, description: str, parts: Mapping[str, TaskLike], context: Sequence[TaskLike] | None
     ) -> None:
         self._id = id
-        self._description = description
+        self.name = shorten(id)
         self._parts = dict(zip(parts, as_tasks(parts.values()), strict=True))
-        self._own_context = None if context is None else as_tasks(context)
+        self.own_context = None if context is None else as_tasks(context)
+        self.description = description or self.default_description
         mistakes = [*self._find_part_mistakes(), *self._find_mistakes()]
         if problems := [Problem(path, message) for path, message in mistakes]:
-            raise EnsembleDefinitionError(f"{type(self).__name__} {self.label!r}", problems)
+            raise EnsembleDefinitionError(f"{type(self).__name__} {self.name!r}", problems)
 
     @property
     @override
@@ -59,17 +69,17 @@ class TaskGroup(Composite):
         return self._id
 
     @property
-    @override
-    def description(self) -> str:
-        return self._description
+    @abstractmethod
+    def default_description(self) -> str:
+        """The description by default."""
 
     @property
     @override
     def context(self) -> Sequence[Task] | None:
         outside = list(self._find_outside())
-        if self._own_context is None and not outside:
+        if self.own_context is None and not outside:
             return None
-        return list({task.id: task for task in (*(self._own_context or ()), *outside)}.values())
+        return list({task.id: task for task in (*(self.own_context or ()), *outside)}.values())
 
     @property
     @override
@@ -84,13 +94,31 @@ class TaskGroup(Composite):
     def list_templates(self) -> Iterable[TaskTemplate]:
         return list_part_templates(self._parts.items())
 
+    @override
+    async def _work(self, input: Input, context: RunContext) -> EnsembleResult:
+        return await self._alone.run_inside(input, context)
+
+    @property
+    @override
+    def composition(self) -> tuple[Member, ...]:
+        return self._alone.composition
+
+    @override
+    def diagram(self) -> Diagram:
+        """Return a drawing of the tasks."""
+        return self._alone.diagram()
+
+    @cached_property
+    def _alone(self) -> Ensemble:
+        return Ensemble(self.name, [self])
+
     def create_environment(self, task: TaskInput, context: RunContext) -> TaskEnvironment:
         """Return the environment of the tasks for an input of the group.
 
         The policy for reviews is about the group, and not about the tasks inside it.
         """
         around = context.find(ReviewSettings) or ReviewSettings()
-        names = None if self.context is None else [task.id for task in self._own_context or ()]
+        names = None if self.context is None else [task.id for task in self.own_context or ()]
         known = index_outputs(task.context_outputs)
         entry = select_entry(self, names, task)
         return TaskEnvironment(
@@ -102,6 +130,7 @@ class TaskGroup(Composite):
             revision=task.revision,
             reviews=ReviewSettings(reviewer=around.reviewer),
             exit=context.find(EarlyExit),
+            outbox=context.find(LearningOutbox) or AT_ONCE,
         )
 
     def _find_mistakes(self) -> Iterator[tuple[str, str]]:
@@ -111,7 +140,7 @@ class TaskGroup(Composite):
     def _find_part_mistakes(self) -> Iterator[tuple[str, str]]:
         if not self._id.strip():
             yield "id", "it must not be blank"
-        outside = {f"context[{number}]": other for number, other in enumerate(self._own_context or ())}
+        outside = {f"context[{number}]": other for number, other in enumerate(self.own_context or ())}
         named: dict[str, object] = {**outside, **self._parts}
         strangers = {place: part for place, part in named.items() if not isinstance(part, Task)}
         if strangers:
@@ -138,7 +167,7 @@ class GroupRunnable(BaseRunnable[object], Generic[G]):
     """
 
     def __init__(self, group: G, jobs: Mapping[str, Assignment]) -> None:
-        self.name = group.label
+        self.name = group.name
         self.description = group.description
         self.group = group
         self.jobs = jobs
@@ -155,11 +184,11 @@ class GroupRunnable(BaseRunnable[object], Generic[G]):
     @property
     def subject(self) -> str:
         """The group in messages, such as `loop 'Improve'`."""
-        return f"{type(self.group).__name__} {self.group.label!r}"
+        return f"{type(self.group).__name__} {self.group.name!r}"
 
     def draw(self, prefix: str) -> Drawing:
         """Return a drawing of the tasks, whose nodes have ids that begin with the prefix."""
-        return Drawing.of_node(prefix, (self.group.label, self.group.role))
+        return Drawing.of_node(prefix, (self.group.name, self.group.role))
 
     @override
     async def _work(self, input: Input, context: RunContext) -> CompositeResult:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tactician.platform.run_views import RunTree as RunTree
     from tactician.platform.run_views import RunView as RunView
     from tactician.platform.running import EnqueueOptions as EnqueueOptions
+    from tactician.platform.starting import list_start_types as list_start_types
     from tactician.platform.step_views import RunComparison as RunComparison
     from tactician.platform.step_views import StepView as StepView
     from tactician.platform.supervision import SupervisorInvocation as SupervisorInvocation
@@ -46,6 +47,7 @@ else:
             ),
             "tactician.platform.run_views": "ObjectView RunTree RunView",
             "tactician.platform.running": "EnqueueOptions",
+            "tactician.platform.starting": "list_start_types",
             "tactician.platform.step_views": "RunComparison StepView",
             "tactician.platform.supervision": "SupervisorInvocation",
             "tactician.platform.worker": "Worker",

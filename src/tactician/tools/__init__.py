@@ -13,10 +13,13 @@ if TYPE_CHECKING:
     from tactician.tools.artifacts import deliver_result as deliver_result
     from tactician.tools.builtin import MathTools as MathTools
     from tactician.tools.builtin import Pipeline as Pipeline
+    from tactician.tools.builtin import Program as Program
+    from tactician.tools.builtin import ProgramResult as ProgramResult
     from tactician.tools.builtin import SearchHit as SearchHit
     from tactician.tools.builtin import SearchProvider as SearchProvider
     from tactician.tools.builtin import SearxngSearch as SearxngSearch
     from tactician.tools.builtin import TavilySearch as TavilySearch
+    from tactician.tools.builtin import Workspace as Workspace
     from tactician.tools.builtin import adapt as adapt
     from tactician.tools.builtin import calculator as calculator
     from tactician.tools.builtin import date_time as date_time
@@ -25,9 +28,11 @@ if TYPE_CHECKING:
     from tactician.tools.builtin import pipeline as pipeline
     from tactician.tools.builtin import query_json as query_json
     from tactician.tools.builtin import read_file as read_file
+    from tactician.tools.builtin import run_process_group as run_process_group
     from tactician.tools.builtin import run_program as run_program
     from tactician.tools.builtin import web_search as web_search
     from tactician.tools.builtin import write_file as write_file
+    from tactician.tools.configured_servers import SERVERS as SERVERS
     from tactician.tools.core_groups import CoreToolGroups as CoreToolGroups
     from tactician.tools.declared_tool import DeclaredTool as DeclaredTool
     from tactician.tools.declared_tool import ToolExecutor as ToolExecutor
@@ -52,6 +57,7 @@ if TYPE_CHECKING:
     from tactician.tools.selection import NamingStrategy as NamingStrategy
     from tactician.tools.selection import RenamedTool as RenamedTool
     from tactician.tools.selection import ToolObject as ToolObject
+    from tactician.tools.selection import matches_name as matches_name
     from tactician.tools.selection import select_tools as select_tools
     from tactician.tools.signature import ParsedDocstring as ParsedDocstring
     from tactician.tools.signature import find_caller_namespace as find_caller_namespace
@@ -75,6 +81,7 @@ else:
         {
             "tactician.tools.arguments": "repair_arguments",
             "tactician.tools.artifacts": "Artifact ArtifactProduced ArtifactSink collect_artifacts deliver_result",
+            "tactician.tools.configured_servers": "SERVERS",
             "tactician.tools.core_groups": "CoreToolGroups",
             "tactician.tools.declared_tool": "DeclaredTool ToolExecutor",
             "tactician.tools.function": "FunctionTool create_arguments_error describe_validation_error tool",
@@ -84,7 +91,7 @@ else:
             "tactician.tools.provider": "OpenProviders ToolProvider",
             "tactician.tools.runnable": "RunnableTool ToolRequest",
             "tactician.tools.schema_check": "SchemaCheck",
-            "tactician.tools.selection": "NameFilter NamingStrategy RenamedTool ToolObject select_tools",
+            "tactician.tools.selection": "NameFilter NamingStrategy RenamedTool ToolObject matches_name select_tools",
             "tactician.tools.signature": "ParsedDocstring find_caller_namespace parse_docstring resolve_hints",
             "tactician.tools.tool": "Tool as_text snake_case",
             "tactician.tools.toolbox": (
@@ -92,9 +99,9 @@ else:
             ),
             "tactician.tools.traits": "NO_TRAITS NeedsApproval ToolTraits",
             "tactician.tools.builtin": (
-                "MathTools Pipeline SearchHit SearchProvider SearxngSearch TavilySearch adapt calculator "
-                "date_time fetch_page http_request pipeline query_json read_file run_program web_search "
-                "write_file"
+                "MathTools Pipeline Program ProgramResult SearchHit SearchProvider SearxngSearch TavilySearch "
+                "Workspace adapt calculator date_time fetch_page http_request pipeline query_json read_file "
+                "run_process_group run_program web_search write_file"
             ),
         },
     )

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from tactician.tools.builtin.pipeline import Pipeline as Pipeline
     from tactician.tools.builtin.pipeline import adapt as adapt
     from tactician.tools.builtin.pipeline import pipeline as pipeline
+    from tactician.tools.builtin.process_group import Program as Program
     from tactician.tools.builtin.process_group import ProgramResult as ProgramResult
+    from tactician.tools.builtin.process_group import run_process_group as run_process_group
     from tactician.tools.builtin.program import ProgramRunner as ProgramRunner
     from tactician.tools.builtin.program import run_program as run_program
     from tactician.tools.builtin.search_providers import SearchHit as SearchHit
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from tactician.tools.builtin.web import http_request as http_request
     from tactician.tools.builtin.web_search import WebSearcher as WebSearcher
     from tactician.tools.builtin.web_search import web_search as web_search
+    from tactician.tools.builtin.workspace import Workspace as Workspace
 else:
     __getattr__, __dir__, __all__ = export_late(
         __name__,
@@ -45,11 +48,12 @@ else:
             "tactician.tools.builtin.json_query": "query_json",
             "tactician.tools.builtin.math_tools": "MathTools",
             "tactician.tools.builtin.pipeline": "Adapter Pipeline adapt pipeline",
-            "tactician.tools.builtin.process_group": "ProgramResult",
+            "tactician.tools.builtin.process_group": "Program ProgramResult run_process_group",
             "tactician.tools.builtin.program": "ProgramRunner run_program",
             "tactician.tools.builtin.search_providers": "SearchHit SearchProvider SearxngSearch TavilySearch",
             "tactician.tools.builtin.web": "HttpAnswer HttpRequester PageFetcher WebTool fetch_page http_request",
             "tactician.tools.builtin.web_search": "WebSearcher web_search",
+            "tactician.tools.builtin.workspace": "Workspace",
         },
     )
     # Modules have the same names, and must not take their places.
