@@ -142,7 +142,8 @@ declare_modules(
             "tactician.a2a.events tactician.agents.constellations.events tactician.conversation.events "
             "tactician.ensemble.delegation_events tactician.ensemble.phase_events tactician.ensemble.reviews.events "
             "tactician.ensemble.task_events tactician.guardrails.events tactician.llm.routing.events "
-            "tactician.loop.events tactician.process.events tactician.runs.events tactician.tools.artifacts"
+            "tactician.loop.events tactician.mcp.events tactician.process.events tactician.runs.events "
+            "tactician.tools.artifacts"
         ),
         "telemetry": "tactician.integrations.otel",
         "mcp servers": "tactician.mcp",
