@@ -16,8 +16,8 @@ from tactician.ensemble.execution import TaskRunner
 from tactician.ensemble.outcomes import SkippedTask, TaskOutcome
 from tactician.ensemble.results import EnsembleResult, ExitReason
 from tactician.ensemble.task_output import TaskOutput
-from tactician.ensemble.task_plan import NO_REVIEWS, TaskPlan
-from tactician.ensemble.task_reviews import ReviewSettings
+from tactician.ensemble.task_plan import TaskPlan
+from tactician.ensemble.task_reviews import NO_REVIEWS, ReviewSettings
 from tactician.flow import ErrorPolicy, FlowStep, Scheduler, StepCompleted, StepOutcome, StepSkipped, StepSuspended
 from tactician.runs import RunContext, Suspended
 from tactician.text import describe_error

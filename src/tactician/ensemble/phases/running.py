@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from dataclasses import replace
 
 from tactician.ensemble.early_exit import EarlyExit
 from tactician.ensemble.environment import TaskEnvironment
@@ -136,7 +135,7 @@ class PhaseRuns:
     async def _create_environment(self, name: str, number: int) -> TaskEnvironment:
         """Return what the tasks of an execution begin with."""
         known = {**self._environment.known, **await self._collect_known(name, number)}
-        return replace(self._environment, known=known, revisions=await self._collect_revisions(name, number))
+        return self._environment._replace(known=known, revisions=await self._collect_revisions(name, number))
 
     async def _collect_known(self, name: str, number: int) -> dict[str, TaskOutcome]:
         """Return the outcomes of the phases before, as an execution sees them, by task id."""
