@@ -73,7 +73,7 @@ PUBLIC = {
     """,
     "tactician.flow": """
         ErrorPolicy FlowStep RetryPolicy Scheduler StepCompleted StepFailed StepOutcome StepSkipped StepSuspended
-        StepTimeoutError gather_or_suspend run_steps run_with_retries run_with_timeout
+        StepTimeoutError gather_or_suspend run_in_turn run_steps run_with_retries run_with_timeout
     """,
     "tactician.guardrails": """
         AnyGuardrail Check CheckedInput CheckedOutput CheckedToolOutput Checker Guardrail GuardrailChecked
