@@ -54,12 +54,13 @@ PUBLIC = {
         MessageWindow chain count_equal find_token_counter repair_history
     """,
     "tactician.ensemble": """
-        AskPerson CompositeError ConsoleReviewer ConstraintViolationError days Delegation DelegationCompleted
-        DelegationContext DelegationDecision DelegationFailed DelegationPolicy DelegationPriority
+        AskPerson Composite CompositeError ConsoleReviewer ConstraintViolationError days Delegation DelegationCompleted
+        DEFAULT_CHUNK_SIZE DelegationContext DelegationDecision DelegationFailed DelegationPolicy DelegationPriority
         DelegationRequest DelegationResponse DelegationStarted DelegationStatus Edge Embedder END Ensemble
-        EnsembleDefinitionError EnsembleResult ExitReason Graph GraphError Handler HierarchicalConstraints
-        Improvement InProcessMemory Loop LoopLimitError MapReduce MapReduceError MemoryReflections OnTimeout
-        PersonReview Phase PhaseAttempt PhaseCompleted PhaseDecision PhaseFailed PhaseOutput PhaseResumed
+        EnsembleDefinitionError EnsembleResult ExitReason find_composite Graph GraphError Handler
+        HierarchicalConstraints Improvement InProcessMemory Loop LoopLimitError MapReduce MapReduceError
+        MemoryReflections NestedEnsemble OnTimeout PersonReview Phase PhaseAttempt PhaseCompleted
+        PhaseDecision PhaseFailed PhaseOutput PhaseResumed
         PhaseReview PhaseReviewed PhaseReviewer PhaseReviewError PhaseReviewRecord PhaseStarted PredicateError
         Reflection ReflectionInput ReflectionStore ReflectionStrategy Review ReviewDecided ReviewDecision
         Reviewer ReviewPolicy ReviewRejectedError ReviewRequested Revision Scope ScopedMemory ScopeEntry
@@ -83,6 +84,9 @@ PUBLIC = {
         blocked_words failed find_first_objection input input_guardrail matches max_length no_match output
         output_guardrail passed registry retry tool_input tool_input_guardrail tool_output tool_output_guardrail
     """,
+    "tactician.mcp": """
+        create_server filesystem git McpError McpHealth McpOptions McpProgress McpServer ServerTools
+    """,
     "tactician.platform": """
         Autonomy Conversations EnqueueOptions GOALS GoalTool ObjectView Picture Platform Ranked Request RequestOptions
         Requests Role RunComparison RunReader RunTree RunView StepView SupervisorInvocation Worker create_message
@@ -94,10 +98,12 @@ PUBLIC = {
         ReferenceKind RoleGoalBackstory Templates check_contributor find_variables load_default_templates
         load_references prompt_providers render_template render_variables
     """,
+    "tactician.serve": "A2aSettings McpPublisher McpResource a2a_app",
     "tactician.service": "AgentOptions AgentService ModelOptions Picture",
     "tactician.stores": """
-        AT_ONCE Body DocumentStore HeldLease LEASE_HEARTBEAT Lease MemoryStore PostgresStore SqliteStore StoredDocument
-        StoredStep SupportsJson list_documents open_store store_path escape_invalid translate_json_errors
+        AT_ONCE Body DocumentStore HeldLease LEASE_HEARTBEAT Lease MemoryStore PostgresStore SqliteStore
+        StoreAddress StoredDocument StoredStep StoreVariable SupportsJson
+        list_documents open_store store_path escape_invalid translate_json_errors
     """,
     "tactician.trace": "CaptureMode ModelUse Recorder Trace TraceNode TraceNote TracePause",
     "tactician.testing": "FakeClock FakeContext ScriptError ScriptedModel Step ToolCall When",

@@ -80,6 +80,10 @@ class Names:
                     f"{name}.{member}" for member in list(vars(module)) if self._public(module, member) is not None
                 )
 
+    def allows(self, module: str) -> bool:
+        """Return whether names of a module can be resolved."""
+        return any(module == package or module.startswith(f"{package}.") for package in self.packages)
+
     def _in_packages(self, name: str) -> object | None:
         home, _, last = name.rpartition(".")
         if (module := self._module(home)) is not None:
@@ -92,11 +96,11 @@ class Names:
     def _inside(self, kind: type, home: str, name: str) -> object | None:
         """Return a nested class, or a method of a new instance, if an allowed package defines it."""
         base = next((owner for owner in kind.__mro__ if name in vars(owner)), None)
-        if name.startswith("_") or base is None or not self._allows(base.__module__):
+        if name.startswith("_") or base is None or not self.allows(base.__module__):
             return None
         inner = cast("object", getattr(kind, name))
         if isinstance(inner, type):
-            return inner if self._allows(inner.__module__) else None
+            return inner if self.allows(inner.__module__) else None
         if not callable(inner):
             return None
         if home not in self._owners:  # tools that are methods of the same object share it
@@ -109,7 +113,7 @@ class Names:
         except Exception as error:  # some modules import on demand
             raise NameProblem(f"{name!r} cannot be loaded from the module {module.__name__!r}: {error}") from error
         if isinstance(member, FunctionType | type):
-            return member if self._allows(member.__module__) else None
+            return member if self.allows(member.__module__) else None
         return member if isinstance(member, self._kinds) else None
 
     def _module(self, name: str) -> ModuleType | None:
@@ -125,10 +129,7 @@ class Names:
             raise NameProblem(f"the module {name!r} cannot be imported: {why}") from error
 
     def _is_open(self, module: str) -> bool:
-        return self._allows(module) and not _is_private(module)
-
-    def _allows(self, module: str) -> bool:
-        return any(module == package or module.startswith(f"{package}.") for package in self.packages)
+        return self.allows(module) and not _is_private(module)
 
 
 def read_allowed_packages(environment: Mapping[str, str] | None = None) -> tuple[str, ...]:

@@ -5,11 +5,26 @@ from typing import Generic, TypeVar
 
 from pydantic import BaseModel
 
-from tactician import PlannedAgent, UserInput, achieves_goal, action, guardrails, planned_agent, runnable, tool
-from tactician.ensemble import TaskInput, TaskOutputs
+from tactician import (
+    InProcessMemory,
+    MemoryReflections,
+    PlannedAgent,
+    Scope,
+    Task,
+    UserInput,
+    achieves_goal,
+    action,
+    approve,
+    guardrails,
+    planned_agent,
+    runnable,
+    tool,
+)
+from tactician.context_format import JsonFormatter
+from tactician.ensemble import ReflectionInput, TaskInput, TaskOutputs
 from tactician.guardrails import GuardrailResult
 from tactician.llm import Message, ToolSpec
-from tactician.runs import RunContext
+from tactician.runs import PendingRequest, Response, RunContext
 from tactician.tools import Tool
 
 T = TypeVar("T")
@@ -198,3 +213,52 @@ def is_due(known: TaskOutputs) -> bool:
 def check_length(task: TaskInput) -> str:
     """Decide on a phase."""
     return "APPROVE" if len(task.context_outputs[-1].raw) < 9_999 else "RETRY: shorter"
+
+
+def is_done(outputs: TaskOutputs) -> bool:
+    """Return whether a loop ends."""
+    return len(outputs.last.raw) > 3
+
+
+def make_task(item: object) -> Task:
+    """Return the task of an item, or of several."""
+    return Task(f"Read {item}", handler=count_words)
+
+
+def list_items(task: TaskInput) -> list[str]:
+    """Return the items of a map-reduce."""
+    return task.text.split()
+
+
+def estimate(text: str) -> int:
+    """Return the number of tokens of a text."""
+    return len(text)
+
+
+def find_improvement(input: ReflectionInput) -> str | None:
+    """Reflect on an output."""
+    return "shorter" if len(input.output) > 99 else None
+
+
+def answer(request: PendingRequest) -> Response | None:
+    """Answer a review."""
+    return approve()
+
+
+def listen(event: object) -> None:
+    """Hear an event."""
+
+
+class Journal(MemoryReflections):
+    """A store of reflections."""
+
+
+class Diary(InProcessMemory):
+    """A memory."""
+
+    def __init__(self) -> None:
+        super().__init__({"project": Scope(), "style": Scope()})
+
+
+class Upper(JsonFormatter):
+    """A format of data."""

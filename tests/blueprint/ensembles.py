@@ -3,15 +3,39 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 from hypothesis import strategies as st
 
-from tactician import Agent, Budget, Ensemble, HierarchicalConstraints, Phase, PhaseReview, Review, Task, Workflow
+from tactician import (
+    END,
+    Agent,
+    Budget,
+    Edge,
+    Ensemble,
+    Graph,
+    HierarchicalConstraints,
+    InProcessMemory,
+    Loop,
+    MapReduce,
+    MemoryReflections,
+    Phase,
+    PhaseReview,
+    Reflection,
+    Review,
+    Scope,
+    SqlMemory,
+    SqlReflections,
+    Task,
+    Window,
+    Workflow,
+)
 from tactician.context_format import ContextFormat
-from tactician.ensemble import Delegation, ReviewPolicy
+from tactician.ensemble import Delegation, ReviewPolicy, TaskLike
+from tactician.stores import StoreAddress, StoreVariable
 from tests.blueprint import acme
-from tests.blueprint.constellations import agents, labels, models, numbers, texts, tools, traces, types
+from tests.blueprint.constellations import KEYS, agents, labels, leaves, models, numbers, texts, tools, traces, types
 
 filled = texts.filter(str.strip)
 reviews = st.lists(
@@ -34,6 +58,8 @@ def tasks(draw: st.DrawFn, name: str, shared: Agent[object], context: list[Task]
         "output_guardrails": draw(st.sampled_from([[], [acme.Polite]])),
         "when": draw(st.sampled_from([None, acme.is_due])),
         "review": draw(reviews),
+        "memory": draw(st.sampled_from([(), ("project",), ("style", "project")])),
+        "reflect": draw(st.sampled_from([False, True, Reflection(3), Reflection(strategy=acme.find_improvement)])),
     }
     kind = draw(st.sampled_from(["agent", "shared", "made", "handler"]))
     if kind == "handler":
@@ -42,8 +68,88 @@ def tasks(draw: st.DrawFn, name: str, shared: Agent[object], context: list[Task]
         settings |= {"role": draw(st.none() | filled), "goal": draw(st.none() | filled), "model": draw(models())}
         settings |= {"output_type": draw(types), "tools": draw(tools)}
     else:
-        settings["agent"] = shared if kind == "shared" else draw(agents())
+        settings["agent"] = shared if kind == "shared" else draw(agents() | leaves())
     return Task(f"{name} {draw(texts)}", **settings)
+
+
+scalars = texts | st.integers() | st.booleans()
+items = st.lists(scalars | st.dictionaries(labels, scalars, max_size=2), min_size=1, max_size=3)
+end = st.sampled_from([None, acme.is_done])
+
+
+def makers(name: str) -> st.SearchStrategy[Any]:
+    """The function that makes a task, or a task as a template."""
+    goals = st.none() | filled
+    return st.just(acme.make_task) | st.builds(
+        lambda text, goal: Task(f"{name} {text} {{item}}", goal=goal), texts, goals
+    )
+
+
+LEARNING: dict[str, Any] = {"memory": acme.Diary(), "reflections": acme.Journal()}
+
+
+@st.composite
+def groups(draw: st.DrawFn, name: str, shared: Agent[object], context: list[Task], depth: int) -> TaskLike:
+    """A loop, a graph, a map-reduce or an ensemble, in which the tasks may be such groups again."""
+    settings: dict[str, Any] = {"id": f"{name} group", "description": draw(st.just("") | filled)}
+    if context:
+        settings["context"] = draw(st.none() | st.lists(st.sampled_from(context), unique=True))
+    inner: list[Task] = []
+    for number in range(draw(st.integers(1, 3))):
+        inner.append(draw(parts(f"{name}.{number}", shared, [*context, *inner], depth - 1)).as_task())
+    match draw(st.sampled_from(["loop", "graph", "map", "ensemble"])):
+        case "loop":
+            memory = st.sampled_from(["accumulate", "fresh", Window(2)])
+            outputs, limit = st.sampled_from(["last", "final_task", "all"]), st.sampled_from(["flag", "raise"])
+            settings |= {"memory": draw(memory), "outputs": draw(outputs), "on_limit": draw(limit)}
+            return Loop(inner, until=draw(end), max_iterations=draw(numbers), **settings)
+        case "graph":
+            states = {f"{draw(labels)} {place}'\".[": task for place, task in enumerate(inner)}
+            names = list(states)
+            edges = [Edge(name, END, when=acme.is_done) for name in names]
+            edges += [Edge(name, other) for name, other in zip(names, [*names[1:], END], strict=True)]
+            return Graph(states, start=names[0], edges=edges, max_steps=draw(numbers), **settings)
+        case "map":
+            sizes: list[dict[str, Any]] = [{}, {"chunk_size": 2}, {"max_tokens": 9, "estimate": acme.estimate}]
+            settings |= {
+                **draw(st.sampled_from(sizes)),
+                "max_levels": draw(numbers),
+                "max_parallel": draw(st.none() | numbers),
+            }
+            source = draw(items | st.just(acme.list_items))
+            settings |= {"direct": draw(st.none() | makers("direct")), "max_parallel": draw(st.none() | numbers)}
+            return MapReduce(source, map=draw(makers("map")), reduce=draw(makers("reduce")), **settings)
+    return Ensemble(f"{name} crew", [draw(tasks("inner", shared, [])), Task("last")], model=draw(models()), **LEARNING)
+
+
+def parts(name: str, shared: Agent[object], context: list[Task], depth: int = 2) -> st.SearchStrategy[TaskLike]:
+    """A task, or a group in its place, or a task that a group does."""
+    task = tasks(name, shared, context)
+    if depth == 0:
+        return task
+    group = st.deferred(lambda: groups(name, shared, context, depth))
+    done = group.map(lambda it: Task(f"{name} done", handler=it.as_task().handler, when=acme.is_due))
+    return task | task | group | done
+
+
+addresses: st.SearchStrategy[StoreAddress] = st.sampled_from(
+    ["notes.db", "sqlite:///notes.db", StoreVariable("ACME_KEY", KEYS)]
+)
+memories: st.SearchStrategy[Any] = st.one_of(
+    st.just(acme.Diary()),
+    st.builds(
+        lambda keep, age, embedder: InProcessMemory({"project": Scope(keep, age), "style": Scope()}, embedder=embedder),
+        numbers,
+        st.none() | numbers.map(lambda seconds: timedelta(seconds=seconds)),
+        st.sampled_from([None, "text-embedding-3-small"]),
+    ),
+    st.builds(lambda address: SqlMemory(address, {"project": Scope(), "style": Scope(5)}), addresses),
+)
+stores: st.SearchStrategy[Any] = st.one_of(
+    st.just(acme.Journal()),
+    st.builds(lambda keep: MemoryReflections(keep_last=keep), st.integers(1, 1_000)),
+    st.builds(lambda keep: SqlReflections("notes.db", keep_last=keep), st.integers(1, 1_000)),
+)
 
 
 @st.composite
@@ -69,14 +175,21 @@ def ensembles(draw: st.DrawFn) -> Ensemble:
         "review_policy": draw(st.sampled_from(ReviewPolicy)),
         "budget": draw(st.none() | st.builds(Budget, tokens=st.none() | numbers, turns=st.none() | numbers)),
         "capture": draw(st.sampled_from([None, "standard"])),
-        "context_format": draw(st.sampled_from([None, ContextFormat.JSON])),
+        "context_format": draw(st.sampled_from([None, ContextFormat.JSON, acme.Upper()])),
         "delegation": draw(st.none() | st.builds(Delegation, st.integers(1, 5))),
+        "memory": draw(memories),
+        "reflections": draw(stores),
+        "rate_limit": draw(st.none() | st.integers(1, 9) | st.floats(0.1, 9)),
+        "reviewer": draw(st.sampled_from([None, acme.answer])),
+        "listeners": draw(st.sampled_from([(), (acme.listen,)])),
+        "synthesize": draw(models()),
     }
     shared: Agent[object] = Agent("Shared", role=draw(st.none() | filled), goal=draw(st.none() | filled))
+    kind = draw(st.sampled_from(["phases", "hierarchy", "tasks"]))
     made: list[Task] = []
-    for number in range(draw(st.integers(1, 4))):
-        made.append(draw(tasks(str(number), shared, made)))
-    if draw(st.booleans()):
+    for number in range(draw(st.integers(1, 3))):
+        made.append(draw(parts(str(number), shared, made, 0 if kind == "hierarchy" else 2)).as_task())
+    if kind == "phases":
         phases: list[Phase] = []
         for number, task in enumerate(made):
             review = draw(phase_reviews(made[: number + 1]))
@@ -84,14 +197,16 @@ def ensembles(draw: st.DrawFn) -> Ensemble:
         ensemble = Ensemble(
             "Team", phases=phases, workflow=draw(st.sampled_from([None, Workflow.PARALLEL])), **settings
         )
-    elif draw(st.booleans()):
+    elif kind == "hierarchy":
         constraints = HierarchicalConstraints(
             required_workers={"Boss's friend"}, max_calls_per_worker={"Boss's friend": 2}
         )
         friend = Agent("Friend", role="Boss's friend")
-        members = [friend, *dict.fromkeys(task.agent for task in made if task.agent is not None)]
+        named = {str(getattr(task.agent, "name", "")): task.agent for task in made if task.agent is not None}
+        made = [replace(task, agent=named.get(str(getattr(task.agent, "name", "")))) for task in made]
+        members = [friend, *named.values()]
         settings["review_policy"] = ReviewPolicy.NEVER  # a hierarchy does not run its tasks one by one
-        made = [replace(task, when=None, review=None, output_guardrails=()) for task in made]
+        made = [replace(task, when=None, review=None, output_guardrails=(), reflect=False, memory=()) for task in made]
         workflow, manager = Workflow.HIERARCHICAL, draw(st.none() | st.just(Agent("Boss")))
         ensemble = Ensemble(
             "Firm", made, agents=members, workflow=workflow, manager=manager, constraints=constraints, **settings

@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 
 import pytest
 import yaml
 from hypothesis import HealthCheck, given
 
-from tactician import Agent, Blueprint, Ensemble, Phase, PhaseReview, RunContext, Task
-from tactician.ensemble import Reflection, TaskInput
+from tactician import (
+    Agent,
+    Blueprint,
+    Ensemble,
+    InProcessMemory,
+    Loop,
+    MapReduce,
+    Phase,
+    PhaseReview,
+    Reflection,
+    RunContext,
+    Scope,
+    SqlMemory,
+    SqlReflections,
+    Task,
+)
+from tactician.context_format import JsonFormatter
+from tactician.ensemble import ConsoleReviewer, TaskInput, find_composite
 from tactician.errors import BlueprintError
 from tactician.testing import ScriptedModel
 from tests.blueprint import acme
@@ -19,6 +36,7 @@ from tests.cli.support import tactician
 from tests.ensemble.support import prompt_of
 from tests.support.effort import examples
 
+LOCAL = (*ALLOW, "tactician.stores")
 NEWSROOM = """\
 type: ensemble
 name: Newsroom
@@ -124,7 +142,7 @@ class TestRoundTrip:
     @given(ensembles())
     def test_any_ensemble_built_again_has_the_same_blueprint(self, ensemble: Ensemble) -> None:
         blueprint = ensemble.to_blueprint(strict=True)
-        again = Blueprint.from_json(blueprint.to_json()).build(allow=ALLOW, environment=KEYS, hosts=HOSTS)
+        again = Blueprint.from_json(blueprint.to_json()).build(allow=LOCAL, environment=KEYS, hosts=HOSTS)
         assert again.to_blueprint(strict=True).to_json() == blueprint.to_json()
         assert (again.name, again.description) == (ensemble.name, ensemble.description)
         assert Blueprint.from_yaml(blueprint.to_yaml()) == blueprint
@@ -141,10 +159,209 @@ class TestRoundTrip:
         assert isinstance(research.agent, Agent)
         assert (research.agent.spec.role, research.agent.spec.goal) == ("Researcher", "Find facts")
 
-    def test_settings_that_a_blueprint_cannot_express_are_told_and_not_left_out(self) -> None:
-        task = Task("a", handler=acme.count_words, reflect=Reflection())
-        with pytest.raises(BlueprintError, match=r"tasks\[0\]: the setting 'reflect' of a task"):
-            Ensemble("E", [task]).to_blueprint()
+    def test_what_a_blueprint_cannot_express_is_told_and_not_left_out(self) -> None:
+        class Store(InProcessMemory):
+            """A memory of a function."""
+
+        class Format(JsonFormatter):
+            """A format of a function."""
+
+        task = Task("a", handler=acme.count_words, reflect=Reflection(strategy=lambda it: None))
+        with pytest.raises(BlueprintError) as caught:
+            Ensemble(
+                "E",
+                [task, MapReduce([date(2026, 1, 1)], map=task, reduce=lambda outputs: task, id="m")],
+                memory=Store({"project": Scope()}),
+                reflections=SqlReflections("sqlite:///notes.db"),
+                reviewer=ConsoleReviewer(name="Ann"),
+                listeners=[lambda event: None],
+                context_format=Format(),
+            ).to_blueprint()
+        assert {problem.path for problem in caught.value.problems} == {
+            "tasks[0].reflect.strategy", "tasks[1].items[0]", "tasks[1].map.reflect.strategy", "tasks[1].reduce",
+            "memory", "reviewer", "listeners[0]", "contextFormatter",
+        }  # fmt: skip
+
+
+class TestGroups:
+    async def test_tasks_of_groups_do_what_they_do_in_python(self) -> None:
+        built = load(
+            "type: ensemble\nname: E\ntasks:\n"
+            "- {type: mapReduce, id: letters, items: [a b, c], map: {description: 'Read {item}'},"
+            " reduce: {description: Combine them}}\n"
+            "- {type: loop, id: revise, context: [letters], maxIterations: 2, tasks: [{description: Reply}]}\n"
+            "- {id: count, description: Count, context: [revise], handler: tests.blueprint.acme.count_words}\n"
+        )
+        model = ScriptedModel("A and B.", "C.", "All.", "Dear all", "Dear all, hello")
+        result = await built.run({}, context=RunContext.over(model))
+        assert result.output == 3
+        assert all(
+            text in prompt_of(model, call)
+            for call, text in enumerate(["Read a b", "Read c", "Combine them", "Reply", "Reply"])
+        )
+
+    def test_a_task_inside_names_tasks_outside_and_never_the_other_way_round(self) -> None:
+        inside = "{type: loop, id: L, tasks: [{id: b, description: B, context: [a]}]}"
+        built = load(f"type: ensemble\nname: E\ntasks: [{{id: a, description: A}}, {inside}]\n")
+        a, loop = built.tasks
+        assert loop.named_context == (a,)
+        with pytest.raises(BlueprintError, match=r"tasks\[1\]\.context\[0\]: there is no task with the id 'b'"):
+            load(f"type: ensemble\nname: E\ntasks: [{inside.replace('[a]', '[]')}, {{description: A, context: [b]}}]\n")
+
+    def test_the_nearest_task_of_a_name_is_meant(self) -> None:
+        text = "type: ensemble\nname: E\ntasks:\n- {id: a, description: A}\n"
+        text += "- {type: loop, id: L, tasks: [{id: a, description: Inner}, {description: B, context: [a]}]}\n"
+        text += "- {description: Last, context: [a]}\n"
+        outer, loop, last = load(text).tasks
+        assert last.named_context == (outer,)
+        composite = find_composite(loop)
+        assert composite is not None
+        inner, task = composite.parts.values()
+        assert task.named_context == (inner,)
+
+    def test_an_agent_is_shared_by_tasks_in_groups(self) -> None:
+        agent: Agent[object] = Agent("Ann", role="Writer")
+        made = Ensemble("E", [Loop([Task("a", agent=agent)], id="L"), Task("b", agent=agent)])
+        assert made.to_blueprint().to_yaml().count("name: Ann") == 1
+        loop, task = load(made.to_blueprint().to_yaml()).tasks
+        composite = find_composite(loop)
+        assert composite is not None
+        assert composite.parts["tasks[0]"].agent is task.agent
+
+    @pytest.mark.parametrize(
+        "kind",
+        [
+            "{type: router, name: R, model: m, routes: [{description: d, target: {$ref: a.yaml}}]}",
+            "{type: network, name: N, maxRounds: 1, peers: [{$ref: a.yaml}, {$ref: b.yaml}]}",
+            "{type: planned, className: tests.blueprint.acme.Teller}",
+            "{type: function, functionName: tests.blueprint.acme.upwards}",
+            "{type: ensemble, name: Inner, tasks: [{description: x, agent: {$ref: a.yaml}}]}",
+            "{$ref: a.yaml}",
+        ],
+    )
+    def test_any_kind_of_agent_does_a_task(self, kind: str, tmp_path: Path) -> None:
+        for name in "ab":
+            (tmp_path / f"{name}.yaml").write_text(
+                f"type: agent\nname: {name}\nmodel: m\ninstructions: i\nmaxTurns: 1\n", encoding="utf-8"
+            )
+        file = tmp_path / "e.yaml"
+        file.write_text(f"type: ensemble\nname: E\ntasks:\n- {{description: d, agent: {kind}}}\n", encoding="utf-8")
+        made = Blueprint.load(file, allow=ALLOW)
+        again = load(made.to_blueprint().to_yaml())
+        assert again.to_blueprint() == made.to_blueprint()
+        assert again.tasks[0].runnable is not None
+
+    def test_an_ensemble_in_another_file_stands_in_the_place_of_a_task(self, tmp_path: Path) -> None:
+        (tmp_path / "crew.yaml").write_text("type: ensemble\nname: Crew\ntasks: [{description: x}]\n", encoding="utf-8")
+        file = tmp_path / "e.yaml"
+        file.write_text(
+            "type: ensemble\nname: E\ntasks:\n- $ref: crew.yaml\n- {description: d, context: [Crew]}\n",
+            encoding="utf-8",
+        )
+        made = Blueprint.load(file)
+        assert isinstance(made, Ensemble)
+        assert made.tasks[1].named_context[0].id == "Crew"
+        file.write_text("type: ensemble\nname: E\ntasks:\n- $ref: e.yaml\n- {description: d, context: [E]}\n")
+        with pytest.raises(BlueprintError) as caught:
+            Blueprint.load(file)
+        assert [(problem.line, problem.message) for problem in caught.value.problems] == [
+            (4, "the files go in a circle: e.yaml -> e.yaml")
+        ]
+
+    def test_nothing_else_stands_in_the_place_of_a_task(self, tmp_path: Path) -> None:
+        (tmp_path / "a.yaml").write_text("type: agent\nname: A\nmodel: m\ninstructions: i\nmaxTurns: 1\n", "utf-8")
+        (tmp_path / "e.yaml").write_text("type: ensemble\nname: E\ntasks:\n- $ref: a.yaml\n", "utf-8")
+        with pytest.raises(BlueprintError, match=r"line 4: tasks\[0\]: only an ensemble can stand in the place"):
+            Blueprint.load(tmp_path / "e.yaml")
+        with pytest.raises(BlueprintError, match=r"a task cannot have the type 'lop'; did you mean 'loop'"):
+            load("type: ensemble\nname: E\ntasks: [{type: lop}]\n")
+
+    def test_mistakes_in_groups_are_told_at_once_with_their_lines(self, tmp_path: Path) -> None:
+        (tmp_path / "e.yaml").write_text(
+            "type: ensemble\nname: E\ntasks:\n"
+            "- type: loop\n  id: L\n  tasks:\n  - {description: a, context: [z]}\n"
+            "  - type: graph\n    id: G\n    start: one.1\n    states:\n"
+            "      one.1: {description: s, agent: Nobody, rolle: x}\n    edges:\n"
+            "    - {source: one.1, target: END, when: os.remove}\n"
+            "  until: os.path.exists\n  maxIterations: 0\n"
+            "- {type: mapReduce, id: m, items: [], map: 5, reduce: nobody}\n"
+            "- description: d\n  handler:\n    type: loop\n    id: H\n    tasks:\n    - {id: ' ', description: x}\n"
+        )
+        with pytest.raises(BlueprintError) as caught:
+            Blueprint.load(tmp_path / "e.yaml", allow=ALLOW)
+        found = {(problem.line, problem.path) for problem in caught.value.problems}
+        assert found == {
+            (7, "tasks[0].tasks[0].context[0]"), (12, 'tasks[0].tasks[1].states."one.1".agent'),
+            (12, 'tasks[0].tasks[1].states."one.1".rolle'), (14, "tasks[0].tasks[1].edges[0].when"),
+            (15, "tasks[0].until"), (16, "tasks[0].maxIterations"), (17, "tasks[1].items"), (17, "tasks[1].map"),
+            (17, "tasks[1].reduce"), (23, "tasks[2].handler.tasks[0].id"),
+        }  # fmt: skip
+
+    def test_mistakes_of_a_graph_have_the_names_of_its_states(self) -> None:
+        states = "{a.b: {description: x}, 'it''s': {description: y}}"
+        with pytest.raises(BlueprintError) as caught:
+            load(
+                "type: ensemble\nname: E\ntasks:\n- {type: graph, id: G, start: a.b, "
+                f"states: {states}, edges: [{{source: a.b, target: END}}]}}\n"
+            )
+        assert [(problem.path, problem.message) for problem in caught.value.problems] == [
+            ("tasks[0].states.it's", "no edge leads to it")
+        ]
+
+
+class TestStores:
+    def test_a_store_is_a_file_beside_the_blueprint(self, tmp_path: Path) -> None:
+        file = tmp_path / "e.yaml"
+        file.write_text(
+            "type: ensemble\nname: E\ntasks: [{description: a, memory: [p]}]\n"
+            "memory: {store: notes.db, scopes: {p: {}}}\n"
+        )
+        made = Blueprint.load(file)
+        assert isinstance(made, Ensemble)
+        assert isinstance(made.memory, SqlMemory)
+        assert made.memory.address == tmp_path / "notes.db"
+
+    @pytest.mark.parametrize(
+        ("store", "why"),
+        [
+            ("store: notes.db", "a store is not allowed in a text"),
+            ("store: ../notes.db", "a store is not allowed in a text"),
+            ("store: 'postgresql://user:hunter2@db/x'", "may hold a secret"),
+            ("store: '${ACME_DATABASE}'", "may be a secret; only"),
+            ("storeEnvVar: HOME", "the variable HOME is not allowed"),
+            ("storeEnvVar: A, store: b", "there is a store too"),
+        ],
+    )
+    def test_a_text_cannot_choose_a_store_of_this_machine(
+        self, store: str, why: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("ACME_DATABASE", "postgresql://user:hunter2@db/x")
+        text = f"type: ensemble\nname: E\ntasks: [{{description: a}}]\nreflections: {{{store}}}\n"
+        with pytest.raises(BlueprintError) as caught:
+            load(text)
+        assert why in str(caught.value)
+        assert "hunter2" not in str(caught.value)
+
+    def test_an_allowed_text_stays_in_the_folder_and_at_known_hosts(self) -> None:
+        places = {"../notes.db": "is outside of", "postgresql://db.example/x": "the host db.example is not"}
+        for store, why in places.items():
+            blueprint = Blueprint.from_yaml(
+                f"type: ensemble\nname: E\ntasks: [{{description: a}}]\nreflections: {{store: '{store}'}}\n"
+            )
+            assert why in str(blueprint.problems(allow=LOCAL))
+
+    def test_a_variable_has_the_address_and_is_exported_in_its_place(self) -> None:
+        text = "type: ensemble\nname: E\ntasks: [{description: a}]\nreflections: {storeEnvVar: ACME_DATABASE}\n"
+        made = Blueprint.from_yaml(text).build(environment={"ACME_DATABASE": "notes.db"})
+        assert made.to_blueprint().to_data()["reflections"] == {"storeEnvVar": "ACME_DATABASE"}
+        with pytest.raises(BlueprintError, match="ACME_DATABASE is not set"):
+            Blueprint.from_yaml(text).build(environment={})
+
+    def test_an_address_with_a_password_is_not_exported(self) -> None:
+        store = SqlReflections("postgresql://user:hunter2@db.example/notes")
+        with pytest.raises(BlueprintError, match=r"reflections\.store: the address may hold a secret") as caught:
+            Ensemble("E", [Task("a")], reflections=store).to_blueprint()
+        assert "hunter2" not in str(caught.value)
 
 
 class TestHandlers:

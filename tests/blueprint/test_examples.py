@@ -140,8 +140,63 @@ ENSEMBLE: dict[str, object] = {
     "onError": "continue",
     "maxParallel": 3,
 }
+GROUPS: dict[str, object] = {
+    "type": "ensemble",
+    "name": "Reading room",
+    "tasks": [
+        {
+            "type": "mapReduce",
+            "id": "letters",
+            "items": ["a", {"b": [1, None]}],
+            "map": {"description": "Sum up {item}", "role": "Reader"},
+            "reduce": "tests.blueprint.acme.make_task",
+            "chunkSize": 2,
+        },
+        {
+            "type": "loop",
+            "id": "revise",
+            "context": ["letters"],
+            "tasks": [
+                {"id": "reply", "description": "Write a reply", "memory": ["project"], "reflect": True},
+                {
+                    "type": "graph",
+                    "id": "send",
+                    "states": {
+                        "check": {"description": "Read it", "handler": "tests.blueprint.acme.count_words"},
+                        "wait": {"description": "Wait", "reflect": {"maxReflections": 3}, "context": ["reply"]},
+                    },
+                    "start": "check",
+                    "edges": [
+                        {"source": "check", "target": "wait", "when": "tests.blueprint.acme.is_done"},
+                        {"source": "check", "target": "END"},
+                        {"source": "wait", "target": "END"},
+                    ],
+                    "maxSteps": 5,
+                },
+            ],
+            "until": "tests.blueprint.acme.is_done",
+            "memoryWindow": 2,
+            "outputs": "final_task",
+        },
+        {"type": "ensemble", "name": "Crew", "tasks": [{"description": "Print it"}]},
+        {
+            "id": "again",
+            "description": "Once more",
+            "handler": {"type": "loop", "id": "inner", "tasks": [{"description": "Do it"}], "maxIterations": 2},
+            "when": "tests.blueprint.acme.is_due",
+        },
+    ],
+    "memory": {"scopes": {"project": {"keepLast": 5, "keepWithin": 60.0}}, "embedder": "small"},
+    "reflections": {"keepLast": 7},
+    "rateLimit": 2.5,
+    "reviewer": "tests.blueprint.acme.answer",
+    "listeners": ["tests.blueprint.acme.listen"],
+    "synthesize": "role:writer",
+    "contextFormatter": "tests.blueprint.acme.Upper",
+}
 EXAMPLES: dict[str, dict[str, object]] = {
     "ensemble": ENSEMBLE,
+    "an ensemble with groups": GROUPS,
     "a small agent": agent("Mini"),
     "an agent with everything": SUPPORT,
     "a router": ROUTER,

@@ -45,9 +45,11 @@ anything = st.recursive(
 values = anything | st.sampled_from(
     ["agent", "router", "$ref", "../x.json", "os.system", "tests.blueprint.acme.Echo", "${", "${HOME}", "list[", "file"]
 )
-names = st.sampled_from(
-    ["type", "name", "model", "routes", "target", "$ref", "source", "path", "handoffs", "outputType", "departments"]
+NAMES = (
+    *("type", "name", "model", "routes", "target", "$ref", "source", "path", "handoffs", "outputType", "departments"),
+    *("tasks", "states", "items", "map", "handler", "context", "memory", "scopes", "store", "storeEnvVar"),
 )
+names = st.sampled_from(NAMES)
 
 
 @st.composite

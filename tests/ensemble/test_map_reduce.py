@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -49,6 +50,45 @@ async def fail(*tasks: TaskLike) -> Exception:
     with pytest.raises(TaskFailedError) as caught:
         await run(*tasks)
     return caught.value.failed["m"]
+
+
+class TestTemplates:
+    async def test_tasks_may_be_templates_with_the_item_and_the_values_of_the_run(self) -> None:
+        read = Task("Read {item} for {who}", handler=lambda task: task.description)
+        reduce = MapReduce(["a {b}", {"c": 1}], map=read, reduce=Task("Combine for {who}", handler=join), id="m")
+        result = await Ensemble("E", [reduce]).run({"who": "Ann"}, context=over())
+        assert result.raw == 'Read a {b} for Ann+Read {"c":1} for Ann'
+        assert [part.task_id for part in result["m"].parts] == [
+            "Read a {b} for Ann", 'Read {"c":1} for Ann', "Combine for Ann"
+        ]  # fmt: skip
+
+    async def test_a_template_for_all_items_names_them(self) -> None:
+        read = Task("Read {items}", handler=lambda task: task.description)
+        whole = MapReduce(["a", "b"], map=echo, reduce=combine, direct=read, id="m")
+        assert (await run(whole)).raw == 'Read ["a","b"]'
+
+    async def test_other_names_need_values(self) -> None:
+        tasks = [MapReduce(["a"], map=Task("{item} {items} {who}"), reduce=Task("{item}"), id="m")]
+        with pytest.raises(EnsembleDefinitionError) as caught:
+            await Ensemble("E", tasks).check({})
+        assert [(problem.path, problem.message[:30]) for problem in caught.value.problems] == [
+            ("tasks[0].map.description", "no value for 'items', 'who' (g"),
+            ("tasks[0].reduce.description", "no value for 'item' (given: no"),
+        ]
+
+    async def test_a_model_chooses_the_agent_of_a_template_once(self) -> None:
+        profile = {"role": "Reader", "goal": "Read", "background": "You read."}
+        chosen = {"agents": [{"task": 1, **profile}, {"task": 2, **profile}]}
+        model = ScriptedModel(json.dumps(chosen), "A", "B", "AB")
+        reduce = MapReduce(["a", "b"], map=Task("Read {item}"), reduce=Task("Combine"), id="m")
+        result = await Ensemble("E", [reduce], synthesize="maker").run({}, context=over(model))
+        assert (result.raw, {part.role for part in result["m"].parts}) == ("AB", {"Reader"})
+
+    async def test_a_template_waits_for_the_tasks_in_its_context(self) -> None:
+        before = Task("Before", handler=lambda task: "0")
+        read = Task("Read {item}", context=[before], handler=lambda task: join(task) + task.description[-1])
+        result = await run(before, MapReduce("ab", map=read, reduce=combine, id="m"))
+        assert result.raw == "0a+0b"
 
 
 class TestChunks:

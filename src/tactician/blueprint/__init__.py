@@ -2,7 +2,6 @@
 
 from tactician.agents import BLUEPRINTS, DEFINITIONS
 from tactician.blueprint import definitions
-from tactician.blueprint import ensemble_exporter as _ensemble_exporter  # noqa: F401 - it registers what it exports
 from tactician.blueprint.agents import AgentBlueprint, SupervisorBlueprint
 from tactician.blueprint.blueprint import Blueprint, Node, blueprint_type
 from tactician.blueprint.builder import Builder

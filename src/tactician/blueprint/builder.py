@@ -183,6 +183,16 @@ class Builder:
         outermost = self.files[0].parent if self.files else File.cwd()
         return os.path.relpath(file, outermost)
 
+    def may_use(self, what: str, module: str, *steps: str | int) -> bool:
+        """Return whether the blueprint may use what acts on this machine; add a problem when it may not.
+
+        A text may come from anybody: it may do so when the module is allowed.
+        """
+        if self.origin.is_trusted or self.names.allows(module):
+            return True
+        self.add_problem(f"{what} is not allowed in a text; allow it with build(allow=[{module!r}])", *steps)
+        return False
+
     def resolve_file(self, name: str, *steps: str | int) -> File | None:
         """Return a file relative to that of the blueprint; `None` when reading it is not allowed."""
         root, beside = self._shared.root, self.origin.file

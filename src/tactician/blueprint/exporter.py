@@ -6,6 +6,7 @@ import inspect
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path as File
 from typing import TypeVar
 
 from pydantic import ValidationError
@@ -110,6 +111,10 @@ class Exporter:
             here.add_problem(f"{runnable.name}: a {type(runnable).__name__} has no blueprint")
             return None
         return export(exported, here)
+
+    def make_relative(self, file: File) -> str:
+        """Return the path of a file or folder relative to the working directory when it is inside."""
+        return str(file.relative_to(File.cwd())) if file.is_relative_to(File.cwd()) else str(file)
 
     def make(self, kind: type[P], fields: Mapping[str, object]) -> P | None:
         """Return a part with these fields; `None` when it is not valid."""

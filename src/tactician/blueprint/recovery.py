@@ -174,6 +174,11 @@ def _placeholder(path: Path, label: str) -> Data:
         "workers": [{"description": label, "worker": agent}],
         "members": [agent],
         "peers": [_agent(f"{label}_{place}") for place in range(2)],
+        "id": label,
+        "tasks": [{"description": label}],
+        "items": [label],
+        "map": {"description": label},
+        "reduce": {"description": label},
         "departments": {label: {"manager": agent, "workers": [_agent(f"{label}_worker")]}},
     }
     return known.get(step)

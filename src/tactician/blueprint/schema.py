@@ -8,15 +8,22 @@ from pydantic.json_schema import GenerateJsonSchema, JsonRef, JsonSchemaValue, m
 from pydantic_core import core_schema
 
 from tactician.blueprint.blueprint import KINDS
-from tactician.blueprint.schema_base import DEFERRED, DEFERRED_IN_TEXT
+from tactician.blueprint.ensembles import GROUP_ITEM, GROUP_KINDS, TASK_ITEM, TASK_KINDS
+from tactician.blueprint.schema_base import DEFERRED, DEFERRED_IN_TEXT, Part
 from tactician.documents import Data
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 IDENTIFIER: Final = "urn:tactician:blueprint"
 _ANY: Final = "Blueprint"
 _NULL: Final = {"type": "null"}
+_FAMILIES: Final = {
+    _ANY: (KINDS, "blueprint", "An agent or a constellation."),
+    TASK_ITEM: (TASK_KINDS, "task of an ensemble", "A task, or a loop, a graph, a map-reduce or an ensemble."),
+    GROUP_ITEM: (GROUP_KINDS, "group of tasks", "A loop, a graph, a map-reduce or an ensemble, which does a task."),
+}
+"""Parts that are of one of several kinds: the kinds by name, the title and the description."""
 _LATER: Final = (DEFERRED, DEFERRED_IN_TEXT)
-_WRITTEN_LAST: Final = frozenset(f"#/$defs/{name}" for name in (_ANY, *(late.name for late in _LATER)))
+_WRITTEN_LAST: Final = frozenset(f"#/$defs/{name}" for name in (*_FAMILIES, *(late.name for late in _LATER)))
 
 
 def json_schema() -> dict[str, Data]:
@@ -24,20 +31,27 @@ def json_schema() -> dict[str, Data]:
 
     What only a look at the environment or at other files can say is not in it: `Blueprint.build` says that.
     """
-    kinds = dict(sorted(KINDS.items()))  # not in the order in which modules happened to be imported
+    # Not in the order in which modules happened to be imported.
+    kinds = dict(sorted((name, kind) for known, *_ in _FAMILIES.values() for name, kind in known.items()))
     schemas, definitions = models_json_schema(
         [(kind, "validation") for kind in kinds.values()], schema_generator=_Schema
     )
-    nodes, references = definitions["$defs"], [schemas[kind, "validation"] for kind in kinds.values()]
-    for (name, kind), reference in zip(kinds.items(), references, strict=True):
-        definition = nodes[str(reference["$ref"]).rpartition("/")[2]]
+    del definitions["$defs"][Part.__name__]  # the base class of parts that are of one of several kinds
+    nodes, references = definitions["$defs"], {name: schemas[kind, "validation"] for name, kind in kinds.items()}
+    for name, kind in kinds.items():
+        definition = nodes[str(references[name]["$ref"]).rpartition("/")[2]]
         definition["title"] = name
-        if "type" in kind.model_fields:
+        if "type" in kind.model_fields and kind.model_fields["type"].default is not None:
             properties = definition["properties"]
             definition["properties"] = {"type": properties.pop("type"), **properties}
             definition["required"] = ["type", *definition.get("required", ())]
     nodes.update((late.name, late.schema) for late in _LATER)
-    nodes[_ANY] = {"title": "blueprint", "description": "An agent or a constellation.", "oneOf": references}
+    for family, (known, title, description) in _FAMILIES.items():
+        nodes[family] = {
+            "title": title,
+            "description": description,
+            "oneOf": [references[name] for name in sorted(known)],
+        }
     return {
         "$schema": DIALECT,
         "$id": IDENTIFIER,

@@ -80,6 +80,7 @@ Count: TypeAlias = Annotated[int, Field(strict=True, ge=0), DEFERRED]
 Positive: TypeAlias = Annotated[int, Field(strict=True, gt=0), DEFERRED]
 Number: TypeAlias = Annotated[float, Field(strict=True), DEFERRED]
 Seconds: TypeAlias = Annotated[float, Field(strict=True, gt=0), DEFERRED]
+Rate: TypeAlias = Annotated[float, Field(strict=True, gt=0), DEFERRED]
 Temperature: TypeAlias = Annotated[float, Field(strict=True, ge=0, le=2), DEFERRED]
 Flag: TypeAlias = Annotated[bool, Field(strict=True), DEFERRED]
 ToolName: TypeAlias = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$"), DEFERRED_IN_TEXT]
@@ -100,10 +101,19 @@ class Part(DocumentModel):
         return values
 
 
-def one_of(field: str, kinds: Mapping[str, type[Part]], what: str, *, or_text: bool = False) -> BeforeValidator:
+def one_of(
+    field: str, kinds: Mapping[str, type[Part]], what: str, *, or_text: bool = False, otherwise: str | None = None
+) -> BeforeValidator:
     """Parse a part of several possible kinds, by a discriminator field; a `$ref` is a kind of its own.
 
     A discriminated union would add the kinds to the paths of errors, and could not say which was meant.
+
+    Args:
+        field: the discriminator field.
+        kinds: the kinds, by the values of the field.
+        what: the part in messages.
+        or_text: whether text is valid too.
+        otherwise: the kind of a part without the field.
     """
 
     def read(value: object, info: ValidationInfo) -> object:
@@ -111,12 +121,32 @@ def one_of(field: str, kinds: Mapping[str, type[Part]], what: str, *, or_text: b
             return value
         if not isinstance(value, Mapping):
             raise PydanticCustomError("problem", "{message}", {"message": f"{what} is an object"})
-        named = value.get(field, "$ref" if "$ref" in value else None)
+        if (named := value.get(field)) is None:
+            named = "$ref" if "$ref" in value else otherwise
         if (kind := kinds.get(named) if isinstance(named, str) else None) is not None:
             return kind.model_validate(value, by_alias=True, by_name=False, context=info.context)
         raise PydanticCustomError(
             "problem", "{message}", {"message": f"{what} {_describe_unknown_kind(field, named, kinds)}"}
         )
+
+    return BeforeValidator(read)
+
+
+def part_or(kind: type[Part], plain: type, what: str) -> BeforeValidator:
+    """Parse a part, or a plain value in its place. A union would add its alternatives to the paths of errors.
+
+    Args:
+        kind: the kind of the part.
+        plain: the type of the plain value.
+        what: the valid values, for messages.
+    """
+
+    def read(value: object, info: ValidationInfo) -> object:
+        if isinstance(value, plain | Part):
+            return value
+        if isinstance(value, Mapping):
+            return kind.model_validate(value, by_alias=True, by_name=False, context=info.context)
+        raise PydanticCustomError("problem", "{message}", {"message": f"it is neither {what}"})
 
     return BeforeValidator(read)
 

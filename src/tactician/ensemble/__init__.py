@@ -1,5 +1,6 @@
 """Ensembles: tasks with an order, done by agents and functions."""
 
+from tactician.ensemble.composite import Composite, find_composite
 from tactician.ensemble.constraints import HierarchicalConstraints
 from tactician.ensemble.delegation import (
     Delegation,
@@ -44,7 +45,8 @@ from tactician.ensemble.learning import (
     days,
 )
 from tactician.ensemble.loops import Loop, Window
-from tactician.ensemble.map_reduce import MapReduce
+from tactician.ensemble.map_reduce import DEFAULT_CHUNK_SIZE, MapReduce
+from tactician.ensemble.nested import NestedEnsemble
 from tactician.ensemble.outcomes import TaskOutputs
 from tactician.ensemble.phase_decisions import PhaseAttempt, PhaseDecision, PhaseReviewRecord
 from tactician.ensemble.phase_events import PhaseCompleted, PhaseFailed, PhaseResumed, PhaseReviewed, PhaseStarted
@@ -79,6 +81,7 @@ from tactician.ensemble.workflows import Workflow
 
 __all__ = [
     "AskPerson",
+    "Composite",
     "CompositeError",
     "ConsoleReviewer",
     "Review",
@@ -91,6 +94,7 @@ __all__ = [
     "ConstraintViolationError",
     "Delegation",
     "DelegationCompleted",
+    "DEFAULT_CHUNK_SIZE",
     "DelegationContext",
     "DelegationDecision",
     "DelegationFailed",
@@ -118,6 +122,7 @@ __all__ = [
     "MapReduce",
     "MapReduceError",
     "MemoryReflections",
+    "NestedEnsemble",
     "OnTimeout",
     "Reflection",
     "ReflectionInput",
@@ -160,6 +165,7 @@ __all__ = [
     "TaskResumed",
     "TaskSkipped",
     "TaskStarted",
+    "find_composite",
     "TaskSuspended",
     "Window",
     "Workflow",

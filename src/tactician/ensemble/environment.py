@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from tactician.ensemble.early_exit import EarlyExit
 from tactician.ensemble.inputs import EnsembleInput
+from tactician.ensemble.learning import AT_ONCE, LearningOutbox
 from tactician.ensemble.outcomes import TaskOutcome
 from tactician.ensemble.task_input import Revision
 from tactician.ensemble.task_output import TaskOutput
@@ -30,6 +31,7 @@ class TaskEnvironment(NamedTuple):
         reviews: the settings for reviews of tasks inside of others.
         exit: the early end of the ensemble around; `None` for an ensemble itself.
         synthesize: model of the ensemble around that makes agents for tasks without an agent; `None` without one.
+        outbox: outbox for what the tasks leave for later runs.
     """
 
     input: EnsembleInput
@@ -43,6 +45,7 @@ class TaskEnvironment(NamedTuple):
     reviews: ReviewSettings = NO_REVIEWS
     exit: EarlyExit | None = None
     synthesize: ModelLike | None = None
+    outbox: LearningOutbox = AT_ONCE
 
     def find_revision(self, task_id: str) -> Revision | None:
         """Return the revision of a task that runs again; `None` for other tasks."""

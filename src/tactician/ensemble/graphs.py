@@ -89,9 +89,18 @@ class Graph(TaskGroup):
         self.edges = tuple(edges)
         self.max_steps = max_steps
         names = ", ".join(map(str, states))
-        summary = description or escape_template(f"Go from state to state: {names}")
         parts = {f"states[{name!r}]": task for name, task in states.items()}
-        super().__init__(id or f"Graph: {names}", summary, parts, context)
+        super().__init__(id or f"Graph: {names}", description, parts, context)
+
+    @property
+    def states(self) -> Mapping[str, Task]:
+        """The tasks, by the names of the states."""
+        return dict(zip(self.names, self.parts.values(), strict=True))
+
+    @property
+    @override
+    def default_description(self) -> str:
+        return escape_template(f"Go from state to state: {', '.join(map(str, self.names))}")
 
     @property
     @override

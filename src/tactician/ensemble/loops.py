@@ -87,8 +87,13 @@ class Loop(TaskGroup):
         self.memory = memory
         self.outputs = outputs
         names = "; ".join(str(getattr(task, "id", task)) for task in tasks)
-        summary = description or escape_template(f"Repeat these tasks: {names}")
-        super().__init__(id or f"Loop: {names}", summary, {f"tasks[{n}]": t for n, t in enumerate(tasks)}, context)
+        super().__init__(id or f"Loop: {names}", description, {f"tasks[{n}]": t for n, t in enumerate(tasks)}, context)
+
+    @property
+    @override
+    def default_description(self) -> str:
+        names = "; ".join(str(getattr(task, "id", task)) for task in self.parts.values())
+        return escape_template(f"Repeat these tasks: {names}")
 
     @property
     @override

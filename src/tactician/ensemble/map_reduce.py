@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Final, Generic, TypeVar
 
 from typing_extensions import override
@@ -14,7 +13,7 @@ from tactician.diagrams import DiagramEdge
 from tactician.ensemble.assignment import Assignment, assign
 from tactician.ensemble.bins import pack_bins
 from tactician.ensemble.checks import find_made_problems
-from tactician.ensemble.composite import Casting, Equipment, index_outputs
+from tactician.ensemble.composite import Casting, Equipment, TaskTemplate, index_outputs
 from tactician.ensemble.drawing import Drawing
 from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import EnsembleDefinitionError, MapReduceError
@@ -24,6 +23,7 @@ from tactician.ensemble.synthesis import synthesize_alike
 from tactician.ensemble.task import Task, TaskLike
 from tactician.ensemble.task_group import GroupRunnable, TaskGroup
 from tactician.ensemble.task_input import TaskInput
+from tactician.ensemble.task_makers import TaskMaker, is_task_maker, prepare_task
 from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.template import escape_template
 from tactician.runs import RunContext, Runnable
@@ -34,6 +34,7 @@ T = TypeVar("T")
 DEFAULT_CHUNK_SIZE: Final = 5
 DEFAULT_MAX_LEVELS: Final = 10
 _CHARACTERS_PER_TOKEN: Final = 4
+_VALUE_NAMES: Final = {"map": "item", "direct": "items"}  # in templates, besides the names of values
 TokenEstimator = Callable[[str], int]
 
 
@@ -45,19 +46,20 @@ def estimate_tokens(text: str) -> int:
 class MapReduce(TaskGroup, Generic[T]):
     """A task for each item, and tasks that combine the outputs, level by level, until a single output is left.
 
-    In an ensemble it stands in the place of a task. The descriptions of the tasks that the functions return are no
-    templates: they are taken as they are, so that items may have braces. When a run continues elsewhere, the functions
+    In an ensemble it stands in the place of a task. The descriptions of the tasks that functions return are no
+    templates: they are taken as they are, so that items may have braces. When a run continues elsewhere, functions
     have to return equal tasks.
 
     Args:
         items: the items, or a function of the `TaskInput` that returns them.
-        map: function that returns the task of an item.
-        reduce: function that returns the task that combines outputs. Unless it names a context, it sees these outputs.
+        map: function that returns the task of an item; or a task, in whose templates `{item}` stands for the item.
+        reduce: function that returns the task that combines outputs, or that task. Unless it names a context, it sees
+            these outputs.
         chunk_size: number of outputs that each task combines, 5 by default.
         max_tokens: tokens of the outputs that each task combines, in place of a number. Outputs are packed by first-fit
             decreasing; an output that is larger is alone.
-        direct: function that returns a single task for all items when they fit: when there are at most `chunk_size`, or
-            they have at most `max_tokens`.
+        direct: function that returns a single task for all items, or that task, whose templates may name `{items}`. It
+            is done when the items fit: when there are at most `chunk_size`, or they have at most `max_tokens`.
         estimate: function that returns the number of tokens of a text; a quarter of its characters by default. For
             outputs the number that the provider reports counts.
         max_levels: number of levels that combine. When they are used up, a last task combines what is left.
@@ -75,11 +77,11 @@ class MapReduce(TaskGroup, Generic[T]):
         self,
         items: Sequence[T] | Callable[[TaskInput], Sequence[T]],
         *,
-        map: Callable[[T], TaskLike],
-        reduce: Callable[[Sequence[TaskOutput]], TaskLike],
+        map: TaskMaker[T],
+        reduce: TaskMaker[Sequence[TaskOutput]],
         chunk_size: int | None = None,
         max_tokens: int | None = None,
-        direct: Callable[[Sequence[T]], TaskLike] | None = None,
+        direct: TaskMaker[Sequence[T]] | None = None,
         estimate: TokenEstimator = estimate_tokens,
         max_levels: int = DEFAULT_MAX_LEVELS,
         max_parallel: int | None = None,
@@ -97,8 +99,14 @@ class MapReduce(TaskGroup, Generic[T]):
         self.max_levels = max_levels
         self.max_parallel = max_parallel
         self.amount = "items" if callable(self.items) else f"{len(self.items)} items"
-        summary = description or f"Do a task for each of {self.amount}, and combine the outputs"
-        super().__init__(id or f"MapReduce: {self.amount}", summary, {}, context)
+        makers: Mapping[str, object] = {"map": map, "reduce": reduce, "direct": direct}
+        templates = {name: maker for name, maker in makers.items() if isinstance(maker, Task)}
+        super().__init__(id or f"MapReduce: {self.amount}", description, templates, context)
+
+    @property
+    @override
+    def default_description(self) -> str:
+        return f"Do a task for each of {self.amount}, and combine the outputs"
 
     @property
     @override
@@ -108,6 +116,13 @@ class MapReduce(TaskGroup, Generic[T]):
     @override
     def bind(self, equipment: Equipment) -> Runnable:
         return _MapReduceRunnable(self, equipment)
+
+    @override
+    def list_templates(self) -> Iterable[TaskTemplate]:
+        for path, names in super().list_templates():
+            known = _VALUE_NAMES.get(path.rpartition(".")[0])
+            if others := tuple(name for name in names if name != known):
+                yield TaskTemplate(path, others)
 
     def list_items(self, task: TaskInput) -> Sequence[T]:
         """Return the items for an input."""
@@ -134,11 +149,12 @@ class MapReduce(TaskGroup, Generic[T]):
     def _find_mistakes(self) -> Iterator[tuple[str, str]]:
         if not callable(self.items) and not self.items:
             yield "items", "there must be at least one item"
-        for name in ("map", "reduce", "estimate"):
-            if not callable(value := getattr(self, name)):
-                yield name, f"{value!r} is not a function"
-        if self.direct is not None and not callable(self.direct):
-            yield "direct", f"{self.direct!r} is not a function"
+        makers: Mapping[str, object] = {"map": self.map, "reduce": self.reduce, "direct": self.direct}
+        for name, value in makers.items():
+            if not is_task_maker(value) and (name, value) != ("direct", None):
+                yield name, f"{value!r} is not a function or a Task"
+        if not callable(self.estimate):
+            yield "estimate", f"{self.estimate!r} is not a function"
         if self.chunk_size is not None and self.max_tokens is not None:
             yield "max_tokens", "there is a chunk_size too: leave out one of them"
         if self.chunk_size is not None and self.chunk_size < 2:
@@ -180,15 +196,18 @@ class _MapReduceRunnable(GroupRunnable[MapReduce[T]], Generic[T]):
     @override
     async def _perform(self, environment: TaskEnvironment, task: TaskInput, context: RunContext) -> CompositeResult:
         items, level = self._list_items(task, context), _Level(environment, context)
+        values, casting = environment.input.values, self._equipment.casting
         if self.group.direct is not None and self.group.fits(items):
-            outputs = await self._run_level("direct", [partial(self.group.direct, items)], (), level)
+            makers = [prepare_task(self.group.direct, items, _VALUE_NAMES["direct"], values, casting)]
+            outputs = await self._run_level("direct", makers, (), level)
             return self._conclude(level.outputs, outputs, context)
-        outputs = await self._run_level("map", [partial(self.group.map, item) for item in items], (), level)
+        makers = [prepare_task(self.group.map, item, _VALUE_NAMES["map"], values, casting) for item in items]
+        outputs = await self._run_level("map", makers, (), level)
         number = 0
         while not environment.has_ended and (len(outputs) > 1 or (outputs and not number)):
             number += 1
             portions = self.group.split(outputs) if number <= self.group.max_levels else [outputs]
-            makers = [partial(self.group.reduce, portion) for portion in portions]
+            makers = [prepare_task(self.group.reduce, portion, None, values, casting) for portion in portions]
             outputs = await self._run_level(f"reduce-{number}", makers, portions, level)
         return self._conclude(level.outputs, outputs, context)
 
@@ -252,7 +271,8 @@ class _MapReduceRunnable(GroupRunnable[MapReduce[T]], Generic[T]):
     async def _cast(self, made: Sequence[Task], place: RunContext) -> Equipment:
         """Return the equipment with the agents that a model chooses for the tasks of a level."""
         maker = self._equipment.casting.model
-        if maker is None:
+        made = [task for task in made if None in (task.role, task.goal, task.background)]
+        if maker is None or not made:
             return self._equipment
         return self._equipment._replace(casting=Casting(maker, await synthesize_alike(made, maker, place)))
 

@@ -12,6 +12,7 @@ from tactician.ensemble.composite import Composite, Equipment, TaskTemplate, ind
 from tactician.ensemble.drawing import Drawing
 from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.inputs import EnsembleInput
+from tactician.ensemble.learning import AT_ONCE, LearningOutbox
 from tactician.ensemble.results import EnsembleResult
 from tactician.ensemble.task_input import TaskInput
 from tactician.errors import Problem
@@ -54,20 +55,23 @@ class NestedEnsemble(Composite):
 
     It gets the values of the ensemble around it, its first tasks see what the task before it gave, and it uses the
     models of the ensemble around it where it has none. Its tools and agents are its own.
+
+    Attributes:
+        ensemble: the ensemble.
     """
 
     def __init__(self, ensemble: TaskRunnable) -> None:
-        self._ensemble = ensemble
+        self.ensemble = ensemble
 
     @property
     @override
     def id(self) -> str:
-        return self._ensemble.name
+        return self.ensemble.name
 
     @property
     @override
     def description(self) -> str:
-        return self._ensemble.description
+        return self.ensemble.description
 
     @property
     @override
@@ -76,15 +80,15 @@ class NestedEnsemble(Composite):
 
     @override
     def bind(self, equipment: Equipment) -> Runnable:
-        return _NestedRunnable(self, self._ensemble, equipment.casting.model)
+        return _NestedRunnable(self, self.ensemble, equipment.casting.model)
 
     @override
     def find_problems(self, agents: Sequence[object] | None) -> Iterable[Problem]:
-        return self._ensemble.structure_problems
+        return self.ensemble.structure_problems
 
     @override
     def list_templates(self) -> Iterable[TaskTemplate]:
-        return self._ensemble.templates
+        return self.ensemble.templates
 
 
 class _NestedRunnable(BaseRunnable[object]):
@@ -120,6 +124,11 @@ class _NestedRunnable(BaseRunnable[object]):
         known = index_outputs(input.context_outputs)
         ensemble_input = EnsembleInput(input.values, input.text)
         environment = TaskEnvironment(
-            ensemble_input, entry=entry, known=known, revision=input.revision, synthesize=self._synthesize
+            ensemble_input,
+            entry=entry,
+            known=known,
+            revision=input.revision,
+            synthesize=self._synthesize,
+            outbox=context.find(LearningOutbox) or AT_ONCE,
         )
         return await self._ensemble.run_tasks(environment, context)

@@ -18,6 +18,7 @@ from tactician.ensemble.early_exit import EarlyExit
 from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import EnsembleDefinitionError
 from tactician.ensemble.inputs import EnsembleInput
+from tactician.ensemble.learning import AT_ONCE, LearningOutbox
 from tactician.ensemble.model_checks import find_model_problems
 from tactician.ensemble.results import CompositeResult
 from tactician.ensemble.task import Task, TaskLike, as_tasks
@@ -37,18 +38,21 @@ class TaskGroup(Composite):
 
     Args:
         id: the id.
-        description: the description.
+        description: the description; empty for the default.
         parts: the tasks, by their places.
         context: tasks outside whose outputs the first task sees; in a sequence, by default, the task before the group.
+
+    Attributes:
+        own_context: the tasks outside that the group itself names; `None` when it names none.
     """
 
     def __init__(
         self, id: str, description: str, parts: Mapping[str, TaskLike], context: Sequence[TaskLike] | None
     ) -> None:
         self._id = id
-        self._description = description
         self._parts = dict(zip(parts, as_tasks(parts.values()), strict=True))
-        self._own_context = None if context is None else as_tasks(context)
+        self.own_context = None if context is None else as_tasks(context)
+        self._description = description or self.default_description
         mistakes = [*self._find_part_mistakes(), *self._find_mistakes()]
         if problems := [Problem(path, message) for path, message in mistakes]:
             raise EnsembleDefinitionError(f"{type(self).__name__} {self.label!r}", problems)
@@ -64,12 +68,17 @@ class TaskGroup(Composite):
         return self._description
 
     @property
+    @abstractmethod
+    def default_description(self) -> str:
+        """The description by default."""
+
+    @property
     @override
     def context(self) -> Sequence[Task] | None:
         outside = list(self._find_outside())
-        if self._own_context is None and not outside:
+        if self.own_context is None and not outside:
             return None
-        return list({task.id: task for task in (*(self._own_context or ()), *outside)}.values())
+        return list({task.id: task for task in (*(self.own_context or ()), *outside)}.values())
 
     @property
     @override
@@ -90,7 +99,7 @@ class TaskGroup(Composite):
         The policy for reviews is about the group, and not about the tasks inside it.
         """
         around = context.find(ReviewSettings) or ReviewSettings()
-        names = None if self.context is None else [task.id for task in self._own_context or ()]
+        names = None if self.context is None else [task.id for task in self.own_context or ()]
         known = index_outputs(task.context_outputs)
         entry = select_entry(self, names, task)
         return TaskEnvironment(
@@ -102,6 +111,7 @@ class TaskGroup(Composite):
             revision=task.revision,
             reviews=ReviewSettings(reviewer=around.reviewer),
             exit=context.find(EarlyExit),
+            outbox=context.find(LearningOutbox) or AT_ONCE,
         )
 
     def _find_mistakes(self) -> Iterator[tuple[str, str]]:
@@ -111,7 +121,7 @@ class TaskGroup(Composite):
     def _find_part_mistakes(self) -> Iterator[tuple[str, str]]:
         if not self._id.strip():
             yield "id", "it must not be blank"
-        outside = {f"context[{number}]": other for number, other in enumerate(self._own_context or ())}
+        outside = {f"context[{number}]": other for number, other in enumerate(self.own_context or ())}
         named: dict[str, object] = {**outside, **self._parts}
         strangers = {place: part for place, part in named.items() if not isinstance(part, Task)}
         if strangers:

@@ -6,7 +6,7 @@ SQLAlchemy is loaded on first use.
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from tactician.stores.address import open_store, store_path
+from tactician.stores.address import StoreAddress, StoreVariable, open_store, store_path
 from tactician.stores.checks import escape_invalid, translate_json_errors
 from tactician.stores.document import AT_ONCE, Body, Lease, StoredDocument, StoredStep, SupportsJson
 from tactician.stores.document_store import DocumentStore
@@ -33,6 +33,8 @@ __all__ = [
     "SqliteStore",
     "PostgresStore",
     "open_store",
+    "StoreAddress",
+    "StoreVariable",
     "store_path",
     "list_documents",
     "translate_json_errors",

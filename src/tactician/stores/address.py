@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import field
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from tactician.documents import did_you_mean
+from tactician.environment import read_environment
 from tactician.errors import ConfigurationError
+from tactician.frozen import frozen
 from tactician.stores.document_store import DocumentStore
 from tactician.stores.extras import require_extra
 
@@ -17,13 +21,42 @@ _POSTGRES: Final = ("postgresql", "postgres")
 _EXAMPLES: Final = "runs.db, sqlite:///runs.db, postgresql://user:password@host/database"
 
 
-def open_store(address: str | Path) -> DocumentStore:
-    """Return the store at the path of an SQLite file, or at the URL of an SQLite file or a PostgreSQL database.
+@frozen
+class StoreVariable:
+    """Environment variable with the address of a store, which may hold a password.
+
+    Attributes:
+        name: the name of the variable.
+        environment: the environment; that of this process, when `None`.
+    """
+
+    name: str
+    environment: Mapping[str, str] | None = field(default=None, repr=False, compare=False)
+
+    def read(self) -> str:
+        """Return the address.
+
+        Raises:
+            ConfigurationError: when the variable is not set.
+        """
+        if not (address := read_environment(self.environment).get(self.name, "").strip()):
+            raise ConfigurationError(f"{self.name} is not set: it has the address of a store. Examples: {_EXAMPLES}")
+        return address
+
+
+StoreAddress: TypeAlias = str | Path | StoreVariable
+"""Path of an SQLite file, URL of an SQLite file or a PostgreSQL database, or the variable with either."""
+
+
+def open_store(address: StoreAddress) -> DocumentStore:
+    """Return the store at an address.
 
     Raises:
-        ConfigurationError: when the address is neither.
+        ConfigurationError: when the address is not valid.
         MissingExtraError: when the extra that the store needs is not installed.
     """
+    if isinstance(address, StoreVariable):
+        address = address.read()
     if (path := store_path(address)) is not None:
         with require_extra("sql"):
             from tactician.stores.sqlite import SqliteStore

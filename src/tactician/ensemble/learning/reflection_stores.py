@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Final, Protocol, runtime_checkable
 
 from pydantic import ValidationError
@@ -11,7 +10,7 @@ from pydantic import ValidationError
 from tactician.ensemble.learning.dated_log import DatedLog, DatedText
 from tactician.ensemble.learning.reflection import TaskReflection, reflection_adapter
 from tactician.errors import ConfigurationError, StoredStateError
-from tactician.stores import DocumentStore, MemoryStore, open_store
+from tactician.stores import DocumentStore, MemoryStore, StoreAddress, open_store
 
 _COLLECTION: Final = "task_reflections"
 _MOST_KEPT: Final = 1_000
@@ -41,6 +40,9 @@ class ReflectionLog(ReflectionStore):
         keep_last: number of reflections on a task that are kept, the newest ones. Of those that failed, 10 are kept
             beside them.
 
+    Attributes:
+        keep_last: as above.
+
     Raises:
         ConfigurationError: when `keep_last` is not between 1 and 1,000.
     """
@@ -49,7 +51,7 @@ class ReflectionLog(ReflectionStore):
         if not 0 < keep_last <= _MOST_KEPT:
             raise ConfigurationError(f"keep_last must be between 1 and {_MOST_KEPT}, got: {keep_last}")
         self._log = DatedLog(documents, _COLLECTION)
-        self._keep_last = keep_last
+        self.keep_last = keep_last
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._log!r})"
@@ -60,12 +62,12 @@ class ReflectionLog(ReflectionStore):
         Raises:
             StoredStateError: when a reflection cannot be read.
         """
-        return [_read(text) for text in await self._log.list_newest(identity, self._keep_last + _KEPT_FAILURES)]
+        return [_read(text) for text in await self._log.list_newest(identity, self.keep_last + _KEPT_FAILURES)]
 
     async def store(self, identity: str, reflection: TaskReflection) -> None:
         """Store a reflection, unless its id is stored already, and delete those that are not kept any more."""
         bounded = reflection.with_bounds()
-        kind, kept = (_FAILURE, _KEPT_FAILURES) if bounded.failure else (_SUCCESS, self._keep_last)
+        kind, kept = (_FAILURE, _KEPT_FAILURES) if bounded.failure else (_SUCCESS, self.keep_last)
         text = reflection_adapter().dump_json(bounded).decode()
         await self._log.add(identity, DatedText(bounded.id, bounded.created_at, text), kind=kind)
         await self._log.evict(identity, kept, kind=kind)
@@ -94,15 +96,19 @@ class SqlReflections(ReflectionLog):
     """Store of reflections in a database.
 
     Args:
-        address: path of an SQLite file, or URL of a PostgreSQL database.
+        address: path of an SQLite file, URL of a PostgreSQL database, or a `StoreVariable` with either.
         keep_last: number of reflections on a task that are kept.
+
+    Attributes:
+        address: as above.
 
     Raises:
         ConfigurationError: when the address is not valid.
         MissingExtraError: when the extra that the store needs is not installed.
     """
 
-    def __init__(self, address: str | Path, *, keep_last: int = 100) -> None:
+    def __init__(self, address: StoreAddress, *, keep_last: int = 100) -> None:
+        self.address = address
         super().__init__(open_store(address), keep_last)
 
 

@@ -6,7 +6,6 @@ import logging
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cache
-from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
@@ -19,7 +18,7 @@ from tactician.ensemble.learning.scopes import Scope, ScopeEntry, check_scopes
 from tactician.errors import ConfigurationError, ModelError, StoredStateError
 from tactician.frozen import frozen
 from tactician.runs import RunContext, report_retrieval
-from tactician.stores import DocumentStore, MemoryStore, open_store
+from tactician.stores import DocumentStore, MemoryStore, StoreAddress, open_store
 
 _COLLECTION: Final = "memory_scopes"
 DEFAULT_RECALL: Final = 5
@@ -44,6 +43,9 @@ class ScopedMemory:
         embedder: embedding model, or its name among the models of the run, by which entries are recalled; without a
             model, the newest are.
 
+    Attributes:
+        scopes, embedder: as above.
+
     Raises:
         ConfigurationError: when a scope is not valid.
     """
@@ -52,7 +54,7 @@ class ScopedMemory:
         check_scopes(scopes)
         self.scopes: Mapping[str, Scope] = MappingProxyType(dict(scopes))
         self._log = DatedLog(documents, _COLLECTION)
-        self._embedder = embedder
+        self.embedder = embedder
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._log!r}, {', '.join(self.scopes)})"
@@ -133,10 +135,10 @@ class ScopedMemory:
         return [_read_entry(scope, text) for text in await self._log.list_newest(scope, most, oldest=oldest)]
 
     async def _embed(self, text: str, run: RunContext) -> PackedVector | None:
-        if self._embedder is None or not text.strip():
+        if self.embedder is None or not text.strip():
             return None
         try:
-            return await embed_text(self._embedder, text, run)
+            return await embed_text(self.embedder, text, run)
         except ModelError:
             _logger.warning("%s: a text has no embedding, and counts by its age", "/".join(run.path), exc_info=True)
             return None
@@ -162,15 +164,19 @@ class SqlMemory(ScopedMemory):
     """Memory in scopes in a database.
 
     Args:
-        address: path of an SQLite file, or URL of a PostgreSQL database.
+        address: path of an SQLite file, URL of a PostgreSQL database, or a `StoreVariable` with either.
         scopes, embedder: as of a `ScopedMemory`.
+
+    Attributes:
+        address: as above.
 
     Raises:
         ConfigurationError: when the address or a scope is not valid.
         MissingExtraError: when the extra that the store needs is not installed.
     """
 
-    def __init__(self, address: str | Path, scopes: Mapping[str, Scope], *, embedder: Embedder | None = None) -> None:
+    def __init__(self, address: StoreAddress, scopes: Mapping[str, Scope], *, embedder: Embedder | None = None) -> None:
+        self.address = address
         super().__init__(open_store(address), scopes, embedder)
 
 

@@ -1,0 +1,15 @@
+"""Blueprints of ensembles: tasks with an order, and what may stand in the place of a task."""
+
+from tactician.blueprint.ensembles.ensemble import EnsembleBlueprint
+from tactician.blueprint.ensembles.ensemble_exporter import export_ensemble
+from tactician.blueprint.ensembles.task_parts import GROUP_ITEM, GROUP_KINDS, TASK_ITEM, TASK_KINDS, TaskPart
+
+__all__ = [
+    "EnsembleBlueprint",
+    "export_ensemble",
+    "TaskPart",
+    "TASK_KINDS",
+    "TASK_ITEM",
+    "GROUP_KINDS",
+    "GROUP_ITEM",
+]

@@ -1,0 +1,158 @@
+"""Blueprint of an ensemble: `ensemble`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from tactician.agents import Agent
+from tactician.blueprint.abilities import AgentToolPart, build_tools
+from tactician.blueprint.blueprint import Blueprint, Node, blueprint_type
+from tactician.blueprint.builder import Builder
+from tactician.blueprint.ensembles.agent_directory import AgentDirectory
+from tactician.blueprint.ensembles.functions import find_callable, find_object
+from tactician.blueprint.ensembles.learning import MemoryItem, ReflectionsItem, build_memory, build_reflections
+from tactician.blueprint.ensembles.mistakes import add_problems, build_checked
+from tactician.blueprint.ensembles.phase_builder import build_phases
+from tactician.blueprint.ensembles.phase_parts import PhasePart
+from tactician.blueprint.ensembles.synthesis import SynthesisItem, build_synthesis
+from tactician.blueprint.ensembles.task_builder import TaskScope
+from tactician.blueprint.ensembles.task_parts import GROUP_KINDS, TASK_KINDS, TaskItem
+from tactician.blueprint.ensembles.team_settings import (
+    BudgetPart,
+    ConstraintsPart,
+    DelegationPart,
+    build_budget,
+    build_constraints,
+    build_delegation,
+)
+from tactician.blueprint.models import ModelParts, OptionsPart, ResponderPart, TracePart, set_trace
+from tactician.blueprint.references import BlueprintRef
+from tactician.blueprint.schema_base import DEFERRED_IN_TEXT, Name, Part, Positive, Rate, Temperature
+from tactician.context_format import ContextFormat, ContextFormatter
+from tactician.documents import DataPath
+from tactician.ensemble import Ensemble, Phase, ReviewPolicy, Task, Workflow
+
+
+@blueprint_type("ensemble")
+class EnsembleBlueprint(Blueprint):
+    """Blueprint of an ensemble: tasks with an order, or phases of tasks."""
+
+    type: Literal["ensemble"] = "ensemble"
+    name: Name
+    description: str | None = None
+    model: Name | None = None
+    responder: ResponderPart | None = None
+    temperature: Temperature | None = None
+    options: OptionsPart | None = None
+    tool_class_names: tuple[Name, ...] | None = None
+    agent_tools: tuple[AgentToolPart, ...] | None = None
+    agents: Annotated[tuple[Node, ...], Field(min_length=1)] | None = None
+    tasks: Annotated[tuple[TaskItem, ...], Field(min_length=1)] | None = None
+    phases: Annotated[tuple[PhasePart, ...], Field(min_length=1)] | None = None
+    workflow: Annotated[Literal["sequential", "parallel", "hierarchical"], DEFERRED_IN_TEXT] | None = None
+    manager: Node | None = None
+    constraints: ConstraintsPart | None = None
+    memory: MemoryItem | None = None
+    reflections: ReflectionsItem | None = None
+    on_error: Annotated[Literal["fail_fast", "continue"], DEFERRED_IN_TEXT] | None = None
+    max_parallel: Positive | None = None
+    rate_limit: Rate | None = None
+    delegation: DelegationPart | None = None
+    review_policy: Annotated[Literal["never", "after_every_task", "after_last_task"], DEFERRED_IN_TEXT] | None = None
+    reviewer: Name | None = None
+    listeners: tuple[Name, ...] | None = None
+    synthesize: SynthesisItem | None = None
+    context_format: Annotated[Literal["json", "toon"], DEFERRED_IN_TEXT] | None = None
+    context_formatter: Name | None = None
+    capture: Annotated[Literal["off", "standard", "full"], DEFERRED_IN_TEXT] | None = None
+    budget: BudgetPart | None = None
+    trace_metadata: TracePart | None = None
+
+    def build_with(self, builder: Builder) -> Ensemble | None:
+        """Return the ensemble. Mistakes between its tasks are found too."""
+        settings = {**self._build_team(builder), **self._build_model(builder), **self._build_settings(builder)}
+        settings |= self._build_objects(builder)
+        given: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
+
+        def create() -> Ensemble | None:
+            ensemble = build_checked(lambda: Ensemble(self.name, **given), self, builder)
+            if ensemble is not None:
+                add_problems(ensemble.structure_problems, self, builder)
+                set_trace(ensemble, self.trace_metadata)
+            return ensemble
+
+        return builder.attempt(create)
+
+    def _build_team(self, builder: Builder) -> dict[str, object]:
+        agents = None if self.agents is None else builder.build_nodes(self.agents, "agents")
+        tasks, phases = self._build_tasks(AgentDirectory(agents or ()), builder)
+        manager = None if self.manager is None else builder.build_node(self.manager, "manager")
+        if manager is not None and not isinstance(manager, Agent):
+            builder.add_problem("it has to be an agent", "manager")
+        return {"tasks": tasks, "phases": phases, "agents": agents, "manager": manager}
+
+    def _build_tasks(self, agents: AgentDirectory, builder: Builder) -> tuple[list[Task], list[Phase]]:
+        scope, parts = TaskScope(agents), dict(self._list_tasks())
+        for path, part in parts.items():
+            agents.add_from(part, builder.at(*path))
+        scope.add(parts, builder)
+        tasks = scope.build_added({path: part for path, part in parts.items() if path[0] == "tasks"})
+        return list(tasks.values()), build_phases(self.phases or (), scope, agents, builder)
+
+    def _list_tasks(self) -> Iterator[tuple[DataPath, Part]]:
+        for place, part in enumerate(self.tasks or ()):
+            yield ("tasks", place), part
+        for place, phase in enumerate(self.phases or ()):
+            yield from ((("phases", place, *path), part) for path, part in phase.inner_tasks.items())
+
+    def _build_model(self, builder: Builder) -> dict[str, object]:
+        model = ModelParts(self.model or "default", self.responder, self.temperature, self.options)
+        return {
+            "model": model.build(builder),
+            "tools": build_tools(self.tool_class_names or (), self.agent_tools or (), builder),
+            "synthesize": build_synthesis(self.synthesize, builder),
+        }
+
+    def _build_settings(self, builder: Builder) -> dict[str, object]:
+        return {
+            "description": self.description,
+            "on_error": self.on_error,
+            "max_parallel": self.max_parallel,
+            "rate_limit": self.rate_limit,
+            "capture": self.capture,
+            "review_policy": None if self.review_policy is None else ReviewPolicy(self.review_policy),
+            "workflow": None if self.workflow is None else Workflow(self.workflow),
+            "constraints": build_constraints(self.constraints),
+            "budget": build_budget(self.budget, builder),
+            "delegation": None if self.delegation is None else build_delegation(self.delegation, builder),
+            "memory": build_memory(self.memory, builder),
+            "reflections": build_reflections(self.reflections, builder),
+        }
+
+    def _build_objects(self, builder: Builder) -> dict[str, object]:
+        listeners = [
+            find_callable(name, "a function of an event", builder, "listeners", place)
+            for place, name in enumerate(self.listeners or ())
+        ]
+        return {
+            "reviewer": find_callable(self.reviewer, "a function of a pending request", builder, "reviewer"),
+            "listeners": listeners,
+            "context_format": self._build_context_format(builder),
+        }
+
+    def _build_context_format(self, builder: Builder) -> ContextFormat | ContextFormatter | None:
+        kind: type[ContextFormatter] = ContextFormatter  # type: ignore[type-abstract] # it is checked, and not called
+        formatter = find_object(self.context_formatter, kind, "a context formatter", builder, "contextFormatter")
+        if self.context_format is None:
+            return formatter
+        if self.context_formatter is not None:
+            builder.add_problem("there is a contextFormat too: leave out one of them", "contextFormatter")
+        return ContextFormat(self.context_format)
+
+
+_INSTEAD: dict[str, type[Part]] = {"ensemble": EnsembleBlueprint, "$ref": BlueprintRef}
+TASK_KINDS.update(_INSTEAD)
+GROUP_KINDS.update(_INSTEAD)

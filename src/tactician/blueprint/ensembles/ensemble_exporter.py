@@ -1,0 +1,69 @@
+"""Exporter of ensembles to blueprints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tactician.blueprint.ensembles.ensemble import EnsembleBlueprint
+from tactician.blueprint.ensembles.functions import export_object
+from tactician.blueprint.ensembles.learning import export_memory, export_reflections
+from tactician.blueprint.ensembles.model_fields import export_model_fields, export_tool_fields
+from tactician.blueprint.ensembles.phase_exporter import export_phases
+from tactician.blueprint.ensembles.synthesis import export_synthesis
+from tactician.blueprint.ensembles.task_exporter import TaskExporter
+from tactician.blueprint.ensembles.team_settings import export_budget, export_constraints, export_delegation
+from tactician.blueprint.exporter import Exporter, blueprint_exporter
+from tactician.blueprint.models import export_trace
+from tactician.context_format import ContextFormat
+from tactician.ensemble import Ensemble, ReviewPolicy
+
+
+@blueprint_exporter(Ensemble)
+def export_ensemble(ensemble: Ensemble, exporter: Exporter) -> EnsembleBlueprint | None:
+    """Return the blueprint of an ensemble."""
+    values = {
+        "name": ensemble.name,
+        "description": ensemble.description if ensemble.description != ensemble.default_description else None,
+        "trace_metadata": export_trace(ensemble.trace),
+        **_list_team_fields(ensemble, exporter),
+        **_list_run_fields(ensemble, exporter),
+        **export_model_fields(ensemble.model, exporter),
+        **export_tool_fields(ensemble.tools, exporter),
+    }
+    return exporter.make(EnsembleBlueprint, values)
+
+
+def _list_team_fields(ensemble: Ensemble, exporter: Exporter) -> dict[str, Any]:
+    agents, tasks = ensemble.agents, TaskExporter(ensemble.agents or ())
+    return {
+        "agents": None if agents is None else exporter.export_nodes(agents, "agents"),  # type: ignore[arg-type]
+        "tasks": None if ensemble.phases else tasks.export_all(ensemble.tasks, exporter),
+        "phases": tuple(export_phases(ensemble.phases, tasks, exporter)) or None,
+        "workflow": ensemble.given_workflow,
+        "manager": None if ensemble.manager is None else exporter.export_node(ensemble.manager, "manager"),
+        "constraints": export_constraints(ensemble.constraints),
+        "delegation": export_delegation(ensemble.delegation, exporter),
+        "synthesize": export_synthesis(ensemble.synthesize, exporter),
+    }
+
+
+def _list_run_fields(ensemble: Ensemble, exporter: Exporter) -> dict[str, Any]:
+    listeners = (
+        export_object(listener, "the listener", exporter, "listeners", place)
+        for place, listener in enumerate(ensemble.listeners)
+    )
+    own, is_named = ensemble.context_format, isinstance(ensemble.context_format, ContextFormat)
+    return {
+        "memory": export_memory(ensemble.memory, exporter),
+        "reflections": export_reflections(ensemble.reflections, exporter),
+        "on_error": ensemble.on_error if ensemble.on_error != "fail_fast" else None,
+        "max_parallel": ensemble.max_parallel,
+        "rate_limit": None if ensemble.rate_limit is None else float(ensemble.rate_limit),
+        "review_policy": ensemble.review_policy if ensemble.review_policy is not ReviewPolicy.NEVER else None,
+        "reviewer": export_object(ensemble.reviewer, "the reviewer", exporter, "reviewer"),
+        "listeners": tuple(name for name in listeners if name is not None) or None,
+        "context_format": own if is_named else None,
+        "context_formatter": None if is_named else export_object(own, "the formatter", exporter, "contextFormatter"),
+        "capture": ensemble.capture,
+        "budget": export_budget(ensemble.budget, exporter),
+    }

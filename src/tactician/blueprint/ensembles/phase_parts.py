@@ -1,0 +1,62 @@
+"""Parts of blueprints: phases of an ensemble, and their reviews."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Literal, Self
+
+from pydantic import ConfigDict, Field, model_validator
+
+from tactician.blueprint.ensembles.task_parts import TaskItem, TaskPart
+from tactician.blueprint.schema_base import DEFERRED_IN_TEXT, Count, Name, Part, Seconds, require_field
+from tactician.documents import DataPath
+
+
+class PersonPart(Part):
+    """Person who decides on a phase. The time is in seconds."""
+
+    role: Name | None = None
+    prompt: str | None = None
+    timeout: Seconds | None = None
+    on_timeout: Annotated[Literal["exit_early", "continue", "reject"], DEFERRED_IN_TEXT] | None = None
+
+
+class PhaseReviewPart(Part):
+    """Review of a phase: by a task, a function or a person."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "oneOf": [
+                {"required": ["task"], "properties": {"task": {"type": "object"}}},
+                require_field("function"),
+                {"required": ["person"], "properties": {"person": {"type": "object"}}},
+            ]
+        }
+    )
+
+    task: TaskPart | None = None
+    function: Name | None = None
+    person: PersonPart | None = None
+    max_retries: Count | None = None
+    max_predecessor_retries: Count | None = None
+
+    @model_validator(mode="after")
+    def _has_one_reviewer(self) -> Self:
+        if sum(one is not None for one in (self.task, self.function, self.person)) != 1:
+            raise ValueError("say one of task, function and person")
+        return self
+
+
+class PhasePart(Part):
+    """Phase of an ensemble: tasks, and the names of the phases before it."""
+
+    name: Name
+    tasks: Annotated[tuple[TaskItem, ...], Field(min_length=1)]
+    after: tuple[Name, ...] | None = None
+    workflow: Annotated[Literal["sequential", "parallel"], DEFERRED_IN_TEXT] | None = None
+    review: PhaseReviewPart | None = None
+
+    @property
+    def inner_tasks(self) -> Mapping[DataPath, Part]:
+        """The tasks, by their paths."""
+        return {("tasks", place): part for place, part in enumerate(self.tasks)}

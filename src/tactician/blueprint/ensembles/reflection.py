@@ -1,0 +1,32 @@
+"""Reflection on tasks in blueprints."""
+
+from __future__ import annotations
+
+from tactician.blueprint.builder import Builder
+from tactician.blueprint.ensembles.functions import export_function, find_function
+from tactician.blueprint.exporter import Exporter
+from tactician.blueprint.schema_base import Name, Part, Positive
+from tactician.ensemble import Reflection
+
+
+class ReflectPart(Part):
+    """Settings of the reflection on a task; `true` stands for the defaults."""
+
+    max_reflections: Positive | None = None
+    strategy: Name | None = None
+
+
+def build_reflect(part: ReflectPart | bool | None, builder: Builder) -> bool | Reflection:
+    """Return the setting that a part describes."""
+    if not isinstance(part, ReflectPart):
+        return part is True
+    strategy = find_function(part.strategy, builder.at("reflect"), "strategy")
+    return Reflection(part.max_reflections, strategy)
+
+
+def export_reflect(reflect: bool | Reflection, exporter: Exporter) -> ReflectPart | bool | None:
+    """Return the part of a setting; `None` without reflection."""
+    if not isinstance(reflect, Reflection):
+        return reflect or None
+    strategy = export_function(reflect.strategy, exporter.at("reflect"), "strategy")
+    return exporter.make(ReflectPart, {"max_reflections": reflect.max_reflections, "strategy": strategy})

@@ -1,0 +1,197 @@
+"""Builder of the tasks of an ensemble, which name each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from tactician.blueprint.abilities import build_guardrails, build_tools, find_type
+from tactician.blueprint.blueprint import Blueprint
+from tactician.blueprint.builder import Builder
+from tactician.blueprint.ensembles.agent_directory import AgentDirectory
+from tactician.blueprint.ensembles.functions import find_function
+from tactician.blueprint.ensembles.gates import build_gates
+from tactician.blueprint.ensembles.group_builder import build_group
+from tactician.blueprint.ensembles.group_parts import GroupPart, MapReducePart
+from tactician.blueprint.ensembles.mistakes import build_checked
+from tactician.blueprint.ensembles.reflection import build_reflect
+from tactician.blueprint.ensembles.task_parts import TaskItemPart, TaskPart
+from tactician.blueprint.models import ModelParts
+from tactician.blueprint.schema_base import Part
+from tactician.documents import DataPath, did_you_mean
+from tactician.ensemble import Ensemble, Task, TaskLike
+
+_PLAIN: Final = (
+    *("id", "description", "expected_output", "role", "goal", "background"),
+    *("max_output_retries", "max_tool_calls", "max_tool_output_chars", "memory"),
+)
+
+
+@dataclass(slots=True)
+class _Entry:
+    """Task that others may name.
+
+    Attributes:
+        key: the id.
+        part: its part.
+        here: its builder.
+        task: the task, once it is built; `None` when there was a problem.
+        is_built: whether it has been built.
+    """
+
+    key: str
+    part: Part
+    here: Builder
+    task: Task | None = None
+    is_built: bool = False
+
+
+@dataclass(slots=True)
+class _Progress:
+    """State of the build of an ensemble, which its scopes share.
+
+    Attributes:
+        agents: the agents.
+        building: the tasks that are being built, outermost first.
+        has_unknown: whether a file with an ensemble could not be read, whose name is not known then.
+    """
+
+    agents: AgentDirectory
+    building: list[_Entry] = field(default_factory=list)
+    has_unknown: bool = False
+
+
+class TaskScope:
+    """Builder of tasks that may name each other: those of an ensemble, or those of a group.
+
+    The tasks of a group may name those around the group, too.
+    """
+
+    def __init__(self, agents: AgentDirectory) -> None:
+        self._progress = _Progress(agents)
+        self._outer: TaskScope | None = None
+        self._entries: dict[str, _Entry] = {}
+
+    def add(self, parts: Mapping[DataPath, Part], builder: Builder) -> None:
+        """Add tasks, which all others may name.
+
+        Args:
+            parts: the tasks, by their paths.
+            builder: the builder of the part around them.
+        """
+        for path, part in parts.items():
+            here = builder.at(*path)
+            entry = self._create_entry(part, here)
+            if entry is None:
+                self._progress.has_unknown = True
+            elif entry.key in self._entries:
+                here.add_problem(f"several tasks have the id {entry.key!r}: give each an id of its own", "id")
+            else:
+                self._entries[entry.key] = entry
+
+    def build_added(self, parts: Mapping[DataPath, Part]) -> dict[DataPath, Task]:
+        """Return tasks that were added, by their paths, without those that have problems."""
+        entries = {id(entry.part): entry for entry in self._entries.values()}
+        known = ((path, entries.get(id(part))) for path, part in parts.items())
+        built = ((path, None if entry is None else self._build_entry(entry)) for path, entry in known)
+        return {path: task for path, task in built if task is not None}
+
+    def build(self, part: Part, here: Builder) -> Task | None:
+        """Return a task that no other names; `None` when there was a problem."""
+        made: TaskLike | None
+        if isinstance(part, Blueprint):
+            made = _build_ensemble(part, here)
+        elif isinstance(part, GroupPart):
+            made = self._build_group(part, here)
+        else:
+            assert isinstance(part, TaskPart)
+            made = self._build_task(part, here)
+        return None if made is None else made.as_task()
+
+    def _create_entry(self, part: Part, here: Builder) -> _Entry | None:
+        """Return the entry of a task; `None` for an ensemble without a known name."""
+        if isinstance(part, TaskItemPart):
+            return _Entry(part.key, part, here)
+        task = self.build(part, here)
+        name: str | None = getattr(part, "name", None) if task is None else task.id
+        return None if name is None else _Entry(name, part, here, task, is_built=True)
+
+    def _build_entry(self, entry: _Entry) -> Task | None:
+        """Return the task of an entry, after those that it has as context."""
+        if not entry.is_built:
+            self._progress.building.append(entry)
+            entry.task = self.build(entry.part, entry.here)
+            self._progress.building.pop()
+            entry.is_built = True
+        return entry.task
+
+    def _build_group(self, part: GroupPart, here: Builder) -> TaskLike | None:
+        scope = TaskScope(self._progress.agents)
+        scope._progress, scope._outer = self._progress, self
+        if isinstance(part, MapReducePart):  # its tasks are templates, which no other can name
+            built = {path: scope.build(inner, here.at(*path)) for path, inner in part.inner_tasks.items()}
+            tasks = {path: task for path, task in built.items() if task is not None}
+        else:
+            scope.add(part.inner_tasks, here)
+            tasks = scope.build_added(part.inner_tasks)
+        context = self._build_context(part, here)
+        return build_group(part, tasks, context, here)
+
+    def _build_task(self, part: TaskPart, here: Builder) -> Task | None:
+        model = ModelParts(part.model or "default", part.responder, part.temperature, part.options)
+        settings: dict[str, Any] = {name: value for name in _PLAIN if (value := getattr(part, name)) is not None}
+        settings |= {
+            "agent": self._progress.agents.find(part, here),
+            "context": self._build_context(part, here),
+            "model": model.build(here),
+            "tools": build_tools(part.tool_class_names or (), part.agent_tools or (), here),
+            "output_type": find_type(part.output_type, here, "outputType"),
+            "handler": self._build_handler(part, here),
+            "when": find_function(part.when, here, "when"),
+            "input_guardrails": build_guardrails(part.input_guardrails, here, "inputGuardrails"),
+            "output_guardrails": build_guardrails(part.output_guardrails, here, "outputGuardrails"),
+            "reflect": build_reflect(part.reflect, here),
+        }
+        if part.reviews is not None:
+            settings["review"] = build_gates(part.reviews, here)
+        return build_checked(lambda: Task(**settings), part, here)
+
+    def _build_handler(self, part: TaskPart, here: Builder) -> object:
+        if part.handler is None or isinstance(part.handler, str):
+            return find_function(part.handler, here, "handler")
+        made = self.build(part.handler, here.at("handler"))
+        return None if made is None else made.handler
+
+    def _build_context(self, part: TaskPart | GroupPart, here: Builder) -> list[Task] | None:
+        return None if part.context is None else list(self._find_context(part.context, here))
+
+    def _find_context(self, keys: tuple[str, ...], here: Builder) -> Iterator[Task]:
+        building = self._progress.building
+        for place, key in enumerate(keys):
+            if (entry := self._find_entry(key)) is None:
+                if not self._progress.has_unknown:
+                    hint = did_you_mean(key, self._list_keys())
+                    here.add_problem(f"there is no task with the id {key!r}.{hint}", "context", place)
+            elif any(entry is other for other in building):
+                first = next(number for number, other in enumerate(building) if other is entry)
+                path = " -> ".join(repr(other.key) for other in (*building[first:], entry))
+                here.add_problem(f"circular context dependency: {path}. Remove one of these", "context", place)
+            elif (task := self._build_entry(entry)) is not None:
+                yield task
+
+    def _find_entry(self, key: str) -> _Entry | None:
+        if (entry := self._entries.get(key)) is not None or self._outer is None:
+            return entry
+        return self._outer._find_entry(key)
+
+    def _list_keys(self) -> list[str]:
+        return [*self._entries, *(() if self._outer is None else self._outer._list_keys())]
+
+
+def _build_ensemble(part: Blueprint, here: Builder) -> Ensemble | None:
+    built = here.build_node(part)
+    if built is None or isinstance(built, Ensemble):
+        return built
+    here.add_problem("only an ensemble can stand in the place of a task: write a task with it as the agent")
+    return None

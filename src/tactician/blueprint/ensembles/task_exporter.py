@@ -1,0 +1,106 @@
+"""Exporter of the tasks of an ensemble to blueprints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import MISSING, fields
+from typing import Final
+
+from tactician.agents import as_runnable
+from tactician.blueprint.abilities import export_guardrails
+from tactician.blueprint.blueprint import Blueprint
+from tactician.blueprint.ensembles.functions import export_function
+from tactician.blueprint.ensembles.gates import export_gates
+from tactician.blueprint.ensembles.group_exporter import export_group
+from tactician.blueprint.ensembles.model_fields import export_model_fields, export_tool_fields
+from tactician.blueprint.ensembles.reflection import export_reflect
+from tactician.blueprint.ensembles.task_parts import TaskPart
+from tactician.blueprint.exporter import Exporter
+from tactician.blueprint.schema_base import Part
+from tactician.ensemble import Composite, Ensemble, Graph, Loop, MapReduce, NestedEnsemble, Task, find_composite
+
+_PLAIN: Final = (
+    *("role", "goal", "background", "expected_output", "max_output_retries", "max_tool_calls"),
+    "max_tool_output_chars",
+)
+_EXPRESSED: Final = frozenset(
+    {
+        *(*_PLAIN, "_", "id", "description", "agent", "context", "output_type", "tools", "model", "handler", "when"),
+        *("input_guardrails", "output_guardrails", "memory", "reflect", "review"),
+    }
+)
+
+
+class TaskExporter:
+    """Exporter of the tasks of one ensemble. An agent is written once, and named elsewhere.
+
+    Args:
+        agents: the agents that are written elsewhere.
+    """
+
+    def __init__(self, agents: Sequence[object]) -> None:
+        self._written = list(agents)
+
+    def export_all(self, tasks: Sequence[Task], exporter: Exporter) -> tuple[Part, ...]:
+        """Return the parts of tasks."""
+        parts = (self.export(task, exporter.at("tasks", place)) for place, task in enumerate(tasks))
+        return tuple(part for part in parts if part is not None)
+
+    def export(self, task: Task, here: Exporter) -> Part | None:
+        """Return the part of a task, or of the group or the ensemble in its place."""
+        composite = find_composite(task)
+        if composite is not None and composite.as_task() is task:
+            return self._export_composite(composite, here)
+        return self.export_task(task, here)
+
+    def export_task(self, task: Task, here: Exporter) -> TaskPart | None:
+        """Return the part of a task."""
+        for field in fields(task):
+            default = None if field.default is MISSING else field.default
+            if field.name not in _EXPRESSED and getattr(task, field.name) not in (default, None, (), [], {}):
+                here.add_problem(f"the setting {field.name!r} of a task cannot be saved in a blueprint")
+        plain = {name: value for name in _PLAIN if (value := getattr(task, name)) != getattr(Task, name)}
+        values = {
+            **plain,
+            "id": task.id if task.id != task.description else None,
+            "description": task.description,
+            "agent": None if task.agent is None else self._export_agent(task.agent, here),
+            "context": None if task.context is None else tuple(other.id for other in task.named_context),
+            "handler": self._export_handler(task, here),
+            "when": export_function(task.when, here, "when"),
+            "output_type": here.find_type_name(task.output_type, "outputType"),
+            "input_guardrails": export_guardrails(task.guards.input.all, here, "inputGuardrails") or None,
+            "output_guardrails": export_guardrails(task.guards.output, here, "outputGuardrails") or None,
+            "memory": tuple(task.memory) or None,
+            "reflect": export_reflect(task.reflect, here),
+            "reviews": export_gates(task.reviews, here),
+            **export_model_fields(task.model, here),
+            **export_tool_fields(task.tools, here),
+        }
+        return here.make(TaskPart, values)
+
+    def _export_handler(self, task: Task, here: Exporter) -> Part | str | None:
+        if (composite := find_composite(task)) is not None:
+            return self._export_composite(composite, here.at("handler"))
+        return export_function(task.handler, here, "handler")
+
+    def _export_composite(self, composite: Composite, here: Exporter) -> Part | None:
+        match composite:
+            case Loop() | Graph() | MapReduce():
+                return export_group(composite, here, self.export)
+            case NestedEnsemble(ensemble=Ensemble() as ensemble):
+                return here.export_node(ensemble)
+        here.add_problem(f"a {type(composite).__name__} has no blueprint")
+        return None
+
+    def _export_agent(self, agent: object, here: Exporter) -> Blueprint | str | None:
+        """Return an agent, or its name when it was written before."""
+        runnable = as_runnable(agent)
+        assert runnable is not None, "a task checks its agent"
+        if not any(agent is one for one in self._written):
+            self._written.append(agent)
+            return here.export_node(runnable, "agent")
+        name = runnable.name
+        if sum(getattr(as_runnable(one), "name", None) == name for one in self._written) > 1:
+            here.add_problem(f"several agents have the name {name!r}, and tasks share one: give each its own", "agent")
+        return name

@@ -1,0 +1,51 @@
+"""Makers of tasks in a run: functions, and tasks whose templates are filled in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import TypeAlias, TypeVar
+
+from tactician.ensemble.composite import Casting
+from tactician.ensemble.task import Task, TaskLike
+from tactician.ensemble.task_input import Values
+from tactician.ensemble.template import fill_template
+from tactician.tools import as_text
+
+V = TypeVar("V")
+TaskMaker: TypeAlias = Callable[[V], TaskLike] | Task
+"""Function that returns the task for a value, or a task in whose templates the value stands."""
+
+
+def is_task_maker(value: object) -> bool:
+    """Return whether a value makes tasks."""
+    return isinstance(value, Task) or callable(value)
+
+
+def prepare_task(
+    maker: TaskMaker[V], value: V, name: str | None, values: Values, casting: Casting
+) -> Callable[[], TaskLike]:
+    """Return a function without arguments that makes the task for a value.
+
+    Args:
+        maker: the maker.
+        value: the value.
+        name: name of the value in templates; `None` when templates cannot name it.
+        values: the values of the run for templates.
+        casting: the agents that a model has chosen.
+    """
+    if not isinstance(maker, Task):
+        return partial(maker, value)
+    known = values if name is None else {**values, name: as_text(value)}
+    return partial(_fill_in, casting.find(maker), known)
+
+
+def _fill_in(template: Task, values: Values) -> Task:
+    """Return the task of a template. Without an id of its own, it is named by its description."""
+    return replace(
+        template,
+        id=template.id if template.id != template.description else "",
+        description=fill_template(template.description, values),
+        expected_output=fill_template(template.expected_output, values),
+    )
