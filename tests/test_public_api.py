@@ -91,7 +91,7 @@ PUBLIC = {
     "tactician.platform": """
         Autonomy Conversations EnqueueOptions GOALS GoalTool ObjectView Picture Platform Ranked Request RequestOptions
         Requests Role RunComparison RunReader RunTree RunView StepView SupervisorInvocation Worker create_message
-        create_model_agent create_request read_picture replay_events
+        create_model_agent create_request list_start_types read_picture replay_events
     """,
     "tactician.prompts": """
         CurrentDate FolderPrompts InstructionFile InstructionSource InstructionTemplate KnowledgeCutoff LangfusePrompts
@@ -99,6 +99,7 @@ PUBLIC = {
         ReferenceKind RoleGoalBackstory Templates check_contributor find_variables load_default_templates
         load_references prompt_providers render_template render_variables
     """,
+    "tactician.serve": "A2aSettings McpPublisher McpResource a2a_app",
     "tactician.service": "AgentOptions AgentService ModelOptions Picture",
     "tactician.stores": """
         AT_ONCE Body DocumentStore HeldLease LEASE_HEARTBEAT Lease MemoryStore PostgresStore SqliteStore
