@@ -7,10 +7,10 @@ from tactician.late_names import export_late
 if TYPE_CHECKING:
     from tactician.flow.retry import RetryPolicy as RetryPolicy
     from tactician.flow.retry import run_with_retries as run_with_retries
-    from tactician.flow.scheduler import ErrorPolicy as ErrorPolicy
     from tactician.flow.scheduler import Scheduler as Scheduler
     from tactician.flow.scheduler import gather_or_suspend as gather_or_suspend
     from tactician.flow.scheduler import run_steps as run_steps
+    from tactician.flow.steps import ErrorPolicy as ErrorPolicy
     from tactician.flow.steps import FlowStep as FlowStep
     from tactician.flow.steps import StepCompleted as StepCompleted
     from tactician.flow.steps import StepFailed as StepFailed
@@ -19,13 +19,17 @@ if TYPE_CHECKING:
     from tactician.flow.steps import StepSuspended as StepSuspended
     from tactician.flow.timeout import StepTimeoutError as StepTimeoutError
     from tactician.flow.timeout import run_with_timeout as run_with_timeout
+    from tactician.flow.turns import run_in_turn as run_in_turn
 else:
     __getattr__, __dir__, __all__ = export_late(
         __name__,
         {
             "tactician.flow.retry": "RetryPolicy run_with_retries",
-            "tactician.flow.scheduler": "ErrorPolicy Scheduler gather_or_suspend run_steps",
-            "tactician.flow.steps": "FlowStep StepCompleted StepFailed StepOutcome StepSkipped StepSuspended",
+            "tactician.flow.scheduler": "Scheduler gather_or_suspend run_steps",
+            "tactician.flow.steps": (
+                "ErrorPolicy FlowStep StepCompleted StepFailed StepOutcome StepSkipped StepSuspended"
+            ),
             "tactician.flow.timeout": "StepTimeoutError run_with_timeout",
+            "tactician.flow.turns": "run_in_turn",
         },
     )
