@@ -32,8 +32,6 @@ LATE = {
     "tactician.llm.pydantic_ai_adapter.responses": "the extra `pydantic-ai`",
     "tactician.planning.solving": "the searches, which a plan of one possible chain does not need",
     "tactician.platform.requests": "models by name in the place of agents",
-    "tactician.trace": "the tree of a trace, which few programs read",
-    "tactician.trace.trace": "the tree of a trace, which few programs read",
     "tactician.serve.mcp": "the extra `mcp`",
     "tactician.stores.postgres": "the extra `postgres`",
     "tactician.stores.sqlite": "the extra `sql`",

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tactician.events import Event
-
-if TYPE_CHECKING:
-    from tactician.trace.trace import Trace
+from tactician.trace.trace import Trace
 
 MOST_EVENTS: Final = 200_000
 
@@ -56,6 +54,4 @@ class Recorder:
         Args:
             run_id: the run.
         """
-        from tactician.trace.trace import Trace
-
         return Trace.lazy(lambda: Trace.from_events(self._events, run_id, is_whole=self.capture is CaptureMode.FULL))
