@@ -34,12 +34,20 @@ from tactician.tools.traits import NO_TRAITS, NeedsApproval, ToolTraits
 
 if TYPE_CHECKING:
     from tactician.tools.builtin import (
+        Adapter,
+        ConfigurableTool,
+        FileReader,
+        FileWriter,
+        HttpRequester,
         MathTools,
+        PageFetcher,
         Pipeline,
+        ProgramRunner,
         SearchHit,
         SearchProvider,
         SearxngSearch,
         TavilySearch,
+        WebSearcher,
         adapt,
         calculator,
         date_time,
@@ -71,6 +79,14 @@ _BUILTIN = (
     "SearchHit",
     "TavilySearch",
     "SearxngSearch",
+    "Adapter",
+    "ConfigurableTool",
+    "FileReader",
+    "FileWriter",
+    "HttpRequester",
+    "PageFetcher",
+    "ProgramRunner",
+    "WebSearcher",
 )
 __all__ = [
     "Tool",
@@ -137,6 +153,14 @@ __all__ = [
     "SearchHit",
     "TavilySearch",
     "SearxngSearch",
+    "Adapter",
+    "ConfigurableTool",
+    "FileReader",
+    "FileWriter",
+    "HttpRequester",
+    "PageFetcher",
+    "ProgramRunner",
+    "WebSearcher",
 ]
 
 

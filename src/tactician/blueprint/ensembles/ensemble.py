@@ -11,6 +11,7 @@ from tactician.agents import Agent
 from tactician.blueprint.abilities import AgentToolPart, build_tools
 from tactician.blueprint.blueprint import Blueprint, Node, blueprint_type
 from tactician.blueprint.builder import Builder
+from tactician.blueprint.built_in_tools import BuiltInTool
 from tactician.blueprint.ensembles.agent_directory import AgentDirectory
 from tactician.blueprint.ensembles.functions import find_callable, find_object
 from tactician.blueprint.ensembles.learning import MemoryItem, ReflectionsItem, build_memory, build_reflections
@@ -49,6 +50,7 @@ class EnsembleBlueprint(Blueprint):
     options: OptionsPart | None = None
     tool_class_names: tuple[Name, ...] | None = None
     agent_tools: tuple[AgentToolPart, ...] | None = None
+    built_in_tools: tuple[BuiltInTool, ...] | None = None
     agents: Annotated[tuple[Node, ...], Field(min_length=1)] | None = None
     tasks: Annotated[tuple[TaskItem, ...], Field(min_length=1)] | None = None
     phases: Annotated[tuple[PhasePart, ...], Field(min_length=1)] | None = None
@@ -112,7 +114,9 @@ class EnsembleBlueprint(Blueprint):
         model = ModelParts(self.model or "default", self.responder, self.temperature, self.options)
         return {
             "model": model.build(builder),
-            "tools": build_tools(self.tool_class_names or (), self.agent_tools or (), builder),
+            "tools": build_tools(
+                self.tool_class_names or (), self.agent_tools or (), self.built_in_tools or (), builder
+            ),
             "synthesize": build_synthesis(self.synthesize, builder),
         }
 

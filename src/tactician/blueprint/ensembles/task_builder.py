@@ -145,7 +145,7 @@ class TaskScope:
             "agent": self._progress.agents.find(part, here),
             "context": self._build_context(part, here),
             "model": model.build(here),
-            "tools": build_tools(part.tool_class_names or (), part.agent_tools or (), here),
+            "tools": build_tools(part.tool_class_names or (), part.agent_tools or (), part.built_in_tools or (), here),
             "output_type": find_type(part.output_type, here, "outputType"),
             "handler": self._build_handler(part, here),
             "when": find_function(part.when, here, "when"),
