@@ -9,13 +9,17 @@ HEAVY = (
     "asyncio",
     "genai_prices",
     "jinja2",
+    "mcp",
+    "mcp_types",
     "opentelemetry",
     "pydantic",
     "sqlalchemy",
+    "starlette",
     "temporalio",
     "pytest",
     "rich",
     "typer",
+    "uvicorn",
     "xllamacpp",
     "yaml",
 )
@@ -29,6 +33,11 @@ def loaded_by(code: str) -> set[str]:
 
 def test_importing_the_package_loads_nothing_heavy() -> None:
     assert not loaded_by("import tactician").intersection(HEAVY)
+
+
+def test_servers_are_declared_without_the_sdk() -> None:
+    loaded = loaded_by("from tactician.mcp import McpServer; McpServer.http('https://host/mcp')")
+    assert not loaded.intersection({"mcp", "mcp_types", "httpx2", "starlette", "uvicorn"})
 
 
 def test_using_the_planner_loads_nothing_that_a_model_needs() -> None:

@@ -26,6 +26,7 @@ LATE = {
     "tactician.llm.custom": "pydantic models that take a while to build",
     "tactician.llm.pydantic_ai_adapter.requests": "the extra `pydantic-ai`",
     "tactician.llm.pydantic_ai_adapter.responses": "the extra `pydantic-ai`",
+    "tactician.serve.mcp": "the extra `mcp`",
     "tactician.stores.postgres": "the extra `postgres`",
     "tactician.stores.sqlite": "the extra `sql`",
     "tactician.tools.builtin": "the built-in tools, of which few programs use any",

@@ -84,6 +84,9 @@ PUBLIC = {
         blocked_words failed find_first_objection input input_guardrail matches max_length no_match output
         output_guardrail passed registry retry tool_input tool_input_guardrail tool_output tool_output_guardrail
     """,
+    "tactician.mcp": """
+        create_server filesystem git McpError McpHealth McpOptions McpProgress McpServer ServerTools
+    """,
     "tactician.platform": """
         Autonomy Conversations EnqueueOptions GOALS GoalTool ObjectView Picture Platform Ranked Request RequestOptions
         Requests Role RunComparison RunReader RunTree RunView StepView SupervisorInvocation Worker create_message
@@ -95,6 +98,7 @@ PUBLIC = {
         ReferenceKind RoleGoalBackstory Templates check_contributor find_variables load_default_templates
         load_references prompt_providers render_template render_variables
     """,
+    "tactician.serve": "A2aSettings McpPublisher McpResource a2a_app",
     "tactician.service": "AgentOptions AgentService ModelOptions Picture",
     "tactician.stores": """
         AT_ONCE Body DocumentStore HeldLease LEASE_HEARTBEAT Lease MemoryStore PostgresStore SqliteStore

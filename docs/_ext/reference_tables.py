@@ -27,7 +27,7 @@ from tactician.config_variables import find_variable
 from tactician.errors import TacticianError
 from tactician.events import Event
 
-_NAMED = ("tool_groups", "prompts")
+_NAMED = ("tool_groups", "mcp", "prompts")
 NOT_LOADED = ("tactician.testing.plugin", "tactician.__main__")
 PAGES = Path(__file__).parent.parent
 _IMPORTS = re.compile(r"^\s*from (tactician[\w.]*) import (.+)$", re.MULTILINE)

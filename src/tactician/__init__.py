@@ -179,6 +179,7 @@ declare_modules(
         "blueprints": "tactician.blueprint",
         "definitions": "tactician.blueprint",
         "telemetry": "tactician.integrations.otel",
+        "mcp servers": "tactician.mcp",
     }
 )
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -251,6 +251,53 @@ class ToolGroupSettings(DocumentModel):
     permissions: tuple[Literal["internet_access", "host_access"], ...] = ()
 
 
+class McpServerSettings(DocumentModel):
+    """Table `[mcp.<name>]`: an MCP server, whose tools are the tool group of that name.
+
+    `${NAME}` and `${NAME:-default}` stand for environment variables in `command`, `args`, `env`, `cwd`, `url` and
+    `headers`.
+
+    Attributes:
+        command: the program of a local server.
+        args: the arguments of the program.
+        env: environment variables of the program, which inherits only `PATH`, `HOME` and a few others.
+        cwd: the working directory of the program.
+        url: the URL of a remote server.
+        headers: the headers of each request to the URL.
+        transport: the transport to the URL: streamable HTTP, or `sse` for old servers.
+        tools: names or patterns of the tools to take; all by default.
+        exclude: names or patterns of tools to leave out.
+        prefix: text before the names of the tools.
+        approval: names or patterns of tools whose calls wait for an approval.
+        description: the purpose of the tools.
+        permissions: the access of the tools outside of the program.
+        timeout: seconds that a call may take.
+        sampling: whether the model of an agent answers when the server asks for a model.
+    """
+
+    command: str | None = Field(default=None, min_length=1)
+    args: tuple[str, ...] = Field(default=(), repr=False)
+    env: dict[str, str] = Field(default_factory=dict, repr=False)
+    cwd: str | None = None
+    url: str | None = Field(default=None, min_length=1, repr=False)
+    headers: dict[str, str] = Field(default_factory=dict, repr=False)
+    transport: Literal["http", "sse"] = "http"
+    tools: tuple[str, ...] | None = Field(default=None, min_length=1)
+    exclude: tuple[str, ...] = ()
+    prefix: str | None = None
+    approval: tuple[str, ...] = ()
+    description: str = ""
+    permissions: tuple[Literal["internet_access", "host_access"], ...] = ()
+    timeout: _Above = 300.0
+    sampling: bool = True
+
+    @model_validator(mode="after")
+    def _is_one_server(self) -> Self:
+        if (self.command is None) == (self.url is None):
+            raise ValueError('set `command = "..."` for a program, or `url = "..."` for a remote server')
+        return self
+
+
 class PromptSettings(DocumentModel):
     """Table `[prompts.<name>]`: a provider of prompts.
 
@@ -305,6 +352,7 @@ class Settings(DocumentModel):
     planning: PlanningTable = Field(default_factory=PlanningTable)
     platform: PlatformSettings = Field(default_factory=PlatformSettings)
     tool_groups: dict[str, ToolGroupSettings] = Field(default_factory=dict)
+    mcp: dict[str, McpServerSettings] = Field(default_factory=dict)
     prompts: dict[str, PromptSettings] = Field(default_factory=dict)
     templates: TemplateSettings = Field(default_factory=TemplateSettings)
     telemetry: TelemetrySettings = Field(default_factory=TelemetrySettings)

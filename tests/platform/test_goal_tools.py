@@ -207,7 +207,7 @@ class TestWhatIsPublished:
         two, opaque, circle = caught.value.problems
         assert two.startswith("Wrong: the goal 'both' cannot start from a Order and Opaque: ")
         assert circle == (
-            "Circle: nothing that can be given leads to the goal 'pay'; name the types to start from, as in "
+            "Circle: no object leads to the goal 'pay'; name the types to start from, as in "
             "Export(starting_input_types=[Order])"
         )
         assert opaque.startswith("Wrong: the goal 'open' cannot start from a Opaque: ")

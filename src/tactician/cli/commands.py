@@ -17,10 +17,12 @@ from tactician.cli.group import create_group
 from tactician.cli.inspection import show
 from tactician.cli.listing import ps
 from tactician.cli.loading import choose_agent, load_agents
+from tactician.cli.mcp_command import mcp
 from tactician.cli.models import show_models
 from tactician.cli.run_command import run
 from tactician.cli.run_control import kill, prune, respond, resume
 from tactician.cli.search_drawing import build_search_tree, draw_search
+from tactician.cli.skills import skills
 from tactician.cli.worker_command import worker
 from tactician.diagrams import to_mermaid
 from tactician.errors import TacticianError
@@ -32,6 +34,8 @@ app = create_group()
 for command in (run, ps, show, respond, resume, fork, kill, prune, worker):
     app.command()(command)
 app.add_typer(blueprints)
+app.add_typer(skills)
+app.add_typer(mcp)
 
 
 @app.command()

@@ -56,7 +56,16 @@ def load_agents(path: Path, access: BlueprintAccess = NO_ACCESS) -> Loaded:
     """
     if is_blueprint_file(path):
         return _load_blueprint(path, access)
-    module = _load(path)
+    return find_agents(load_module(path), path)
+
+
+def find_agents(module: ModuleType, path: Path) -> Loaded:
+    """Return the agents of a module, as `load_agents` does.
+
+    Raises:
+        DeclarationError: when an agent is not declared correctly.
+        AgentNotFoundError: when there is none.
+    """
     values = list(_find_candidates(module))
     kinds = {type(value) for value in values}
     values += [value() for value in vars(module).values() if _is_own_class(value, module) and value not in kinds]
@@ -126,7 +135,13 @@ def _is_own_class(value: object, module: ModuleType) -> bool:
 _VARIABLE = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
 
 
-def _load(path: Path) -> ModuleType:
+def load_module(path: Path) -> ModuleType:
+    """Run a Python file, and return it as a module.
+
+    Raises:
+        ConfigurationError: when the file does not exist or cannot be run.
+        DeclarationError: when an agent is not declared correctly.
+    """
     if not path.is_file():
         raise ConfigurationError(f"{path}: there is no such file")
     spec = spec_from_file_location(path.stem, path)

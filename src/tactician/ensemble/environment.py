@@ -7,6 +7,7 @@ from dataclasses import field
 
 from tactician.ensemble.early_exit import EarlyExit
 from tactician.ensemble.inputs import EnsembleInput
+from tactician.ensemble.learning import AT_ONCE, LearningOutbox
 from tactician.ensemble.outcomes import TaskOutcome
 from tactician.ensemble.task_input import Revision
 from tactician.ensemble.task_output import TaskOutput
@@ -31,6 +32,7 @@ class TaskEnvironment:
         reviews: the settings for reviews of tasks inside of others.
         exit: the early end of the ensemble around; `None` for an ensemble itself.
         synthesize: model of the ensemble around that makes agents for tasks without an agent; `None` without one.
+        outbox: outbox for what the tasks leave for later runs.
     """
 
     input: EnsembleInput
@@ -44,6 +46,7 @@ class TaskEnvironment:
     reviews: ReviewSettings = field(default_factory=ReviewSettings)
     exit: EarlyExit | None = None
     synthesize: ModelLike | None = None
+    outbox: LearningOutbox = AT_ONCE
 
     def find_revision(self, task_id: str) -> Revision | None:
         """Return the revision of a task that runs again; `None` for other tasks."""

@@ -11,6 +11,7 @@ from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.early_exit import ENDED, EarlyExit
 from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import INTERRUPTIONS
+from tactician.ensemble.learning import LearningOutbox
 from tactician.ensemble.lifecycle import TaskLifecycle
 from tactician.ensemble.outcomes import SkippedTask, TaskOutcome, TaskOutputs
 from tactician.ensemble.task_events import (
@@ -86,9 +87,10 @@ class TaskRunner:
             if reason != ENDED:  # that is saved with the run
                 await self._skip(job, reason, progress)
             return SkippedTask(job.task.id, reason, outputs)
-        lifecycle = TaskLifecycle(plan, TaskExecution(job, self._fill_in(job, outputs), place, progress))
+        execution = TaskExecution(job, self._fill_in(job, outputs), place, progress, self._environment.outbox)
+        lifecycle = TaskLifecycle(plan, execution)
         if (saved := progress.output) is not None:
-            output = await lifecycle.restore(saved)
+            output = await lifecycle.resume(saved)
             self._report_restored(output)
         elif (performed := await self._perform(job, lifecycle, progress)) is not None:
             output = performed
@@ -100,7 +102,10 @@ class TaskRunner:
     def _find_place(self, plan: TaskPlan) -> RunContext:
         """Return the context of a task; the tasks inside a task find there how the ensemble reviews and ends."""
         place = (self._context if plan.is_last else self._internal).at(plan.job.key)
-        return place.inside({ReviewSettings: plan.reviews, EarlyExit: self._exit}) if plan.is_composite else place
+        if not plan.is_composite:
+            return place
+        outbox = self._environment.outbox
+        return place.inside({ReviewSettings: plan.reviews, EarlyExit: self._exit, LearningOutbox: outbox})
 
     async def _perform(self, job: Assignment, lifecycle: TaskLifecycle, progress: TaskProgress) -> TaskOutput | None:
         """Do a task, and save and return its output; `None` when a review has ended the ensemble before it."""

@@ -115,7 +115,8 @@ async def run_hierarchy(
     """
     began = note_begin(context)
     last = hierarchy.jobs[-1]
-    learning = HierarchyLearning(hierarchy.jobs, environment.input, hierarchy.manager.model, context)
+    model, outbox = hierarchy.manager.model, environment.outbox
+    learning = HierarchyLearning(hierarchy.jobs, environment.input, model, context, outbox)
     recalled = await learning.load()
     work = ManagerWork(hierarchy.manager, last, hierarchy.role, environment.input, hierarchy.reviews, context)
 

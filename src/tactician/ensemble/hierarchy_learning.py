@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.inputs import EnsembleInput
-from tactician.ensemble.learning import Recollection
+from tactician.ensemble.learning import LearningOutbox, Recollection
 from tactician.ensemble.task_input import TaskInput
 from tactician.ensemble.task_learning import TaskLearning
 from tactician.ensemble.task_output import TaskOutput
@@ -23,15 +23,21 @@ class HierarchyLearning:
         input: the input of the run.
         model: the model that reflects, that of the manager.
         context: the context of the run.
+        outbox: the outbox for what the answer leaves.
     """
 
     __slots__ = ("_inputs", "_learnings")
 
     def __init__(
-        self, jobs: Sequence[Assignment], input: EnsembleInput, model: ModelLike | None, context: RunContext
+        self,
+        jobs: Sequence[Assignment],
+        input: EnsembleInput,
+        model: ModelLike | None,
+        context: RunContext,
+        outbox: LearningOutbox,
     ) -> None:
         place = context.at("tasks")
-        self._learnings = [TaskLearning(job.task, job.stores, model, place.at(job.key)) for job in jobs]
+        self._learnings = [TaskLearning(job.task, job.stores, model, place.at(job.key), outbox) for job in jobs]
         self._inputs = [_create_input(job, input) for job in jobs]
 
     async def load(self) -> Recollection:

@@ -9,6 +9,7 @@ from typing import Final
 
 from tactician.ensemble.output_creation import create_task_output, restore_object
 from tactician.ensemble.task_execution import TaskExecution
+from tactician.ensemble.task_learning import learn_again
 from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.task_plan import TaskPlan
 from tactician.ensemble.task_signals import EnsembleExit, RetryRequested
@@ -63,6 +64,14 @@ class TaskLifecycle:
             await conclude(execution, accepted)
         return self._finish(accepted)
 
+    async def resume(self, output: TaskOutput) -> TaskOutput:
+        """Return the saved output of the completed task, and leave again what it has left in an outbox."""
+        restored, execution = await self.restore(output), self._execution
+        if restored is output and self._plan.is_composite and execution.outbox.holds:
+            await self._work()  # the tasks inside leave theirs again
+        await learn_again(execution, restored)
+        return restored
+
     async def restore(self, output: TaskOutput) -> TaskOutput:
         """Return a saved output. An object that it lacks is in the saved run of its agent."""
         if output.parsed is not None or not self._execution.progress.has_run:
@@ -99,6 +108,7 @@ class TaskLifecycle:
                 problem = f"no accepted output in {_MOST_ATTEMPTS} attempts"
                 message = f"{self._execution.input.task_id!r}: {problem}"
                 raise RepeatLimitError(message, self._execution.create_failed_result()) from request
+            self._execution.withdraw()
             await progress.begin_attempt(output, request.feedback)
             return None
         except EnsembleExit as signal:

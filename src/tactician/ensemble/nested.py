@@ -12,6 +12,7 @@ from tactician.ensemble.composite import Composite, Equipment, TaskTemplate, ind
 from tactician.ensemble.drawing import Drawing
 from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.inputs import EnsembleInput
+from tactician.ensemble.learning import AT_ONCE, LearningOutbox
 from tactician.ensemble.results import EnsembleResult
 from tactician.ensemble.task_input import TaskInput
 from tactician.errors import Problem
@@ -123,6 +124,11 @@ class _NestedRunnable(BaseRunnable[object]):
         known = index_outputs(input.context_outputs)
         ensemble_input = EnsembleInput(input.values, input.text)
         environment = TaskEnvironment(
-            ensemble_input, entry=entry, known=known, revision=input.revision, synthesize=self._synthesize
+            ensemble_input,
+            entry=entry,
+            known=known,
+            revision=input.revision,
+            synthesize=self._synthesize,
+            outbox=context.find(LearningOutbox) or AT_ONCE,
         )
         return await self._ensemble.run_tasks(environment, context)

@@ -18,6 +18,7 @@ from tactician.ensemble.early_exit import EarlyExit
 from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import EnsembleDefinitionError
 from tactician.ensemble.inputs import EnsembleInput
+from tactician.ensemble.learning import AT_ONCE, LearningOutbox
 from tactician.ensemble.model_checks import find_model_problems
 from tactician.ensemble.results import CompositeResult
 from tactician.ensemble.task import Task, TaskLike, as_tasks
@@ -110,6 +111,7 @@ class TaskGroup(Composite):
             revision=task.revision,
             reviews=ReviewSettings(reviewer=around.reviewer),
             exit=context.find(EarlyExit),
+            outbox=context.find(LearningOutbox) or AT_ONCE,
         )
 
     def _find_mistakes(self) -> Iterator[tuple[str, str]]:

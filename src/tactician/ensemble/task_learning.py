@@ -6,9 +6,9 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
-from itertools import islice
+from itertools import chain, islice
 from typing import Final
 
 from pydantic import TypeAdapter
@@ -17,8 +17,11 @@ from tactician.agents import Agent
 from tactician.documents import did_you_mean
 from tactician.ensemble.errors import INTERRUPTIONS
 from tactician.ensemble.learning import (
+    AT_ONCE,
     DEFAULT_RECALL,
+    LearningOutbox,
     LearningStores,
+    Parcel,
     Recollection,
     ReflectionInput,
     ScopeEntry,
@@ -48,11 +51,20 @@ class TaskLearning:
         stores: the stores of the ensemble.
         model: the model that reflects; that of the run by default.
         place: the context of the task.
+        outbox: the outbox for what the task leaves.
     """
 
-    __slots__ = ("_model", "_place", "_stores", "_task")
+    __slots__ = ("_model", "_outbox", "_place", "_stores", "_task")
 
-    def __init__(self, task: Task, stores: LearningStores, model: ModelLike | None, place: RunContext) -> None:
+    def __init__(
+        self,
+        task: Task,
+        stores: LearningStores,
+        model: ModelLike | None,
+        place: RunContext,
+        outbox: LearningOutbox = AT_ONCE,
+    ) -> None:
+        self._outbox = outbox
         self._task = task
         self._stores = stores
         self._model = model
@@ -75,11 +87,27 @@ class TaskLearning:
         return replace(input, memory=recalled.memory, reflections=recalled.reflections)
 
     async def keep(self, input: TaskInput, output: TaskOutput) -> None:
-        """Write an accepted output to the memory, and reflect on it.
+        """Leave an accepted output for later runs: in the memory, and with a reflection.
 
         Raises:
             StoreError: when the memory does not answer.
         """
+        if not self._task.learns:
+            return
+        assert self._place.checkpoint is not None
+        if self._outbox.holds:
+            self._set(held=True)
+        entry = self._create_entry(output).with_bounds()
+        entries = tuple((scope, entry) for scope in self._task.memory)
+        await self._outbox.put(Parcel(self._place.checkpoint.path, entries, partial(self._write, input, output)))
+
+    async def keep_again(self, input: TaskInput, output: TaskOutput) -> None:
+        """Leave it again, if it was left before the run continued."""
+        if "held" in self._data:
+            await self.keep(await self.load(input), output)
+
+    async def _write(self, input: TaskInput, output: TaskOutput) -> None:
+        """Write an output to the memory, and reflect on it."""
         for scope in self._task.memory:
             assert self._stores.memory is not None, "check() refuses scopes without a memory"
             await self._stores.memory.add(scope, self._create_entry(output), context=self._place)
@@ -96,8 +124,10 @@ class TaskLearning:
             assert self._stores.memory is not None, "check() refuses scopes without a memory"
             limit = DEFAULT_RECALL + len(hidden)
             entries = await self._stores.memory.recall(scope, query, limit=limit, context=self._place)
-            visible = (entry for entry in entries if _identify(entry) not in hidden)
-            recalled[scope] = tuple(islice(visible, DEFAULT_RECALL))
+            known = chain(self._outbox.list_entries(scope), entries)
+            visible = (entry for entry in known if _identify(entry) not in hidden)
+            most = min(DEFAULT_RECALL, self._stores.memory.scopes[scope].keep_last)
+            recalled[scope] = tuple(islice(visible, most))
         return recalled
 
     async def _load_reflections(self) -> tuple[TaskReflection, ...]:
@@ -190,7 +220,7 @@ async def recall(execution: TaskExecution) -> None:
 
 
 async def learn(execution: TaskExecution, output: TaskOutput) -> None:
-    """Write an accepted output to the memory, and reflect on it.
+    """Leave an accepted output for later runs: in the memory, and with a reflection.
 
     Raises:
         StoreError: when the memory does not answer.
@@ -198,10 +228,16 @@ async def learn(execution: TaskExecution, output: TaskOutput) -> None:
     await _create_learning(execution).keep(execution.input, output)
 
 
+async def learn_again(execution: TaskExecution, output: TaskOutput) -> None:
+    """Leave what a completed task had left in an outbox that holds it, when the run continues."""
+    if execution.outbox.holds and execution.job.task.learns:
+        await _create_learning(execution).keep_again(execution.input, output)
+
+
 def _create_learning(execution: TaskExecution) -> TaskLearning:
     job = execution.job
     model = job.runnable.model if isinstance(job.runnable, Agent) else job.model
-    return TaskLearning(job.task, job.stores, model, execution.place)
+    return TaskLearning(job.task, job.stores, model, execution.place, execution.outbox)
 
 
 def find_learning_mistakes(tasks: Iterable[tuple[str, Task]], stores: LearningStores) -> Iterator[tuple[str, str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AsyncExitStack
 from datetime import timedelta
 from functools import cache
@@ -182,10 +182,14 @@ class Platform(RunControl):
             remote: only those exported to other programs, or, when `False`, to other agents; both, when `None`.
 
         Raises:
-            DeclarationError: with all goals that are exported on purpose, to which nothing leads that can be given, or
-                only objects without a JSON form.
+            DeclarationError: with all goals that are exported on purpose, to which no objects lead, or only objects
+                without a JSON form.
         """
         return goal_tools(self.agents, self.context, remote=remote)
+
+    def watch_agents(self, listener: Callable[[], object]) -> Callable[[], None]:
+        """Call a listener whenever agents are registered or forgotten, and return the function that removes it."""
+        return self._registry.watch(listener)
 
     def as_agent(self) -> PlannedAgent:
         """Return an agent with the actions of all registered planned agents and components.

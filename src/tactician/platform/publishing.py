@@ -34,8 +34,8 @@ def goal_tools(
         remote: only goals that are exported to other programs, or, when `False`, to other agents; both, when `None`.
 
     Raises:
-        DeclarationError: with all goals that are exported on purpose, to which nothing leads that can be given, or only
-            objects without a JSON form.
+        DeclarationError: with all goals that are exported on purpose, to which no objects lead, or only objects
+            without a JSON form.
     """
     problems: list[str] = []
     offers = [offer for spec in find_planned_specs(agents.values()) for offer in _offers(spec, remote, problems)]
@@ -123,8 +123,8 @@ def _offers(agent: PlannedAgentSpec, remote: bool | None, problems: list[str]) -
         is_meant = goal.export.remote or bool(goal.export.starting_input_types)  # others are exported by default
         if not starts and is_meant:
             problems.append(
-                f"{agent.name}: nothing that can be given leads to the goal {goal.name!r}; name the types to start "
-                "from, as in Export(starting_input_types=[Order])"
+                f"{agent.name}: no object leads to the goal {goal.name!r}; name the types to start from, as in "
+                "Export(starting_input_types=[Order])"
             )
         for inputs in starts:
             name = _as_name(goal.export.name or goal.name)

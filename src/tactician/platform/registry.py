@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from tactician.agents import (
     PlannedAgent,
@@ -43,6 +43,16 @@ class Registry:
         self._met: dict[str, PlannedAgentSpec] = {}
         self._assembled: dict[type, list[PlannedAgentSpec]] = {}
         self._run_names: tuple[str, ...] | None = None
+        self._watchers: tuple[Callable[[], object], ...] = ()
+
+    def watch(self, listener: Callable[[], object]) -> Callable[[], None]:
+        """Call a listener whenever other agents are registered, and return the function that removes it."""
+        self._watchers = (*self._watchers, listener)
+
+        def remove() -> None:
+            self._watchers = tuple(other for other in self._watchers if other is not listener)
+
+        return remove
 
     @property
     def agents(self) -> Mapping[str, Runnable]:
@@ -101,6 +111,8 @@ class Registry:
         self._ids = {agent_id(agent): agent for agent in agents}
         self._assembled = {}
         self._run_names = None
+        for watcher in self._watchers:
+            watcher()
 
     def get_agent(self, name: str) -> Runnable:
         """Return the agent of a name or id: registered, assembled of those that are, or internal.

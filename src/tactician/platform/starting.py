@@ -57,8 +57,8 @@ class Start:
         schema = _inline_root(adapter.json_schema())
         self._is_bare = only is not None and schema.get("type") == "object"
         if not self._is_bare:
-            self._arguments = {"value": only} if only is not None else {one.argument: one for one in inputs}
-            fields = {name: (one.kind, ...) for name, one in self._arguments.items()}
+            self._arguments = {"value": only} if only is not None else {need.argument: need for need in inputs}
+            fields = {name: (need.kind, ...) for name, need in self._arguments.items()}
             adapter = TypeAdapter(_create_arguments(fields))
             schema = {name: value for name, value in adapter.json_schema().items() if name != "title"}
         self._adapter = adapter
@@ -79,9 +79,9 @@ class Start:
             raise create_arguments_error(error) from error
         if self._is_bare:
             return StartObjects((values,), {})
-        given = [(one, getattr(values, argument)) for argument, one in self._arguments.items()]
+        pairs = [(need.name, getattr(values, argument)) for argument, need in self._arguments.items()]
         return StartObjects(
-            tuple(value for one, value in given if not one.name), {one.name: value for one, value in given if one.name}
+            tuple(value for name, value in pairs if not name), {name: value for name, value in pairs if name}
         )
 
 
@@ -93,7 +93,7 @@ def _create_arguments(fields: Mapping[str, tuple[type, object]]) -> type[BaseMod
 def find_starts(goal: GoalSpec, agent: PlannedAgentSpec) -> Iterator[tuple[StartInput, ...]]:
     """Yield what the goal can be reached from: each type of which a single object may be enough.
 
-    Where none is, yield the objects that are needed together; nothing, where what leads to the goal cannot be given.
+    Where none is, yield the objects that are needed together, unless only actions give these.
     """
     is_single = False
     for kind in _types_leading_to(goal, agent):

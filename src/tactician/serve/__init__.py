@@ -10,8 +10,15 @@ from tactician.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from tactician.serve.a2a import A2aSettings, a2a_app
+    from tactician.serve.mcp import McpPublisher, McpResource
 
-__all__ = ["A2aSettings", "a2a_app"]
+__all__ = ["McpPublisher", "McpResource", "A2aSettings", "a2a_app"]
+
+
+def _load_mcp(name: str) -> object:
+    from tactician.serve import mcp
+
+    return getattr(mcp, name)
 
 
 def _load_a2a(name: str) -> object:
@@ -21,6 +28,8 @@ def _load_a2a(name: str) -> object:
 
 
 _LOADERS: dict[str, tuple[str, Callable[[str], object]]] = {
+    "McpPublisher": ("mcp", _load_mcp),
+    "McpResource": ("mcp", _load_mcp),
     "A2aSettings": ("a2a", _load_a2a),
     "a2a_app": ("a2a", _load_a2a),
 }

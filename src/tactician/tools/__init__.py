@@ -10,6 +10,7 @@ from tactician.tools.artifacts import (
     collect_artifacts,
     deliver_result,
 )
+from tactician.tools.configured_servers import SERVERS
 from tactician.tools.core_groups import CoreToolGroups
 from tactician.tools.declared_tool import DeclaredTool, ToolExecutor
 from tactician.tools.function import FunctionTool, create_arguments_error, describe_validation_error, tool
@@ -19,7 +20,7 @@ from tactician.tools.output import ToolOutput
 from tactician.tools.provider import OpenProviders, ToolProvider
 from tactician.tools.runnable import RunnableTool, ToolRequest
 from tactician.tools.schema_check import SchemaCheck
-from tactician.tools.selection import NameFilter, NamingStrategy, RenamedTool, ToolObject, select_tools
+from tactician.tools.selection import NameFilter, NamingStrategy, RenamedTool, ToolObject, matches_name, select_tools
 from tactician.tools.signature import ParsedDocstring, find_caller_namespace, parse_docstring, resolve_hints
 from tactician.tools.tool import Tool, as_text, snake_case
 from tactician.tools.toolbox import (
@@ -42,12 +43,15 @@ if TYPE_CHECKING:
         MathTools,
         PageFetcher,
         Pipeline,
+        Program,
+        ProgramResult,
         ProgramRunner,
         SearchHit,
         SearchProvider,
         SearxngSearch,
         TavilySearch,
         WebSearcher,
+        Workspace,
         adapt,
         calculator,
         date_time,
@@ -56,6 +60,7 @@ if TYPE_CHECKING:
         pipeline,
         query_json,
         read_file,
+        run_process_group,
         run_program,
         web_search,
         write_file,
@@ -63,6 +68,10 @@ if TYPE_CHECKING:
 
 _BUILTIN = (
     "MathTools",
+    "Workspace",
+    "Program",
+    "ProgramResult",
+    "run_process_group",
     "calculator",
     "date_time",
     "read_file",
@@ -108,6 +117,10 @@ __all__ = [
     "deliver_result",
     "CoreToolGroups",
     "MathTools",
+    "Workspace",
+    "Program",
+    "ProgramResult",
+    "run_process_group",
     "ToolTraits",
     "NeedsApproval",
     "NO_TRAITS",
@@ -117,6 +130,8 @@ __all__ = [
     "ToolGroupPermission",
     "ToolGroups",
     "list_groups",
+    "SERVERS",
+    "matches_name",
     "ToolSource",
     "ToolProvider",
     "OpenProviders",

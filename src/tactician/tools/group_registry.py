@@ -9,6 +9,7 @@ from functools import partial
 from tactician.config import ToolGroupSettings, load_settings
 from tactician.errors import ConfigurationError, DeclarationError
 from tactician.runs import RunContext
+from tactician.tools.configured_servers import create_common_groups, create_server_groups
 from tactician.tools.core_groups import CoreToolGroups, create_math_group
 from tactician.tools.groups import ToolGroup, ToolGroupPermission, describe_unknown_groups, merge_tools
 from tactician.tools.provider import OpenProviders, ToolProvider
@@ -21,6 +22,8 @@ class ToolGroups(Mapping[str, ToolGroup]):
     def __init__(self, groups: Iterable[ToolGroup] = ()) -> None:
         self._registered: dict[str, ToolGroup] = {}
         self._selected: dict[str, ToolGroup] | None = None
+        self._servers: dict[str, ToolGroup] = {}
+        self._common: dict[str, ToolGroup] = {}
         self._built_in = {CoreToolGroups.MATH: create_math_group()}
         self.add(groups)
 
@@ -63,14 +66,20 @@ class ToolGroups(Mapping[str, ToolGroup]):
 
     def _load_all(self) -> Mapping[str, ToolGroup]:
         if self._selected is None:
-            settings = load_settings().tool_groups
-            self._selected = {name: self._create_selection(name, setting) for name, setting in settings.items()}
+            settings = load_settings()
+            self._servers = create_server_groups(settings.mcp)
+            self._common = create_common_groups(self._servers)
+            self._selected = {name: self._create_selection(name, one) for name, one in settings.tool_groups.items()}
         if twice := self._selected.keys() & self._registered.keys():
             raise ConfigurationError(
                 f"tactician.toml: tool_groups: a group of the name {', '.join(sorted(twice))} is registered by the "
                 "program; rename either"
             )
-        return {**self._built_in, **self._registered, **self._selected}
+        if twice := self._servers.keys() & (self._selected.keys() | self._registered.keys()):
+            raise ConfigurationError(
+                f"tactician.toml: mcp: another tool group has the name {', '.join(sorted(twice))}; rename either"
+            )
+        return {**self._built_in, **self._common, **self._servers, **self._registered, **self._selected}
 
     def _create_selection(self, name: str, settings: ToolGroupSettings) -> ToolGroup:
         return ToolGroup(
@@ -89,14 +98,15 @@ class ToolGroups(Mapping[str, ToolGroup]):
         missing: list[str] = []
         for selection in selections:
             group, _, pattern = selection.rpartition(":")
-            sources = [source for source in self._registered.values() if group in ("", source.name)]
+            groups = (*self._registered.values(), *self._servers.values())
+            sources = [source for source in groups if group in ("", source.name)]
             matching = [
                 tool for source in sources for tool in await source.load_tools() if fnmatchcase(tool.name, pattern)
             ]
             chosen += matching
             missing += [] if matching else [selection]
         if missing:
-            known = ", ".join(self._registered) or "none"
+            known = ", ".join((*self._registered, *self._servers)) or "none"
             raise ConfigurationError(
                 f"tactician.toml: tool_groups.{name}.tools: no tool of a registered group is called "
                 f"{' or '.join(map(repr, missing))}; the registered groups: {known}"

@@ -74,23 +74,28 @@ class RunnableTool(Tool, Generic[A]):
         """The Runnable."""
         return self._runnable
 
+    def read(self, arguments: str) -> Input:
+        """Parse the arguments, and return the input of the Runnable.
+
+        Raises:
+            InvalidArgumentsError: when they do not fit their type.
+        """
+        try:
+            values = self._arguments.validate_json(arguments or "{}")
+        except ValidationError as error:
+            raise create_arguments_error(error) from error
+        if self._prompt is not None:
+            return self._prompt(values)
+        return values.request if isinstance(values, ToolRequest) else values
+
     async def call(self, arguments: str, context: RunContext) -> str | ToolOutput:
         """Run the Runnable, as a child of the calling run.
 
         Raises:
             InvalidArgumentsError: when the arguments do not fit their type.
         """
-        try:
-            values = self._arguments.validate_json(arguments or "{}")
-        except ValidationError as error:
-            raise create_arguments_error(error) from error
-        result = await self._runnable.run(self._build_input(values), context=context)
+        result = await self._runnable.run(self.read(arguments), context=context)
         return deliver_result(result.output, self.name, context)
-
-    def _build_input(self, arguments: A) -> Input:
-        if self._prompt is not None:
-            return self._prompt(arguments)
-        return arguments.request if isinstance(arguments, ToolRequest) else arguments
 
 
 def _create_adapter(name: str, kind: type[A]) -> TypeAdapter[A]:

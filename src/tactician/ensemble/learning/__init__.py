@@ -2,6 +2,7 @@
 
 from tactician.ensemble.learning.analysis import ImprovementNotes, analyze
 from tactician.ensemble.learning.meaning import Embedder
+from tactician.ensemble.learning.outbox import AT_ONCE, LearningOutbox, Parcel
 from tactician.ensemble.learning.recollection import LearningStores, Recollection
 from tactician.ensemble.learning.reflection import (
     Improvement,
@@ -22,6 +23,9 @@ from tactician.ensemble.learning.scopes import Scope, ScopeEntry, days
 from tactician.ensemble.learning.sections import list_memory_sections, list_note_sections
 
 __all__ = [
+    "AT_ONCE",
+    "LearningOutbox",
+    "Parcel",
     "DEFAULT_RECALL",
     "Embedder",
     "Improvement",

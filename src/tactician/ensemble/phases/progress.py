@@ -63,7 +63,11 @@ class PhaseProgress:
     @property
     def accepted(self) -> int | None:
         """The number of the latest execution whose outputs others may use; `None` when there is none."""
-        return max((number for number, execution in self._enumerate() if execution.is_accepted), default=None)
+        return max(self.list_accepted(), default=None)
+
+    def list_accepted(self) -> list[int]:
+        """Return the numbers of the executions whose outputs others may use, or could."""
+        return [number for number, execution in self._enumerate() if execution.is_accepted]
 
     @property
     def record(self) -> PhaseReviewRecord:

@@ -10,6 +10,7 @@ from tactician.ensemble.early_exit import EarlyExit
 from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import INTERRUPTIONS, PhaseReviewError, TaskFailedError
 from tactician.ensemble.execution import TaskRunner
+from tactician.ensemble.learning import LearningOutbox
 from tactician.ensemble.outcomes import SkippedTask, TaskOutcome
 from tactician.ensemble.phase_decisions import PhaseDecision, UndecidedError
 from tactician.ensemble.phase_events import PhaseCompleted, PhaseResumed, PhaseReviewed, PhaseStarted
@@ -44,6 +45,7 @@ class PhaseRuns:
         places = context.at("phases")
         self._progress = {planned.name: PhaseProgress(places.at(planned.name)) for planned in plan.phases}
         self._results: dict[tuple[str, int], EnsembleResult] = {}
+        self._outboxes: dict[tuple[str, int], LearningOutbox] = {}
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._failures: list[tuple[RunContext, TaskFailedError]] = []
 
@@ -61,6 +63,8 @@ class PhaseRuns:
             else:
                 self._context.emit(PhaseResumed, phase=name)
             await self._complete(name, 1)
+        elif self._environment.outbox.holds:
+            await self._leave_again(name)
         return await self.collect(name)
 
     async def collect(self, name: str) -> PhaseOutput:
@@ -82,6 +86,7 @@ class PhaseRuns:
             result = await self._perform(name, number)
             decision = progress[number].decision or await self._review(planned, number, result)
             if decision.verdict == "approve" or self._exit.reason is not None:
+                await self._outboxes[name, number].deliver()
                 progress.accept(number)
                 await progress.place.save_step("phase", name, result.raw)
                 self._context.emit(PhaseCompleted, phase=name, attempt=number, seconds=progress[number].seconds)
@@ -91,6 +96,12 @@ class PhaseRuns:
                 assert decision.phase is not None
                 await self._run_again(decision.phase, decision.feedback, f"{name}/{number}")
             self._begin(name, decision.feedback if decision.verdict == "retry" else "")
+
+    async def _leave_again(self, name: str) -> None:
+        """Leave in the outbox around what the accepted executions of a phase have left before the run continued."""
+        for number in self._progress[name].list_accepted():
+            await self._perform(name, number)
+            await self._outboxes[name, number].deliver()
 
     async def _run_again(self, name: str, feedback: str, request: str) -> None:
         """Run a phase again because the review of another phase has asked for it."""
@@ -136,7 +147,10 @@ class PhaseRuns:
     async def _create_environment(self, name: str, number: int) -> TaskEnvironment:
         """Return what the tasks of an execution begin with."""
         known = {**self._environment.known, **await self._collect_known(name, number)}
-        return replace(self._environment, known=known, revisions=await self._collect_revisions(name, number))
+        revisions = await self._collect_revisions(name, number)
+        is_reviewed, around = self._by_name[name].phase.review is not None, self._environment.outbox
+        outbox = self._outboxes[name, number] = LearningOutbox(holds=is_reviewed, around=around)
+        return replace(self._environment, known=known, revisions=revisions, outbox=outbox)
 
     async def _collect_known(self, name: str, number: int) -> dict[str, TaskOutcome]:
         """Return the outcomes of the phases before, as an execution sees them, by task id."""

@@ -1,0 +1,20 @@
+"""Tools, resources and prompts of other programs, by the Model Context Protocol. Needs the extra `mcp`."""
+
+from tactician.mcp.connection import McpHealth
+from tactician.mcp.errors import McpError
+from tactician.mcp.events import McpProgress
+from tactician.mcp.server import McpOptions, McpServer, ServerTools
+from tactician.mcp.settings import create_server
+from tactician.mcp.shortcuts import filesystem, git
+
+__all__ = [
+    "McpServer",
+    "McpOptions",
+    "ServerTools",
+    "McpHealth",
+    "McpError",
+    "McpProgress",
+    "create_server",
+    "filesystem",
+    "git",
+]

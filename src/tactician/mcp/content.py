@@ -1,0 +1,99 @@
+"""Content that servers send, as text and pictures for a model, and messages that servers get."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+from tactician.llm import AssistantMessage, Image, Message, Text, UserMessage, UserPart
+from tactician.text import replace_surrogates
+from tactician.tools import ToolOutput, as_text
+
+if TYPE_CHECKING:
+    from mcp_types import BlobResourceContents, CallToolResult, TextResourceContents
+
+LONGEST_TEXT: Final = 1_000_000
+"""Characters of text in an answer of a server that are kept."""
+_LARGEST_PICTURE = 20_000_000
+_MOST_PICTURES = 20
+_SHOWN_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+
+
+def read_result(result: CallToolResult) -> ToolOutput:
+    """Return the result of a tool for a model; structured content as JSON, unless a text says the same."""
+    output = read_content(result.content)
+    if output.text or output.images or result.structured_content is None:
+        return output
+    return ToolOutput(_shorten(as_text(result.structured_content)))
+
+
+def read_content(blocks: Iterable[object]) -> ToolOutput:
+    """Return content blocks as text and pictures. What a model cannot be shown is described."""
+    parts = [_read_block(block) for block in blocks]
+    text = "\n".join(part for part in parts if isinstance(part, str))
+    pictures = [part for part in parts if isinstance(part, Image)]
+    if len(pictures) > _MOST_PICTURES:
+        text = f"{text}\n[{len(pictures) - _MOST_PICTURES} more pictures are left out]"
+    return ToolOutput(_shorten(text), tuple(pictures[:_MOST_PICTURES]))
+
+
+def read_contents(contents: Iterable[TextResourceContents | BlobResourceContents]) -> ToolOutput:
+    """Return the contents of a resource as text and pictures."""
+    from mcp_types import EmbeddedResource
+
+    return read_content(EmbeddedResource(resource=part) for part in contents)
+
+
+def read_message(role: str, blocks: Iterable[object]) -> Message:
+    """Return a message of a prompt, or of a request for an answer of a model."""
+    content = read_content(blocks)
+    if role == "assistant":
+        return AssistantMessage((Text(content.text),))
+    parts: tuple[UserPart, ...] = (Text(content.text), *content.images)
+    return UserMessage(parts if content.images else content.text)
+
+
+def _read_block(block: object) -> str | Image:
+    from mcp_types import AudioContent, EmbeddedResource, ImageContent, ResourceLink, TextContent
+
+    match block:
+        case TextContent():
+            return replace_surrogates(block.text)
+        case ImageContent():
+            return _read_picture(block.data, block.mime_type)
+        case AudioContent():
+            return f"[audio of the type {block.mime_type}, {_measure(block.data)} bytes]"
+        case ResourceLink():
+            described = f": {block.description}" if block.description else ""
+            return replace_surrogates(f"[resource {block.title or block.name}, {block.uri}{described}]")
+        case EmbeddedResource():
+            return _read_resource(block.resource)
+    return f"[{getattr(block, 'type', 'content')} that cannot be shown]"
+
+
+def _read_resource(resource: TextResourceContents | BlobResourceContents) -> str | Image:
+    from mcp_types import TextResourceContents
+
+    if isinstance(resource, TextResourceContents):
+        return replace_surrogates(f"[resource {resource.uri}]\n{resource.text}")
+    media_type = resource.mime_type or "application/octet-stream"
+    if media_type in _SHOWN_TYPES:
+        return _read_picture(resource.blob, media_type)
+    return f"[resource {resource.uri} of the type {media_type}, {_measure(resource.blob)} bytes]"
+
+
+def _read_picture(data: str, media_type: str) -> str | Image:
+    if media_type in _SHOWN_TYPES and len(data) <= _LARGEST_PICTURE:
+        return Image(data=data, media_type=media_type)
+    return f"[picture of the type {media_type}, {_measure(data)} bytes, left out]"
+
+
+def _measure(data: str) -> int:
+    """Return the number of bytes in base64."""
+    return len(data) * 3 // 4
+
+
+def _shorten(text: str) -> str:
+    if len(text) <= LONGEST_TEXT:
+        return text
+    return f"{text[:LONGEST_TEXT]}... [cut off: the server sent {len(text):,} characters]"

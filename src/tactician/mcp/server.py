@@ -1,0 +1,372 @@
+"""MCP servers, whose tools, resources and prompts agents use."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, Self, TypeVar
+
+from typing_extensions import TypedDict, Unpack, override
+
+from tactician.clock import SYSTEM_CLOCK, Clock
+from tactician.errors import TacticianError
+from tactician.llm import Message
+from tactician.mcp.calls import CallsInProgress, ToolOfServerCall
+from tactician.mcp.connection import Connection, McpHealth
+from tactician.mcp.content import read_contents, read_message, read_result
+from tactician.mcp.errors import McpError, find_cause
+from tactician.mcp.listing import Page, list_all
+from tactician.mcp.naming import ToolSelection
+from tactician.mcp.tools import McpTool, create_tools, select_tools
+from tactician.mcp.transports import HttpTransport, InProcessTransport, ProgramTransport, ServerTransport
+from tactician.runs import RunContext
+from tactician.text import describe_error
+from tactician.tools import NamingStrategy, Tool, ToolOutput, ToolProvider
+
+if TYPE_CHECKING:
+    import httpx2
+    from mcp import Client
+    from mcp.client.session import IncomingMessage
+    from mcp_types import Prompt, Resource, ResourceTemplate
+
+    from tactician.mcp.transports import InProcess, Target
+
+T = TypeVar("T")
+P = TypeVar("P", bound=Page)
+_CALL_SECONDS: Final = 300.0
+_CONNECT_SECONDS: Final = 60.0
+_LONGEST_ERROR = 10_000
+_NEWER_PROTOCOL = "2026-"
+"""Beginning of the versions of the protocol in which the SDK keeps lists for as long as the server says."""
+_NOTHING: Final[Mapping[str, str]] = {}
+
+
+class McpOptions(TypedDict, total=False):
+    """Options of every server.
+
+    Attributes:
+        name: the name for messages, events and reports; that of the program or the host by default.
+        timeout: seconds that a call may take; 300 by default.
+        connect_timeout: seconds that connecting may take; 60 by default.
+        sampling: whether the model around a call may answer questions of the server; true by default.
+        protocol: version of the protocol, or `"legacy"` for the one before 2026; `"auto"`, the default, asks.
+        clock: the clock of restarts.
+    """
+
+    name: str
+    timeout: float
+    connect_timeout: float
+    sampling: bool
+    protocol: str
+    clock: Clock
+
+
+class ServerTools(ToolProvider):
+    """Tools of a server, all or a selection of them."""
+
+    @abstractmethod
+    def _select(self, change: Callable[[ToolSelection], ToolSelection]) -> ServerTools:
+        """Return another selection of the same tools."""
+
+    def only(self, *patterns: str) -> ServerTools:
+        """Return only the tools of these names on the server, which may be patterns such as `read_*`."""
+        return self._select(lambda own: replace(own, only=patterns))
+
+    def without(self, *patterns: str) -> ServerTools:
+        """Return the tools without those of these names on the server, which may be patterns."""
+        return self._select(lambda own: replace(own, but=(*own.but, *patterns)))
+
+    def named(self, naming: NamingStrategy) -> ServerTools:
+        """Return the tools under other names for the model: with a prefix, or as a function of the name says."""
+        return self._select(lambda own: replace(own, naming=naming))
+
+    def with_approval(self, *patterns: str) -> ServerTools:
+        """Return the tools, of which calls of those of these names on the server wait for an approval."""
+        return self._select(lambda own: replace(own, approved=(*own.approved, *(patterns or ("*",)))))
+
+
+class McpServer(ServerTools):
+    """Server of tools, resources and prompts, by the Model Context Protocol.
+
+    `McpServer.stdio` starts a program, `McpServer.http` uses a URL. The connection is opened by `async with`, or when
+    it is used, and closed at the end of the `async with` of the server or of the platform. A server that dies is
+    started again; meanwhile its tools answer with an error.
+    """
+
+    def __init__(self, transport: ServerTransport, **options: Unpack[McpOptions]) -> None:
+        self.name = options.get("name") or transport.label
+        self._transport = transport
+        self._timeout = options.get("timeout", _CALL_SECONDS)
+        self._is_sampling = options.get("sampling", True)
+        self._protocol = options.get("protocol", "auto")
+        clock = options.get("clock", SYSTEM_CLOCK)
+        limit = options.get("connect_timeout", _CONNECT_SECONDS)
+        self._connection = Connection(self.name, transport, self._create_client, clock, limit)
+        self._calls = CallsInProgress()
+        self._tools: tuple[McpTool, ...] | None = None
+        self._is_listed = False
+
+    @classmethod
+    def stdio(
+        cls,
+        command: str,
+        *arguments: str,
+        env: Mapping[str, str] = _NOTHING,
+        cwd: str | Path | None = None,
+        **options: Unpack[McpOptions],
+    ) -> Self:
+        """Return a server that is a program, which reads its standard input and writes to its standard output.
+
+        Args:
+            command: the program.
+            *arguments: its arguments.
+            env: environment variables. Of those of this program it only gets `PATH`, `HOME` and a few others.
+            cwd: its working directory.
+            **options: see `McpOptions`.
+        """
+        return cls(ProgramTransport(command, arguments, dict(env), cwd), **options)
+
+    @classmethod
+    def http(
+        cls,
+        url: str,
+        *,
+        auth: httpx2.Auth | str | None = None,
+        headers: Mapping[str, str] = _NOTHING,
+        **options: Unpack[McpOptions],
+    ) -> Self:
+        """Return a server at a URL, by streamable HTTP.
+
+        Args:
+            url: the URL.
+            auth: a bearer token, or an `httpx2.Auth`, such as the SDK's `OAuthClientProvider`.
+            headers: headers of each request.
+            **options: see `McpOptions`.
+        """
+        return cls(HttpTransport(url, dict(headers), auth), **options)
+
+    @classmethod
+    def sse(
+        cls,
+        url: str,
+        *,
+        auth: httpx2.Auth | str | None = None,
+        headers: Mapping[str, str] = _NOTHING,
+        **options: Unpack[McpOptions],
+    ) -> Self:
+        """Return an old server at a URL, by HTTP with server-sent events; see `http`."""
+        return cls(HttpTransport(url, dict(headers), auth, is_sse=True), **options)
+
+    @classmethod
+    def in_process(cls, server: InProcess, **options: Unpack[McpOptions]) -> Self:
+        """Return a server of the SDK that runs in this program, as in tests."""
+        return cls(InProcessTransport(server), **options)
+
+    def __repr__(self) -> str:
+        return f"McpServer({self.name!r})"
+
+    async def __aenter__(self) -> Self:
+        await self._connection.use()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    @override
+    async def aclose(self) -> None:
+        """Close the connection, and end the program. The next use opens it again."""
+        await self._connection.aclose()
+
+    @property
+    def health(self) -> McpHealth:
+        """The health of the connection."""
+        return self._connection.health
+
+    @override
+    async def load_tools(self) -> tuple[Tool, ...]:
+        """Return the tools as they are now; while the server is restarted, as they were.
+
+        Raises:
+            McpError: when the server cannot be reached.
+            MissingExtraError: when the extra `mcp` is not installed.
+        """
+        return await self._select(lambda own: own).load_tools()
+
+    async def call_tool(self, name: str, arguments: Mapping[str, object], context: RunContext) -> ToolOutput:
+        """Call a tool by its name on the server, in a run.
+
+        Raises:
+            McpError: when the tool says that it failed, or the server does not answer as it should.
+            Suspended: when the server asks a person who has not answered yet.
+        """
+        call = ToolOfServerCall(self.name, name, context)
+        with self._calls.begin(call):
+            result = await self._ask(lambda client: call.run(client, dict(arguments), self._timeout))
+        output = read_result(result)
+        if result.is_error:
+            raise McpError(output.text or f"{name} failed.")
+        return output
+
+    async def list_resources(self) -> tuple[Resource, ...]:
+        """Return the resources of the server, as the SDK describes them.
+
+        Raises:
+            McpError: when the server cannot be reached, or does not answer as it should.
+        """
+        return await self._list(
+            "resources", lambda client, at: client.list_resources(cursor=at), lambda page: page.resources
+        )
+
+    async def list_resource_templates(self) -> tuple[ResourceTemplate, ...]:
+        """Return the templates of the URIs of resources.
+
+        Raises:
+            McpError: when the server cannot be reached, or does not answer as it should.
+        """
+        return await self._list(
+            "resources",
+            lambda client, at: client.list_resource_templates(cursor=at),
+            lambda page: page.resource_templates,
+        )
+
+    async def read_resource(self, uri: str) -> ToolOutput:
+        """Return the content of a resource, as text and pictures.
+
+        Raises:
+            McpError: when there is no such resource, or the server does not answer as it should.
+        """
+        return read_contents((await self._ask(lambda client: client.read_resource(uri))).contents)
+
+    async def list_prompts(self) -> tuple[Prompt, ...]:
+        """Return the prompts of the server.
+
+        Raises:
+            McpError: when the server cannot be reached, or does not answer as it should.
+        """
+        return await self._list("prompts", lambda client, at: client.list_prompts(cursor=at), lambda page: page.prompts)
+
+    async def load_prompt(self, name: str, /, **arguments: str) -> tuple[Message, ...]:
+        """Return a prompt as messages, the input of an agent.
+
+        Raises:
+            McpError: when there is no such prompt, or the server does not answer as it should.
+        """
+        prompt = await self._ask(lambda client: client.get_prompt(name, arguments))
+        return tuple(read_message(message.role, (message.content,)) for message in prompt.messages)
+
+    async def load_instructions(self) -> str:
+        """Return what the server says about its use; nothing, where it says nothing.
+
+        Raises:
+            McpError: when the server cannot be reached.
+        """
+        return (await self._connection.use()).instructions or ""
+
+    @override
+    def _select(self, change: Callable[[ToolSelection], ToolSelection]) -> ServerTools:
+        return SelectedTools(self, change(ToolSelection()))
+
+    async def _list_tools(self) -> tuple[McpTool, ...]:
+        try:
+            client = await self._connection.use()
+        except McpError:
+            if self._tools is None:
+                raise
+            return self._tools
+        is_current = self._tools is not None and self._is_listed
+        if is_current and client.protocol_version < _NEWER_PROTOCOL:
+            assert self._tools is not None
+            return self._tools
+        self._is_listed = True  # before the list comes: a change meanwhile is not lost
+        listed = await self._list("tools", lambda one, at: one.list_tools(cursor=at), lambda page: page.tools)
+        self._tools = create_tools(listed, self.name, self.call_tool)
+        return self._tools
+
+    async def _list(
+        self, kind: str, load: Callable[[Client, str | None], Awaitable[P]], read: Callable[[P], Sequence[T]]
+    ) -> tuple[T, ...]:
+        async def collect(client: Client) -> list[T]:
+            if getattr(client.server_capabilities, kind) is None:
+                return []
+            return await list_all(lambda cursor: load(client, cursor), read)
+
+        return tuple(await self._ask(collect))
+
+    async def _ask(self, question: Callable[[Client], Coroutine[object, object, T]]) -> T:
+        """Return the answer of the server; report a server that does not answer any more.
+
+        Raises:
+            McpError: when the server refuses the question, or does not answer as it should.
+        """
+        try:
+            return await self._connection.ask(question)
+        except TacticianError:
+            raise
+        except Exception as error:
+            cause = find_cause(error)
+            text = self._transport.redact(describe_error(cause))[:_LONGEST_ERROR]
+            if _is_loss(cause):
+                self._connection.report_loss(text)
+            raise McpError(f"The MCP server {self.name!r}: {text}") from error
+
+    def _create_client(self, target: Target) -> Client:
+        from mcp import Client, Implementation
+
+        elicit, sample = self._calls.create_callbacks(samples=self._is_sampling)
+        self._is_listed = False
+        return Client(
+            target,
+            mode=self._protocol,
+            read_timeout_seconds=self._timeout,
+            elicitation_callback=elicit,
+            sampling_callback=sample,
+            message_handler=self._note,
+            client_info=Implementation(name="tactician", version=version("tactician")),
+        )
+
+    async def _note(self, message: IncomingMessage) -> None:
+        from mcp_types import ToolListChangedNotification
+
+        if isinstance(message, ToolListChangedNotification):
+            self._is_listed = False
+
+
+class SelectedTools(ServerTools):
+    """ToolSelection of the tools of a server."""
+
+    def __init__(self, server: McpServer, selection: ToolSelection) -> None:
+        self._server = server
+        self._selection = selection
+
+    def __repr__(self) -> str:
+        return repr(self._server)
+
+    @override
+    async def load_tools(self) -> tuple[Tool, ...]:
+        return select_tools(await self._server._list_tools(), self._server.name, self._selection)
+
+    @override
+    async def aclose(self) -> None:
+        await self._server.aclose()
+
+    @override
+    def _select(self, change: Callable[[ToolSelection], ToolSelection]) -> ServerTools:
+        return SelectedTools(self._server, change(self._selection))
+
+
+def _is_loss(error: BaseException) -> bool:
+    """Return whether an error means that the server has ended, or has forgotten the session."""
+    import httpx2
+    from anyio import BrokenResourceError, ClosedResourceError
+    from mcp import MCPError
+    from mcp_types import CONNECTION_CLOSED
+
+    if isinstance(error, MCPError):
+        return error.code == CONNECTION_CLOSED or "session terminated" in str(error).lower()
+    return isinstance(error, httpx2.TransportError | ConnectionError | BrokenResourceError | ClosedResourceError)

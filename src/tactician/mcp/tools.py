@@ -1,0 +1,103 @@
+"""Tools of servers."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Self, TypeAlias
+
+from pydantic_core import to_json
+from typing_extensions import override
+
+from tactician.errors import InvalidArgumentsError, ToolError
+from tactician.llm import ToolCall, ToolSpec
+from tactician.mcp.errors import McpError
+from tactician.mcp.naming import ToolSelection
+from tactician.runs import RunContext
+from tactician.text import replace_surrogates
+from tactician.tools import NO_TRAITS, Tool, ToolOutput, matches_name
+
+if TYPE_CHECKING:
+    from mcp_types import Tool as ListedTool
+
+CallTool: TypeAlias = Callable[[str, dict[str, object], RunContext], Awaitable[ToolOutput]]
+"""Calls a tool by its name on the server."""
+_LONGEST_DESCRIPTION = 10_000
+_LONGEST_SCHEMA = 100_000
+_logger = logging.getLogger(__name__)
+
+
+class McpTool(Tool):
+    """Tool of a server.
+
+    Attributes:
+        original_name: the name on the server.
+    """
+
+    def __init__(self, spec: ToolSpec, call: CallTool) -> None:
+        self.original_name = spec.name
+        self._spec = spec
+        self._call = call
+
+    @property
+    @override
+    def spec(self) -> ToolSpec:
+        return self._spec
+
+    def select(self, selection: ToolSelection) -> Self:
+        """Return the tool as a selection names it."""
+        selected = type(self)(replace(self._spec, name=selection.rename(self.original_name)), self._call)
+        selected.original_name = self.original_name
+        selected.traits = replace(NO_TRAITS, needs_approval=matches_name(self.original_name, selection.approved))
+        return selected
+
+    @override
+    async def call(self, arguments: str, context: RunContext) -> ToolOutput:
+        try:
+            values = ToolCall("", self.name, arguments).parse_arguments()
+        except ValueError as error:
+            raise InvalidArgumentsError(f"The arguments are not valid: {error}") from error
+        try:
+            return await self._call(self.original_name, dict(values), context)
+        except McpError as error:
+            raise ToolError(str(error)) from error
+
+
+def create_tools(listed: Iterable[ListedTool], server: str, call: CallTool) -> tuple[McpTool, ...]:
+    """Return the tools that a server lists. A tool that no model could use is left out, and logged."""
+    tools: dict[str, McpTool] = {}
+    for one in listed:
+        if (problem := _find_problem(one)) is not None or one.name in tools:
+            _logger.warning("a tool of the MCP server %s is left out: %s", server, problem or "its name is taken")
+            continue
+        description = replace_surrogates(one.description or one.title or "")[:_LONGEST_DESCRIPTION]
+        tools[one.name] = McpTool(ToolSpec(one.name, description, one.input_schema), call)
+    return tuple(tools.values())
+
+
+def select_tools(tools: Iterable[McpTool], server: str, selection: ToolSelection) -> tuple[McpTool, ...]:
+    """Return the tools that a selection takes, under their names for the model.
+
+    Raises:
+        ConfigurationError: when the server has no tool for a pattern.
+    """
+    known = tuple(tools)
+    selection.check(server, (tool.original_name for tool in known))
+    selected: dict[str, McpTool] = {}
+    for tool in known:
+        if selection.takes(tool.original_name):
+            renamed = tool.select(selection)
+            if selected.setdefault(renamed.name, renamed) is not renamed:
+                _logger.warning("two tools of the MCP server %s have the name %s for a model", server, renamed.name)
+    return tuple(selected.values())
+
+
+def _find_problem(tool: ListedTool) -> str | None:
+    if not tool.name or not tool.name.isprintable() or len(tool.name) > 200:
+        return "its name is empty, too long or has characters that cannot be shown"
+    if tool.input_schema.get("type") != "object":
+        return f"the arguments of {tool.name} are not an object"
+    if len(to_json(tool.input_schema, fallback=str)) > _LONGEST_SCHEMA:
+        return f"the schema of {tool.name} is longer than {_LONGEST_SCHEMA:,} bytes"
+    return None

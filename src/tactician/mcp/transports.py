@@ -1,0 +1,137 @@
+"""Transports to MCP servers: a program, a URL, or a server in this program."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, TypeAlias
+from urllib.parse import urlsplit
+
+from typing_extensions import override
+
+from tactician.mcp.standard_error import capture_errors
+
+if TYPE_CHECKING:
+    import httpx2
+    from mcp.client import Transport
+    from mcp.server import MCPServer, Server
+
+    InProcess: TypeAlias = "MCPServer | Server[object]"
+    Target: TypeAlias = "Transport | InProcess"
+
+_SHORTEST_SECRET = 6
+_CONNECT_SECONDS = 30.0
+_READ_SECONDS = 300.0  # a server may keep a response open
+
+
+class ServerTransport(ABC):
+    """Description of how a server is reached. Its secrets are not in its `repr`."""
+
+    @property
+    @abstractmethod
+    def label(self) -> str:
+        """The name of the server where it gets no other."""
+
+    @abstractmethod
+    def open(self) -> AbstractAsyncContextManager[Target]:
+        """Return what the SDK connects to, inside of the context manager."""
+
+    def redact(self, text: str) -> str:
+        """Return a text without the secrets of the transport."""
+        for secret in sorted(self._list_secrets(), key=len, reverse=True):
+            if len(secret) >= _SHORTEST_SECRET:
+                text = text.replace(secret, "***")
+        return text
+
+    def _list_secrets(self) -> Iterable[str]:
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramTransport(ServerTransport):
+    """Transport to a program that reads its input and writes to its output."""
+
+    command: str
+    arguments: tuple[str, ...] = field(default=(), repr=False)
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+    folder: str | Path | None = None
+
+    @property
+    @override
+    def label(self) -> str:
+        return PurePath(self.command).stem
+
+    @override
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[Target]:
+        from mcp.client.stdio import StdioServerParameters, stdio_client
+
+        program = StdioServerParameters(
+            command=self.command, args=list(self.arguments), env=dict(self.environment), cwd=self.folder
+        )
+        async with capture_errors(self.redact) as errors:
+            yield stdio_client(program, errlog=errors)
+
+    @override
+    def _list_secrets(self) -> Iterable[str]:
+        return self.environment.values()
+
+
+@dataclass(frozen=True, slots=True)
+class HttpTransport(ServerTransport):
+    """Transport to a server at a URL, by streamable HTTP, or by SSE for old servers."""
+
+    url: str = field(repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    auth: httpx2.Auth | str | None = field(default=None, repr=False)
+    is_sse: bool = False
+
+    @property
+    @override
+    def label(self) -> str:
+        return urlsplit(self.url).hostname or "server"
+
+    @override
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[Target]:
+        import httpx2
+        from mcp.client.sse import sse_client
+        from mcp.client.streamable_http import streamable_http_client
+
+        headers = dict(self.headers)
+        if isinstance(self.auth, str):
+            headers["Authorization"] = f"Bearer {self.auth}"
+        auth = None if isinstance(self.auth, str) else self.auth
+        if self.is_sse:
+            yield sse_client(self.url, headers=headers, auth=auth)
+            return
+        timeout = httpx2.Timeout(_CONNECT_SECONDS, read=_READ_SECONDS)
+        async with httpx2.AsyncClient(headers=headers, auth=auth, timeout=timeout) as client:
+            yield streamable_http_client(self.url, http_client=client)
+
+    @override
+    def _list_secrets(self) -> Iterable[str]:
+        parts = urlsplit(self.url)
+        tokens = (value.rpartition(" ")[2] for value in self.headers.values())
+        own = (self.auth,) if isinstance(self.auth, str) else ()
+        return *self.headers.values(), *tokens, *own, *filter(None, (parts.password, parts.query))
+
+
+@dataclass(frozen=True, slots=True)
+class InProcessTransport(ServerTransport):
+    """Transport to a server in this program, as in tests."""
+
+    server: InProcess = field(repr=False)
+
+    @property
+    @override
+    def label(self) -> str:
+        return self.server.name
+
+    @override
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[Target]:
+        yield self.server

@@ -1,0 +1,151 @@
+"""Handlers of the requests of clients."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import Final, TypeVar
+
+import mcp_types as types
+from mcp.shared.exceptions import MCPError
+
+from tactician.context_format import write_json
+from tactician.documents import did_you_mean
+from tactician.errors import TacticianError
+from tactician.serve.mcp.caller import Caller, RequestContext
+from tactician.serve.mcp.catalog import Catalog
+from tactician.serve.mcp.limits import MOST_ARGUMENTS, PAGE
+from tactician.serve.mcp.results import write_error
+from tactician.serve.mcp.runs import CallResult
+from tactician.serve.mcp.tools import PublishedTool
+
+T = TypeVar("T")
+_RESOURCE_NOT_FOUND: Final = -32002
+_logger = logging.getLogger(__name__)
+
+
+class Handlers:
+    """Handlers of the requests of clients for what is in a catalog."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+
+    async def list_tools(
+        self, request: RequestContext, params: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        """Return a page of the tools."""
+        tools = (await _load(self._catalog.load_tools())).values()
+        page, cursor = paginate([tool.definition for tool in tools], params)
+        return types.ListToolsResult(tools=page, next_cursor=cursor)
+
+    async def call_tool(self, request: RequestContext, params: types.CallToolRequestParams) -> CallResult:
+        """Call a tool. Whatever fails in it is a result that the model reads.
+
+        Raises:
+            MCPError: when there is no such tool.
+        """
+        tool = _find(await _load(self._catalog.load_tools()), params.name, "tool")
+        arguments = write_json(params.arguments or {})
+        if len(arguments) > MOST_ARGUMENTS:
+            return write_error(f"The arguments have {len(arguments):,} characters; {MOST_ARGUMENTS:,} may be sent.")
+        try:
+            return await _call(tool, arguments, params, Caller(request))
+        except MCPError:
+            raise
+        except Exception as error:
+            _logger.debug("the tool %s failed", tool.name, exc_info=True)
+            return write_error(error)
+
+    async def list_prompts(
+        self, request: RequestContext, params: types.PaginatedRequestParams | None
+    ) -> types.ListPromptsResult:
+        """Return a page of the prompts."""
+        prompts = (await _load(self._catalog.load_prompts())).values()
+        page, cursor = paginate([prompt.definition for prompt in prompts], params)
+        return types.ListPromptsResult(prompts=page, next_cursor=cursor)
+
+    async def get_prompt(self, request: RequestContext, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        """Return a prompt with values for its arguments.
+
+        Raises:
+            MCPError: when there is no such prompt, or an argument is missing.
+        """
+        prompt = _find(await _load(self._catalog.load_prompts()), params.name, "prompt")
+        arguments = params.arguments or {}
+        if missing := prompt.find_missing(arguments):
+            raise MCPError(types.INVALID_PARAMS, f"The prompt {params.name} needs: {', '.join(missing)}.")
+        return prompt.write(arguments)
+
+    async def list_resources(
+        self, request: RequestContext, params: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
+        """Return a page of the resources."""
+        resources = await _load(self._catalog.load_resources())
+        page, cursor = paginate([resource.definition for resource in resources if not resource.is_template], params)
+        return types.ListResourcesResult(resources=page, next_cursor=cursor)
+
+    async def list_templates(
+        self, request: RequestContext, params: types.PaginatedRequestParams | None
+    ) -> types.ListResourceTemplatesResult:
+        """Return a page of the templates of resources."""
+        resources = await _load(self._catalog.load_resources())
+        page, cursor = paginate([resource.template for resource in resources if resource.is_template], params)
+        return types.ListResourceTemplatesResult(resource_templates=page, next_cursor=cursor)
+
+    async def read_resource(
+        self, request: RequestContext, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        """Return the content of a resource.
+
+        Raises:
+            MCPError: when there is none with the address.
+        """
+        uri = str(params.uri)
+        for resource in await _load(self._catalog.load_resources()):
+            if (variables := resource.match(uri)) is not None:
+                return await resource.load(uri, variables)
+        code = types.INVALID_PARAMS if Caller(request).asks_later else _RESOURCE_NOT_FOUND
+        raise MCPError(code, f"There is no resource {uri}.", {"uri": uri})
+
+    async def complete(self, request: RequestContext, params: types.CompleteRequestParams) -> types.CompleteResult:
+        """Return values for an argument of a prompt that has a fixed set of them."""
+        values: list[str] = []
+        if isinstance(params.ref, types.PromptReference):
+            prompt = _find(await _load(self._catalog.load_prompts()), params.ref.name, "prompt")
+            values = prompt.complete(params.argument.name, params.argument.value)
+        return types.CompleteResult(completion=types.Completion(values=values, total=len(values), has_more=False))
+
+
+async def _call(tool: PublishedTool, arguments: str, params: types.CallToolRequestParams, caller: Caller) -> CallResult:
+    if params.request_state is None:
+        return await tool.call(arguments, caller)
+    responses = (params.input_responses or {}).items()
+    answers = {name: response for name, response in responses if isinstance(response, types.ElicitResult)}
+    return await tool.continue_call(arguments, params.request_state, answers, caller)
+
+
+async def _load(loading: Awaitable[T]) -> T:
+    try:
+        return await loading
+    except TacticianError as error:
+        raise MCPError(types.INTERNAL_ERROR, str(error)) from error
+
+
+def _find(known: Mapping[str, T], name: str, kind: str) -> T:
+    if (entry := known.get(name)) is not None:
+        return entry
+    raise MCPError(types.INVALID_PARAMS, f"There is no {kind} {name!r}.{did_you_mean(name, known)}")
+
+
+def paginate(entries: Sequence[T], params: types.PaginatedRequestParams | None) -> tuple[list[T], str | None]:
+    """Return a page of a list, and the cursor of the next page.
+
+    Raises:
+        MCPError: when the cursor is none of ours.
+    """
+    cursor = "0" if params is None or params.cursor is None else params.cursor
+    if not cursor.isdecimal() or len(cursor) > len(str(len(entries))):
+        raise MCPError(types.INVALID_PARAMS, "The cursor is not valid.")
+    start = int(cursor)
+    end = start + PAGE
+    return list(entries[start:end]), str(end) if end < len(entries) else None

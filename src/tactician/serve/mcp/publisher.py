@@ -1,0 +1,185 @@
+"""`McpPublisher`: the MCP server of a platform."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import mcp_types as types
+from mcp.server import NotificationOptions, Server
+from mcp.server.auth.provider import TokenVerifier
+from mcp.server.auth.settings import AuthSettings
+from mcp.server.models import InitializationOptions
+from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
+from mcp.server.stdio import stdio_server
+from mcp.server.subscriptions import ListenHandler
+from typing_extensions import override
+
+from tactician import __version__
+from tactician.platform import Platform
+from tactician.serve.mcp.access import SharedToken, create_auth, create_security
+from tactician.serve.mcp.banner import Banner
+from tactician.serve.mcp.catalog import Catalog
+from tactician.serve.mcp.changes import ChangeNotices
+from tactician.serve.mcp.handlers import Handlers
+from tactician.serve.mcp.resources import McpResource
+from tactician.serve.mcp.sources import McpSource
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+
+DEFAULT_PORT = 8000
+_GRACE = 2
+
+
+class McpPublisher:
+    """MCP server of a platform, for clients of both protocol eras: over stdio, and over streamable HTTP.
+
+    Each goal with `Export(remote=True)` is a tool and a prompt, also those of agents that are registered later. What
+    waits for a person asks at the client, if that can show a form; else its run is answered by the tool `respond`.
+
+    Args:
+        platform: the platform.
+        *sources: what else is published: names of registered agents, Runnables, tools and functions, objects with
+            methods that are tools, tool groups, references. A planned agent is published with all of its goals.
+        name: name of the server.
+        instructions: what a model should know about the server.
+        resources: resources besides those of the references and agents.
+        secret: key of at least 32 characters that seals what clients send back with an answer. Without it, a call that
+            has asked cannot be answered by another worker, or after a restart, but by the tool `respond`.
+        token: token that clients over HTTP send as `Authorization: Bearer ...`.
+        token_verifier: verifier of tokens, in place of a single token. A role that a request requires is a scope.
+        auth: the authorization server that issues the tokens.
+
+    Attributes:
+        server: the server of the SDK.
+        banner: the banner.
+
+    Raises:
+        DeclarationError: when something cannot be published.
+        ConfigurationError: when a token or the authorization is not set up well.
+    """
+
+    def __init__(
+        self,
+        platform: Platform,
+        *sources: McpSource,
+        name: str = "Tactician",
+        instructions: str | None = None,
+        resources: Iterable[McpResource] = (),
+        secret: str | None = None,
+        token: str | None = None,
+        token_verifier: TokenVerifier | None = None,
+        auth: AuthSettings | None = None,
+    ) -> None:
+        self.platform = platform
+        self.banner = Banner(name)
+        self._verifier = token_verifier if token is None else SharedToken(token)
+        self._auth = create_auth(self._verifier, auth)
+        notices = ChangeNotices()
+        self._handlers = Handlers(Catalog(platform, sources, resources, self.banner))
+        self.server = _create_server(name, instructions, self._handlers, notices)
+        security = RequestStateSecurity.ephemeral() if secret is None else RequestStateSecurity(keys=[secret])
+        self.server.middleware.append(RequestStateBoundary(security, default_audience=name))
+        platform.watch_agents(notices.announce)
+
+    def __repr__(self) -> str:
+        return f"McpPublisher({self.banner.name!r})"
+
+    def app(
+        self,
+        *,
+        host: str = "127.0.0.1",
+        path: str = "/mcp",
+        allowed_hosts: Sequence[str] = (),
+        allowed_origins: Sequence[str] = (),
+    ) -> Starlette:
+        """Return the server as an ASGI app, which any ASGI server runs. Its lifespan has to run too.
+
+        Args:
+            host: address that the app is served at. On addresses of this machine, only its own names may be called.
+            path: path of the endpoint.
+            allowed_hosts: values of `Host` that requests may have, as `agents.acme.com` or `localhost:*`.
+            allowed_origins: values of `Origin` that requests of browsers may have.
+
+        Raises:
+            ConfigurationError: when other machines may call, and no token or no host is set.
+        """
+        security = create_security(host, allowed_hosts, allowed_origins, has_tokens=self._verifier is not None)
+        return self.server.streamable_http_app(
+            streamable_http_path=path,
+            host=host,
+            transport_security=security,
+            auth=self._auth,
+            token_verifier=self._verifier,
+        )
+
+    async def run_http(
+        self,
+        port: int = DEFAULT_PORT,
+        *,
+        host: str = "127.0.0.1",
+        path: str = "/mcp",
+        allowed_hosts: Sequence[str] = (),
+        allowed_origins: Sequence[str] = (),
+    ) -> None:
+        """Serve clients over streamable HTTP until the program is interrupted. The banner goes to stderr.
+
+        Raises:
+            ConfigurationError: as `app`.
+        """
+        import uvicorn
+
+        app = self.app(host=host, path=path, allowed_hosts=allowed_hosts, allowed_origins=allowed_origins)
+        self.show_banner()
+        config = uvicorn.Config(
+            app, host=host, port=port, log_level="warning", timeout_graceful_shutdown=_GRACE, access_log=False
+        )
+        await uvicorn.Server(config).serve()
+
+    async def run_stdio(self) -> None:
+        """Serve the client that started this program, over its standard input and output, until it ends.
+
+        The banner goes to stderr; whatever else the program prints does, too.
+        """
+        self.show_banner()
+        async with stdio_server() as (receive, send):
+            await self.server.run(receive, send, self.server.create_initialization_options())
+
+    def show_banner(self) -> None:
+        """Print the banner to stderr."""
+        print(*self.banner.lines, sep="\n", file=sys.stderr, flush=True)
+
+
+class _Server(Server[dict[str, object]]):
+    """Server that tells clients of the old era, too, that its lists change."""
+
+    @override
+    def create_initialization_options(
+        self,
+        notification_options: NotificationOptions | None = None,
+        experimental_capabilities: dict[str, dict[str, object]] | None = None,
+        extensions: dict[str, dict[str, object]] | None = None,
+    ) -> InitializationOptions:
+        options = notification_options or NotificationOptions(True, True, True)
+        return super().create_initialization_options(options, experimental_capabilities, extensions)
+
+
+def _create_server(name: str, instructions: str | None, handlers: Handlers, notices: ChangeNotices) -> _Server:
+    server = _Server(
+        name,
+        version=__version__,
+        instructions=instructions,
+        on_list_tools=handlers.list_tools,
+        on_call_tool=handlers.call_tool,
+        on_list_prompts=handlers.list_prompts,
+        on_get_prompt=handlers.get_prompt,
+        on_list_resources=handlers.list_resources,
+        on_list_resource_templates=handlers.list_templates,
+        on_read_resource=handlers.read_resource,
+        on_completion=handlers.complete,
+        on_subscriptions_listen=ListenHandler(notices.bus),
+    )
+    server.add_notification_handler("notifications/initialized", types.NotificationParams, notices.greet)
+    return server
