@@ -13,6 +13,7 @@ from tactician.errors import BlueprintError, ToolError
 from tactician.llm import ToolResult
 from tactician.testing import ScriptedModel, ToolCall
 from tactician.tools import (
+    SearchHit,
     SearxngSearch,
     TavilySearch,
     Tool,
@@ -46,7 +47,7 @@ def shout(text: str) -> str:
 class Finder:
     """A provider that an import finds."""
 
-    async def search(self, query: str, limit: int) -> list[object]:
+    async def search(self, query: str, limit: int) -> list[SearchHit]:
         """Find nothing."""
         return []
 
@@ -242,6 +243,6 @@ class TestTrust:
         agent = Blueprint.load(file)
         assert isinstance(agent, Agent)
         (tool,) = agent.spec.tools
-        assert "maxTurns: 1" in await tool.call('{"path": "a.yaml"}', RunContext.over(ScriptedModel()))
+        assert "maxTurns: 1" in str(await tool.call('{"path": "a.yaml"}', RunContext.over(ScriptedModel())))
         with pytest.raises(ToolError):
             await tool.call('{"path": "../secret.txt"}', RunContext.over(ScriptedModel()))
