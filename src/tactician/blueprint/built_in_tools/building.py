@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar, cast
 from urllib.parse import urlsplit
@@ -22,6 +21,7 @@ from tactician.blueprint.built_in_tools.parts import (
     SearchToolPart,
     WebToolPart,
 )
+from tactician.blueprint.functions import find_function
 from tactician.blueprint.schema_base import Part
 from tactician.blueprint.variables import has_secret
 from tactician.documents import did_you_mean
@@ -114,8 +114,8 @@ def _may_reach(url: str, here: Builder) -> bool:
 
 
 def _find_provider(name: str, here: Builder) -> tools.SearchProvider:
-    found = here.names.find(name)
-    made = here.names.create(name, cast("Callable[[], object]", found)) if isinstance(found, type) else found
+    named = here.names.find(name)
+    made = here.names.create(name, cast("Callable[[], object]", named)) if isinstance(named, type) else named
     if not callable(getattr(made, "search", None)):
         raise NameProblem(f"{name!r} has no method `search`")
     return cast("tools.SearchProvider", made)
@@ -125,7 +125,7 @@ def _build_web_tool(part: WebToolPart, here: Builder) -> Tool | None:
     if not here.may_use(f"the tool {part.tool!r}", _MODULE):
         return None
     limits = {name: getattr(part, name) for name in ("timeout", "max_bytes", "max_redirects", "max_chars")}
-    extract = _find_function(part.extractor, here, "extractor")
+    extract = find_function(part.extractor, here, "extractor")
     if part.tool == "http_request":
         if part.extractor is not None:
             here.add_problem("only 'fetch_page' has an extractor", "extractor")
@@ -154,7 +154,7 @@ def _set_approval(made: C, part: ApprovalPart, here: Builder) -> C:
     if part.needs_approval_when is not None:
         if part.needs_approval is not None:
             here.add_problem("there is needsApproval too: leave out one of them", "needsApprovalWhen")
-        decide = _find_function(part.needs_approval_when, here, "needsApprovalWhen")
+        decide = find_function(part.needs_approval_when, here, "needsApprovalWhen")
         return made if decide is None else made.with_approval(decide)
     return made if part.needs_approval is None else made.with_approval(part.needs_approval)
 
@@ -174,17 +174,8 @@ def _join(part: PipelinePart, steps: Sequence[ToolLike | tools.Adapter]) -> tool
 
 def _build_step(item: Part | str, here: Builder, find_tool: FindTool) -> ToolLike | tools.Adapter | None:
     if isinstance(item, AdapterPart):
-        function = _find_function(item.function, here, "function")
+        function = find_function(item.function, here, "function")
         return tools.adapt(to=item.to) if function is None else tools.adapt(function, to=item.to)
     if isinstance(item, str) and item not in STEP_KINDS:
         return find_tool(item, here)
     return build_built_in_tool(item, here, find_tool)
-
-
-def _find_function(name: str | None, here: Builder, field: str) -> Callable[..., Any] | None:
-    def find(path: str) -> Callable[..., Any]:
-        if not inspect.isroutine(found := here.names.find(path)):
-            raise NameProblem(f"{path!r} is not a function")
-        return cast("Callable[..., Any]", found)
-
-    return None if name is None else here.attempt(lambda: find(name), field)

@@ -30,7 +30,7 @@ _LIMITS: Final = ("timeout", "max_bytes", "max_redirects")
 
 
 def is_built_in_tool(tool: Tool) -> bool:
-    """Return whether a tool is a built-in one or a pipeline. Built-in tools are not loaded for the answer."""
+    """Return whether a tool is a built-in tool or a pipeline. Built-in tools are not loaded for the answer."""
     definition = getattr(tool, "__wrapped__", type(tool))
     return str(getattr(definition, "__module__", "")).startswith(_HOME)
 
@@ -53,8 +53,8 @@ def export_built_in_tool(tool: Tool, here: Exporter, find_name: FindName) -> Par
                 here.add_problem(f"the tool {tool.name!r} has other settings than the built-in one")
             return tool.name
     approval = _export_approval(tool, here)
-    given = {name: value for name, value in {**values, **approval}.items() if value is not None}
-    return here.make(kind, {"tool": tool.name, **given}) if given else tool.name
+    settings = {name: value for name, value in {**values, **approval}.items() if value is not None}
+    return here.make(kind, {"tool": tool.name, **settings}) if settings else tool.name
 
 
 def _list_settings(tool: tools.ConfigurableTool, here: Exporter) -> tuple[type[Part], Mapping[str, object]]:

@@ -32,7 +32,7 @@ BuiltInTool: TypeAlias = Annotated[
     one_of("tool", TOOL_KINDS, "a built-in tool", or_text=True),
     WithJsonSchema({"anyOf": [{"$ref": f"#/$defs/{BUILT_IN_TOOL}"}, _TEXT]}),
 ]
-"""A built-in tool with settings, or the name of one without."""
+"""A built-in tool with settings, or the name of a tool without."""
 PipelineItem: TypeAlias = Annotated[
     Part | str,
     one_of("tool", STEP_KINDS, "a step", or_text=True),

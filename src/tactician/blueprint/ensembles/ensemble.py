@@ -74,13 +74,13 @@ class EnsembleBlueprint(Blueprint):
     trace_metadata: TracePart | None = None
 
     def build_with(self, builder: Builder) -> Ensemble | None:
-        """Return the ensemble. Mistakes between its tasks are found too."""
+        """Return the ensemble. Mistakes between its tasks are added to the builder."""
         settings = {**self._build_team(builder), **self._build_model(builder), **self._build_settings(builder)}
         settings |= self._build_objects(builder)
-        given: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
+        arguments: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
 
         def create() -> Ensemble | None:
-            ensemble = build_checked(lambda: Ensemble(self.name, **given), self, builder)
+            ensemble = build_checked(lambda: Ensemble(self.name, **arguments), self, builder)
             if ensemble is not None:
                 add_problems(ensemble.structure_problems, self, builder)
                 set_trace(ensemble, self.trace_metadata)

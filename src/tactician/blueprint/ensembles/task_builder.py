@@ -10,13 +10,13 @@ from tactician.blueprint.abilities import build_guardrails, build_tools, find_ty
 from tactician.blueprint.blueprint import Blueprint
 from tactician.blueprint.builder import Builder
 from tactician.blueprint.ensembles.agent_directory import AgentDirectory
-from tactician.blueprint.ensembles.functions import find_function
 from tactician.blueprint.ensembles.gates import build_gates
 from tactician.blueprint.ensembles.group_builder import build_group
 from tactician.blueprint.ensembles.group_parts import GroupPart, MapReducePart
 from tactician.blueprint.ensembles.mistakes import build_checked
 from tactician.blueprint.ensembles.reflection import build_reflect
 from tactician.blueprint.ensembles.task_parts import TaskItemPart, TaskPart
+from tactician.blueprint.functions import find_function
 from tactician.blueprint.models import ModelParts
 from tactician.blueprint.schema_base import Part
 from tactician.documents import DataPath, did_you_mean
