@@ -85,7 +85,8 @@ PUBLIC = {
         output_guardrail passed registry retry tool_input tool_input_guardrail tool_output tool_output_guardrail
     """,
     "tactician.mcp": """
-        create_server filesystem git McpError McpHealth McpOptions McpProgress McpServer ServerTools
+        create_server filesystem git McpError McpHealth McpOptions McpProgress McpPrompt McpReference McpServer
+        ServerTools
     """,
     "tactician.platform": """
         Autonomy Conversations EnqueueOptions GOALS GoalTool ObjectView Picture Platform Ranked Request RequestOptions
