@@ -132,7 +132,7 @@ def _list_changes(before: Task, after: Task, pieces: TaskPieces | None) -> Itera
         )
     elif pieces is not None and (last := pieces.release_last()) is not None:
         yield last
-    if after.status != before.status:
+    if (after.status.state, after.status.message) != (before.status.state, before.status.message):
         yield _create_update(after)
 
 

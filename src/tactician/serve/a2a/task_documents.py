@@ -31,6 +31,7 @@ class TaskDocument:
         history: messages of both sides, oldest first.
         push: where notifications are sent to.
         notified: state and time of the last notification.
+        is_settled: true when no notification is to come.
     """
 
     task_id: str
@@ -40,6 +41,7 @@ class TaskDocument:
     history: tuple[dict[str, JsonValue], ...] = ()
     push: tuple[dict[str, JsonValue], ...] = ()
     notified: str = ""
+    is_settled: bool = False
     version: int = field(default=0, compare=False)
 
 
@@ -111,7 +113,7 @@ def _write(task: TaskDocument) -> StoredDocument:
         body=to_json(values).decode(),
         version=task.version,
         name=f"user {task.owner}",
-        status=_NOTIFYING if task.push else "",
+        status=_NOTIFYING if task.push and not task.is_settled else "",
         parent_id=task.context_id,
     )
 
