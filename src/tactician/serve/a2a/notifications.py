@@ -18,7 +18,7 @@ from typing_extensions import override
 from tactician.a2a import open_http, to_json_object
 from tactician.serve.a2a.settings import A2aSettings
 from tactician.serve.a2a.task_documents import TaskDocument, TaskDocuments
-from tactician.serve.a2a.task_states import ENDED, TaskViews
+from tactician.serve.a2a.task_states import ENDED, MOVING, TaskViews
 
 _MOST_TARGETS: Final = 10
 
@@ -87,11 +87,11 @@ class Notifier:
             raise InvalidParamsError("Notifications are not sent to this address: it has to be public, and HTTP.")
 
     async def notify(self, task_id: str) -> None:
-        """Send the state of a task, unless it was sent already."""
+        """Send the state of a task that has ended, or asks, unless it was sent already."""
         document = await self._documents.load(task_id)
         if document is None or not document.push:
             return
-        if (task := await self._views.view(document)) is None:
+        if (task := await self._views.view(document)) is None or task.status.state in MOVING:
             return
         stamp = f"{task.status.state}/{task.status.timestamp.ToJsonString()}"
         has_ended = task.status.state in ENDED

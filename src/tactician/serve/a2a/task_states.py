@@ -36,6 +36,7 @@ ENDED: Final = frozenset(
         TaskState.TASK_STATE_REJECTED,
     }
 )
+MOVING: Final = frozenset({TaskState.TASK_STATE_SUBMITTED, TaskState.TASK_STATE_WORKING})
 _ENDED_UNEVENTFULLY: Final = frozenset({RunStatus.COMPLETED, RunStatus.KILLED})
 
 
