@@ -90,7 +90,7 @@ PUBLIC = {
     "tactician.platform": """
         Autonomy Conversations EnqueueOptions GOALS GoalTool ObjectView Picture Platform Ranked Request RequestOptions
         Requests Role RunComparison RunReader RunTree RunView StepView SupervisorInvocation Worker create_message
-        create_model_agent create_request read_picture replay_events
+        create_model_agent create_request list_start_types read_picture replay_events
     """,
     "tactician.prompts": """
         CurrentDate FolderPrompts InstructionFile InstructionSource InstructionTemplate KnowledgeCutoff LangfusePrompts

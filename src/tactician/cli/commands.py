@@ -9,6 +9,7 @@ import typer
 from rich.table import Table
 
 from tactician.agents import planned_spec
+from tactician.cli.a2a_command import a2a
 from tactician.cli.blueprints import blueprints
 from tactician.cli.console import AgentName, Debug, File, out
 from tactician.cli.drawing import build_agent_tree, build_starting_world
@@ -22,6 +23,8 @@ from tactician.cli.models import show_models
 from tactician.cli.run_command import run
 from tactician.cli.run_control import kill, prune, respond, resume
 from tactician.cli.search_drawing import build_search_tree, draw_search
+from tactician.cli.serve_command import serve
+from tactician.cli.skills import skills
 from tactician.cli.worker_command import worker
 from tactician.diagrams import to_mermaid
 from tactician.errors import TacticianError
@@ -30,9 +33,11 @@ from tactician.process import PlannedAgentSpec, draw_agent
 from tactician.text import escape_controls
 
 app = create_group()
-for command in (run, ps, show, respond, resume, fork, kill, prune, worker):
+for command in (run, ps, show, respond, resume, fork, kill, prune, worker, serve):
     app.command()(command)
 app.add_typer(blueprints)
+app.add_typer(a2a)
+app.add_typer(skills)
 app.add_typer(mcp)
 
 

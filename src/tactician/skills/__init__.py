@@ -1,0 +1,20 @@
+"""Agent skills: folders with instructions that a model loads when it needs them."""
+
+from tactician.skills.loading import find_skill_folders, load_skills
+from tactician.skills.rules import check_skill
+from tactician.skills.sandbox import ScriptLimits, is_sandbox_available
+from tactician.skills.scripts import ScriptMode, ScriptPolicy
+from tactician.skills.skill import Skill
+from tactician.skills.skills import Skills
+
+__all__ = [
+    "Skills",
+    "Skill",
+    "ScriptMode",
+    "ScriptLimits",
+    "ScriptPolicy",
+    "check_skill",
+    "find_skill_folders",
+    "is_sandbox_available",
+    "load_skills",
+]

@@ -1,0 +1,127 @@
+"""Sandbox for scripts: bubblewrap, where it works."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from tactician.environment import read_environment
+
+_TRIAL_SECONDS: Final = 10
+_ROOTS: Final = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
+_NETWORK_FILES: Final = ("/etc/resolv.conf", "/etc/hosts", "/etc/ssl", "/etc/ca-certificates", "/etc/nsswitch.conf")
+_INHERITED: Final = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ")
+_MAX_PROCESSES: Final = 256
+SKILL_FOLDER: Final = "/skill"
+WORK_FOLDER: Final = "/work"
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptLimits:
+    """Limits of scripts.
+
+    Attributes:
+        timeout: seconds that a script may run.
+        memory: bytes of memory of each of its processes.
+        output: bytes of each output that are kept.
+        file_size: bytes of a file that it writes.
+        network: true to let scripts in the sandbox use the network.
+    """
+
+    timeout: float = 60.0
+    memory: int = 1_000_000_000
+    output: int = 50_000
+    file_size: int = 100_000_000
+    network: bool = False
+
+
+@cache
+def is_sandbox_available() -> bool:
+    """Return whether bubblewrap works here, found by a trial. Containers often forbid what it needs."""
+    if shutil.which("bwrap") is None or shutil.which("prlimit") is None:
+        return False
+    trial = build_sandboxed_command(("true",), Path("/usr"), None, ScriptLimits())
+    try:
+        done = subprocess.run(
+            trial, stdin=subprocess.DEVNULL, capture_output=True, timeout=_TRIAL_SECONDS, env={}, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0
+
+
+def build_sandboxed_command(
+    arguments: Sequence[str], skill: Path, work: Path | None, limits: ScriptLimits
+) -> tuple[str, ...]:
+    """Return the command that runs a program in a sandbox.
+
+    The program sees the programs of the system and the folder of the skill, both read-only, and an empty folder in
+    which it may write.
+
+    Args:
+        arguments: the program and its arguments, as it is called inside.
+        skill: the folder of the skill.
+        work: the folder in which it may write; one that is gone afterwards, when `None`.
+        limits: its limits.
+    """
+    bwrap = shutil.which("bwrap") or "bwrap"
+    network = ("--share-net", *_bind(_NETWORK_FILES)) if limits.network else ()
+    writable = ("--tmpfs", WORK_FOLDER) if work is None else ("--bind", str(work), WORK_FOLDER)
+    return (
+        *(bwrap, "--unshare-all", *network, "--die-with-parent", "--new-session", "--cap-drop", "ALL"),
+        *("--hostname", "sandbox", "--clearenv", "--setenv", "PATH", "/usr/local/bin:/usr/bin:/bin"),
+        *("--setenv", "HOME", WORK_FOLDER, "--setenv", "LANG", "C.UTF-8"),
+        *("--ro-bind", "/usr", "/usr", *_list_roots(), *_bind(("/etc/alternatives",)), *_bind(_list_python())),
+        *("--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", *writable),
+        *("--ro-bind", str(skill), SKILL_FOLDER, "--chdir", WORK_FOLDER, "--"),
+        *limit_command(arguments, limits, f"--nproc={_MAX_PROCESSES}"),
+    )
+
+
+def limit_command(arguments: Sequence[str], limits: ScriptLimits, *more: str) -> tuple[str, ...]:
+    """Return the command that runs a program with limits of memory, processor time and files, where prlimit is."""
+    if (prlimit := shutil.which("prlimit")) is None:
+        return tuple(arguments)
+    seconds = max(1, int(limits.timeout) + 1)
+    return (
+        *(prlimit, f"--as={limits.memory}", f"--cpu={seconds}", f"--fsize={limits.file_size}"),
+        *("--core=0", *more, "--", *arguments),
+    )
+
+
+def build_environment(home: Path) -> dict[str, str]:
+    """Return the environment of a script outside of a sandbox, without keys."""
+    ours = read_environment()
+    return {name: ours[name] for name in _INHERITED if name in ours} | {"HOME": str(home)}
+
+
+def find_python() -> str:
+    """Return the path of the Python that runs this program, without its virtual environment."""
+    return os.path.realpath(sys.executable)
+
+
+def _list_python() -> tuple[str, ...]:
+    """Return the folder of Python, if it is not a part of the system."""
+    folder = os.path.realpath(sys.base_prefix)
+    return () if folder == "/usr" or folder.startswith("/usr/") else (folder,)
+
+
+def _list_roots() -> Iterator[str]:
+    """Yield the options for the folders that are links into `/usr` on most systems."""
+    for root in map(Path, _ROOTS):
+        if root.is_symlink():
+            yield from ("--symlink", str(root.readlink()), str(root))
+        elif root.is_dir():
+            yield from ("--ro-bind", str(root), str(root))
+
+
+def _bind(paths: Sequence[str]) -> Iterator[str]:
+    for path in paths:
+        yield from ("--ro-bind-try", path, path)

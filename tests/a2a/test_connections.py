@@ -1,0 +1,140 @@
+"""Connections to agents of other programs: signatures, keys, private addresses and sizes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+from pydantic_core import to_json
+
+from tactician import Agent, Platform
+from tactician.a2a import RemoteAgent, RemoteCardError, RemoteTaskError, RemoteUnavailableError
+from tactician.errors import ConfigurationError
+from tactician.serve import A2aSettings, a2a_app
+from tactician.stores import MemoryStore
+from tactician.testing import ScriptedModel
+from tests.serve.a2a.serving import serve_a2a
+
+Answer = Callable[[str, Mapping[str, str]], bytes]
+
+
+def create_keys() -> tuple[str, str]:
+    """Return a private key of the curve P-256, and its public key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    return private.decode(), key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
+
+
+@asynccontextmanager
+async def serve_raw(answer: Answer) -> AsyncIterator[str]:
+    """Serve a function from the path and the headers of a request to the JSON of the answer."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        first, *lines = head.split("\r\n")
+        headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
+        body = answer(first.split()[1], headers)
+        start = f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n"
+        writer.write(f"{start}connection: close\r\n\r\n".encode() + body)
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+
+
+def create_card(url: str, **fields: object) -> bytes:
+    interface = {"url": url, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
+    return to_json(
+        {"name": "Raw", "description": "d", "version": "1", "supportedInterfaces": [interface], "skills": [], **fields}
+    )
+
+
+def create_reply(text: str) -> bytes:
+    message = {"messageId": "m", "role": "ROLE_AGENT", "parts": [{"text": text}]}
+    return to_json({"jsonrpc": "2.0", "id": 1, "result": {"message": message}})
+
+
+async def test_the_signature_of_a_card_is_checked_when_a_key_is_given() -> None:
+    private, public = create_keys()
+    talker = Agent("Talker", model=ScriptedModel("hello"))
+    async with Platform(ScriptedModel("-"), store=MemoryStore()) as platform:
+        async with serve_a2a(platform, talker, settings=A2aSettings(signing_key=private)) as url:
+            signed = await RemoteAgent.discover(url, verify_key=public)
+            assert (await signed.run("hi")).output == "hello"
+            with pytest.raises(RemoteCardError, match="no valid signature"):
+                await RemoteAgent.discover(url, verify_key=create_keys()[1])
+        async with serve_a2a(platform, talker) as url:
+            with pytest.raises(RemoteCardError, match="no valid signature"):
+                await RemoteAgent.discover(url, verify_key=public)
+
+
+def test_a_signing_key_that_cannot_be_used_is_not_quoted() -> None:
+    platform = Platform(ScriptedModel("-"), store=MemoryStore())
+    settings = A2aSettings(signing_key="-----BEGIN my secret")
+    assert "secret" not in repr(settings)
+    with pytest.raises(ConfigurationError, match="P-256") as refused:
+        a2a_app(platform, "http://localhost", publish=[Agent("A", model=ScriptedModel("x"))], settings=settings)
+    assert "secret" not in str(refused.value)
+
+
+async def test_keys_go_to_the_origin_that_the_program_names_only() -> None:
+    seen: list[Mapping[str, str]] = []
+
+    def elsewhere(path: str, headers: Mapping[str, str]) -> bytes:
+        seen.append(headers)
+        return create_reply("hello")
+
+    async with serve_raw(elsewhere) as other:
+
+        def card(path: str, headers: Mapping[str, str]) -> bytes:
+            assert headers["authorization"] == "Bearer key"
+            return create_card(other)
+
+        async with serve_raw(card) as url:
+            remote = await RemoteAgent.discover(url, headers={"Authorization": "Bearer key"}, allow_private=True)
+            assert (await remote.run("hi")).output == "hello"
+            assert "key" not in repr(remote)
+    assert [headers.get("authorization") for headers in seen] == [None]
+
+
+async def test_a_card_does_not_lead_to_a_private_address() -> None:
+    async with serve_raw(lambda path, headers: create_reply("secret")) as other:
+        for place in (other, other.replace("127.0.0.1", "localhost"), "http://169.254.169.254/latest"):
+
+            def card(path: str, headers: Mapping[str, str], place: str = place) -> bytes:
+                return create_card(place)
+
+            async with serve_raw(card) as url:
+                remote = await RemoteAgent.discover(url)
+                with pytest.raises(RemoteUnavailableError, match=r"Raw .*private network"):
+                    await remote.run("hi")
+
+
+async def test_an_answer_that_is_too_long_is_not_read() -> None:
+    def answer(path: str, headers: Mapping[str, str]) -> bytes:
+        host = headers["host"]
+        return create_card(f"http://{host}/") if path.endswith("card.json") else create_reply("x" * 100_000)
+
+    async with serve_raw(answer) as url:
+        remote = await RemoteAgent.discover(url, max_bytes=10_000)
+        with pytest.raises((RemoteTaskError, RemoteUnavailableError), match=r"Raw .*longer than 10,000 bytes"):
+            await remote.run("hi")
+
+
+@pytest.mark.parametrize("body", [b"not json", b"[]", b'{"name": 7}', b'{"name": "N", "supportedInterfaces": []}'])
+async def test_a_card_that_is_none_is_refused(body: bytes) -> None:
+    async with serve_raw(lambda path, headers: body) as url:
+        with pytest.raises((RemoteUnavailableError, RemoteCardError), match=url):
+            await (await RemoteAgent.discover(url, name="Raw")).run("hi")
+
+
+@pytest.mark.parametrize("url", ["ftp://host", "https://user:password@host", "nonsense"])
+def test_an_address_that_is_none_is_refused(url: str) -> None:
+    with pytest.raises(RemoteCardError, match="begins with http"):
+        RemoteAgent(url, name="Remote")
