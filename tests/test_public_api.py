@@ -98,7 +98,7 @@ PUBLIC = {
         ReferenceKind RoleGoalBackstory Templates check_contributor find_variables load_default_templates
         load_references prompt_providers render_template render_variables
     """,
-    "tactician.serve": "A2aSettings McpPublisher McpResource a2a_app",
+    "tactician.serve": "A2aSettings McpPublisher McpResource Person RequestLimits a2a_app app load_people",
     "tactician.service": "AgentOptions AgentService ModelOptions Picture",
     "tactician.stores": """
         AT_ONCE Body DocumentStore HeldLease LEASE_HEARTBEAT Lease MemoryStore PostgresStore SqliteStore
