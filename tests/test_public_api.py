@@ -74,7 +74,7 @@ PUBLIC = {
     """,
     "tactician.flow": """
         ErrorPolicy FlowStep RetryPolicy Scheduler StepCompleted StepFailed StepOutcome StepSkipped StepSuspended
-        StepTimeoutError gather_or_suspend run_steps run_with_retries run_with_timeout
+        StepTimeoutError gather_or_suspend run_in_turn run_steps run_with_retries run_with_timeout
     """,
     "tactician.guardrails": """
         AnyGuardrail Check CheckedInput CheckedOutput CheckedToolOutput Checker Guardrail GuardrailChecked
@@ -85,7 +85,8 @@ PUBLIC = {
         output_guardrail passed registry retry tool_input tool_input_guardrail tool_output tool_output_guardrail
     """,
     "tactician.mcp": """
-        create_server filesystem git McpError McpHealth McpOptions McpProgress McpServer ServerTools
+        create_server filesystem git McpError McpHealth McpOptions McpProgress McpPrompt McpReference McpServer
+        ServerTools
     """,
     "tactician.platform": """
         Autonomy Conversations EnqueueOptions GOALS GoalTool ObjectView Picture Platform Ranked Request RequestOptions
