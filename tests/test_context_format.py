@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
+from pathlib import Path
 
 import pytest
 import toon_format
@@ -35,6 +37,29 @@ class Note:
 def test_toon_is_the_example_of_the_post() -> None:
     assert load_formatter(ContextFormat.TOON).format_json(ITEMS) == TABLE
     assert load_formatter(ContextFormat.TOON).format(json.loads(ITEMS)) == TABLE
+
+
+def list_fixtures() -> Iterator[object]:
+    """The conformance fixtures of the specification that need no options of the encoder."""
+    for path in sorted((Path(__file__).parent / "toon").glob("*.json")):
+        for fixture in json.loads(path.read_text("utf-8"))["tests"]:
+            if not fixture.get("options"):
+                yield pytest.param(fixture["input"], fixture["expected"], id=f"{path.stem}: {fixture['name']}")
+
+
+@pytest.mark.parametrize(("value", "expected"), list(list_fixtures()))
+def test_toon_conforms_to_the_specification(value: JsonValue, expected: str) -> None:
+    toon = load_formatter(ContextFormat.TOON)
+    if isinstance(value, str):  # which alone stays as it is
+        assert toon.format({"value": value}) == f"value: {expected}"
+    else:
+        assert toon.format(value) == expected
+    if isinstance(value, dict | list):
+        assert toon.format_json(json.dumps(value)) == expected
+
+
+def test_all_fixtures_of_the_specification_are_there() -> None:
+    assert len(list(list_fixtures())) == 148
 
 
 def test_a_table_takes_at_least_30_percent_less_in_toon() -> None:

@@ -18,6 +18,7 @@ LATE = {
     "tactician.a2a.remote_task": "the extra `a2a`",
     "tactician.a2a.wire": "the extra `a2a`",
     "tactician.serve.a2a": "the extra `a2a`",
+    "tactician.serve.api": "the extra `serve`",
     "tactician.integrations.otel.listener": "the extra `otel`",
     "tactician.integrations.otel.providers": "the extra `otel`",
     "tactician.integrations.temporal_activities": "the extra `temporal`",

@@ -74,7 +74,7 @@ PUBLIC = {
     """,
     "tactician.flow": """
         ErrorPolicy FlowStep RetryPolicy Scheduler StepCompleted StepFailed StepOutcome StepSkipped StepSuspended
-        StepTimeoutError gather_or_suspend run_steps run_with_retries run_with_timeout
+        StepTimeoutError gather_or_suspend run_in_turn run_steps run_with_retries run_with_timeout
     """,
     "tactician.guardrails": """
         AnyGuardrail Check CheckedInput CheckedOutput CheckedToolOutput Checker Guardrail GuardrailChecked
@@ -85,12 +85,13 @@ PUBLIC = {
         output_guardrail passed registry retry tool_input tool_input_guardrail tool_output tool_output_guardrail
     """,
     "tactician.mcp": """
-        create_server filesystem git McpError McpHealth McpOptions McpProgress McpServer ServerTools
+        create_server filesystem git McpError McpHealth McpOptions McpProgress McpPrompt McpReference McpServer
+        ServerTools
     """,
     "tactician.platform": """
         Autonomy Conversations EnqueueOptions GOALS GoalTool ObjectView Picture Platform Ranked Request RequestOptions
         Requests Role RunComparison RunReader RunTree RunView StepView SupervisorInvocation Worker create_message
-        create_model_agent create_request read_picture replay_events
+        create_model_agent create_request list_start_types read_picture replay_events
     """,
     "tactician.prompts": """
         CurrentDate FolderPrompts InstructionFile InstructionSource InstructionTemplate KnowledgeCutoff LangfusePrompts
@@ -98,7 +99,7 @@ PUBLIC = {
         ReferenceKind RoleGoalBackstory Templates check_contributor find_variables load_default_templates
         load_references prompt_providers render_template render_variables
     """,
-    "tactician.serve": "A2aSettings McpPublisher McpResource a2a_app",
+    "tactician.serve": "A2aSettings McpPublisher McpResource Person RequestLimits a2a_app app load_people",
     "tactician.service": "AgentOptions AgentService ModelOptions Picture",
     "tactician.stores": """
         AT_ONCE Body DocumentStore HeldLease LEASE_HEARTBEAT Lease MemoryStore PostgresStore SqliteStore

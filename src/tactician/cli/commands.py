@@ -23,6 +23,7 @@ from tactician.cli.models import show_models
 from tactician.cli.run_command import run
 from tactician.cli.run_control import kill, prune, respond, resume
 from tactician.cli.search_drawing import build_search_tree, draw_search
+from tactician.cli.serve_command import serve
 from tactician.cli.skills import skills
 from tactician.cli.worker_command import worker
 from tactician.diagrams import to_mermaid
@@ -32,7 +33,7 @@ from tactician.process import PlannedAgentSpec, draw_agent
 from tactician.text import escape_controls
 
 app = create_group()
-for command in (run, ps, show, respond, resume, fork, kill, prune, worker):
+for command in (run, ps, show, respond, resume, fork, kill, prune, worker, serve):
     app.command()(command)
 app.add_typer(blueprints)
 app.add_typer(a2a)

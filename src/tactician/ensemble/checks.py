@@ -168,7 +168,7 @@ def _advise(task_id: str, tasks: Sequence[Task]) -> str | None:
         if (composite := find_composite(task)) is not None and any(
             part.id == task_id for part in composite.parts.values()
         ):
-            return f"is inside of {composite.label!r}: name that as the context"
+            return f"is inside of {shorten(composite.id)!r}: name that as the context"
     return None
 
 

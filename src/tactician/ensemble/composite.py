@@ -71,15 +71,13 @@ class Composite(ABC):
     It is a handler, which gets a `TaskInput`. In an ensemble its tasks have the model and the tools of the ensemble.
     """
 
+    description: str
+    """The description of the task; it may have templates."""
+
     @property
     @abstractmethod
     def id(self) -> str:
         """The id of the task."""
-
-    @property
-    @abstractmethod
-    def description(self) -> str:
-        """The description of the task; it may have templates."""
 
     @property
     @abstractmethod
@@ -112,11 +110,6 @@ class Composite(ABC):
         """Return the templates of its tasks, with places inside it."""
         return ()
 
-    @property
-    def label(self) -> str:
-        """The id, shortened for messages."""
-        return shorten(self.id)
-
     def as_task(self) -> Task:
         """Return the task that it does."""
         return self._task
@@ -131,7 +124,7 @@ class Composite(ABC):
         return result.output
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.label!r})"
+        return f"{type(self).__name__}({shorten(self.id)!r})"
 
 
 def find_composite(task: Task) -> Composite | None:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Coroutine, Iterator, Sequence
 from functools import cached_property
 
 from typing_extensions import override
 
-from tactician.agents import Agent, BaseRunnable, Member
+from tactician.agents import Agent, Member
 from tactician.context_format import ContextFormat, ContextFormatter, load_formatter
-from tactician.conversation import Conversation
 from tactician.diagrams import Diagram
 from tactician.ensemble.arguments import find_argument_mistakes
 from tactician.ensemble.checks import find_template_problems, number_tasks
 from tactician.ensemble.composite import Casting, TaskTemplate, walk_tasks
 from tactician.ensemble.constraints import HierarchicalConstraints
 from tactician.ensemble.delegation import Delegation
+from tactician.ensemble.ensemble_runnable import EnsembleRunnable
 from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import EnsembleDefinitionError
 from tactician.ensemble.inputs import EnsembleInput
@@ -37,12 +36,12 @@ from tactician.ensemble.workflows import Workflow, infer_workflow
 from tactician.errors import ConfigurationError, Problem
 from tactician.events import EventListener
 from tactician.llm import ModelLike
-from tactician.runs import Budget, Input, Response, RunContext, run_blocking, with_formatter
+from tactician.runs import Budget, Input, RunContext, with_formatter
 from tactician.tools import ToolLike
 from tactician.trace import CaptureMode
 
 
-class Ensemble(BaseRunnable[object]):
+class Ensemble(EnsembleRunnable):
     """Tasks with an order, done by agents and functions.
 
     The input of a run is a mapping with the values for the templates of the tasks, or text, or any object, which
@@ -169,56 +168,6 @@ class Ensemble(BaseRunnable[object]):
         """
         self._check(EnsembleInput.create(input), context or RunContext.current())
 
-    @override
-    async def run(
-        self,
-        input: Input = None,
-        *,
-        context: RunContext | None = None,
-        budget: Budget | None = None,
-        conversation: Conversation | None = None,
-    ) -> EnsembleResult:
-        """Run the tasks.
-
-        Args:
-            input: values for templates by their names, or text, or any object, which becomes text.
-            context: the context; by default that of the running code, and outside of runs the default services.
-            budget: the budget of the run; that of the ensemble by default.
-            conversation: the conversation so far. It gets the input and the output.
-
-        Returns:
-            The result. Its status is `WAITING` when a task needs an answer from outside first: see `resume`.
-
-        Raises:
-            EnsembleDefinitionError: with all mistakes in the ensemble and in the input; then no task has run.
-            TaskFailedError: when a task fails; it has the outputs of all that were completed.
-        """
-        plain = EnsembleInput.create(input).to_plain()
-        limit = self.budget if budget is None else budget
-        return EnsembleResult.of(await super().run(plain, context=context, budget=limit, conversation=conversation))
-
-    @override
-    async def resume(
-        self,
-        run_id: str,
-        responses: Mapping[str, Response],
-        *,
-        context: RunContext | None = None,
-        conversation: Conversation | None = None,
-    ) -> EnsembleResult:
-        """Continue a waiting run, in this or another process; see `BaseRunnable.resume`."""
-        result = await super().resume(run_id, responses, context=context, conversation=conversation)
-        return EnsembleResult.of(result)
-
-    @override
-    def run_sync(self, input: Input = None, *, conversation: Conversation | None = None) -> EnsembleResult:
-        """Run from a program without an event loop; see `run`.
-
-        Raises:
-            RuntimeError: when called inside a running event loop; use `await ... .run(...)` there.
-        """
-        return run_blocking(self.run(input, conversation=conversation))
-
     @property
     @override
     def composition(self) -> tuple[Member, ...]:
@@ -258,6 +207,19 @@ class Ensemble(BaseRunnable[object]):
 
     @override
     def _work(self, input: Input, context: RunContext) -> Coroutine[object, object, EnsembleResult]:
+        return self.run_inside(input, context)
+
+    def run_inside(self, input: Input, context: RunContext) -> Coroutine[object, object, EnsembleResult]:
+        """Check the ensemble and the input, and run the tasks inside a run.
+
+        Args:
+            input: the input of the run.
+            context: the context of the run.
+
+        Raises:
+            EnsembleDefinitionError: with all mistakes; then no task has run.
+            TaskFailedError: when a task fails.
+        """
         checked = EnsembleInput.create(input)
         self._check(checked, context)
         return self._begin(TaskEnvironment(self._show(checked), self._structure.first_ids), context)
@@ -273,7 +235,7 @@ class Ensemble(BaseRunnable[object]):
             TaskFailedError: when a task fails.
         """
         shown, first_ids = self._show(environment.input), self._structure.first_ids
-        return self._begin(replace(environment, input=shown, first_ids=first_ids), context)
+        return self._begin(environment._replace(input=shown, first_ids=first_ids), context)
 
     def _begin(self, environment: TaskEnvironment, context: RunContext) -> Coroutine[object, object, EnsembleResult]:
         if self.context_format is not None:

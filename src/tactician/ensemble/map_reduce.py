@@ -20,7 +20,7 @@ from tactician.ensemble.errors import EnsembleDefinitionError, MapReduceError
 from tactician.ensemble.results import CompositeResult
 from tactician.ensemble.running import TaskOrder, run_tasks
 from tactician.ensemble.synthesis import synthesize_alike
-from tactician.ensemble.task import Task, TaskLike
+from tactician.ensemble.task import Task, TaskLike, shorten
 from tactician.ensemble.task_group import GroupRunnable, TaskGroup
 from tactician.ensemble.task_input import TaskInput
 from tactician.ensemble.task_makers import TaskMaker, is_task_maker, prepare_task
@@ -249,7 +249,7 @@ class _MapReduceRunnable(GroupRunnable[MapReduce[T]], Generic[T]):
         order = TaskOrder(jobs, False, self.group.max_parallel, "fail_fast", level.environment.reviews)
         revision = None if name == "map" else level.environment.revision  # it is about the whole
         revisions = {} if revision is None else {job.task.id: revision for job in jobs}
-        environment = replace(level.environment, known=known, revisions=revisions)
+        environment = level.environment._replace(known=known, revisions=revisions)
         result = await run_tasks(f"{self.subject}, {name}", order, environment, level.context.at(name))
         latest = index_outputs(result.task_outputs)
         outputs = [latest[job.task.id] for job in jobs if job.task.id in latest]
@@ -290,7 +290,7 @@ class _MapReduceRunnable(GroupRunnable[MapReduce[T]], Generic[T]):
     def draw(self, prefix: str) -> Drawing:
         group = self.group
         portion = f"{group.chunk_size} outputs" if group.max_tokens is None else f"{group.max_tokens:,} tokens"
-        each = Drawing.of_node(f"{prefix}_map", (group.label, f"map {group.amount}"), "double")
+        each = Drawing.of_node(f"{prefix}_map", (shorten(group.id), f"map {group.amount}"), "double")
         combined = Drawing.of_node(f"{prefix}_reduce", ("reduce", f"up to {portion} each"), "double")
         edges = [DiagramEdge(each.exit, combined.entry)]
         edges.append(DiagramEdge(combined.exit, combined.entry, "until one is left", "dashed"))

@@ -62,16 +62,12 @@ class NestedEnsemble(Composite):
 
     def __init__(self, ensemble: TaskRunnable) -> None:
         self.ensemble = ensemble
+        self.description = ensemble.description
 
     @property
     @override
     def id(self) -> str:
         return self.ensemble.name
-
-    @property
-    @override
-    def description(self) -> str:
-        return self.ensemble.description
 
     @property
     @override

@@ -5,23 +5,27 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Generic, TypeVar
 
 from typing_extensions import override
 
 from tactician.agents import BaseRunnable, Member
+from tactician.diagrams import Diagram
 from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.checks import find_part_problems, list_part_templates
 from tactician.ensemble.composite import Composite, TaskTemplate, index_outputs, select_entry
 from tactician.ensemble.drawing import Drawing
 from tactician.ensemble.early_exit import EarlyExit
+from tactician.ensemble.ensemble import Ensemble
+from tactician.ensemble.ensemble_runnable import EnsembleRunnable
 from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import EnsembleDefinitionError
 from tactician.ensemble.inputs import EnsembleInput
 from tactician.ensemble.learning import AT_ONCE, LearningOutbox
 from tactician.ensemble.model_checks import find_model_problems
-from tactician.ensemble.results import CompositeResult
-from tactician.ensemble.task import Task, TaskLike, as_tasks
+from tactician.ensemble.results import CompositeResult, EnsembleResult
+from tactician.ensemble.task import Task, TaskLike, as_tasks, shorten
 from tactician.ensemble.task_input import TaskInput
 from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.task_reviews import ReviewSettings
@@ -31,10 +35,11 @@ from tactician.runs import Input, RunContext, RunStatus
 G = TypeVar("G", bound="TaskGroup")
 
 
-class TaskGroup(Composite):
+class TaskGroup(Composite, EnsembleRunnable):
     """Group of tasks that stands in the place of a task of an ensemble.
 
-    They may name tasks outside as their context, which the group then depends on.
+    They may name tasks outside as their context, which the group then depends on. Anywhere else it is a Runnable, which
+    does what an ensemble with this group alone does.
 
     Args:
         id: the id.
@@ -50,22 +55,18 @@ class TaskGroup(Composite):
         self, id: str, description: str, parts: Mapping[str, TaskLike], context: Sequence[TaskLike] | None
     ) -> None:
         self._id = id
+        self.name = shorten(id)
         self._parts = dict(zip(parts, as_tasks(parts.values()), strict=True))
         self.own_context = None if context is None else as_tasks(context)
-        self._description = description or self.default_description
+        self.description = description or self.default_description
         mistakes = [*self._find_part_mistakes(), *self._find_mistakes()]
         if problems := [Problem(path, message) for path, message in mistakes]:
-            raise EnsembleDefinitionError(f"{type(self).__name__} {self.label!r}", problems)
+            raise EnsembleDefinitionError(f"{type(self).__name__} {self.name!r}", problems)
 
     @property
     @override
     def id(self) -> str:
         return self._id
-
-    @property
-    @override
-    def description(self) -> str:
-        return self._description
 
     @property
     @abstractmethod
@@ -92,6 +93,24 @@ class TaskGroup(Composite):
     @override
     def list_templates(self) -> Iterable[TaskTemplate]:
         return list_part_templates(self._parts.items())
+
+    @override
+    async def _work(self, input: Input, context: RunContext) -> EnsembleResult:
+        return await self._alone.run_inside(input, context)
+
+    @property
+    @override
+    def composition(self) -> tuple[Member, ...]:
+        return self._alone.composition
+
+    @override
+    def diagram(self) -> Diagram:
+        """Return a drawing of the tasks."""
+        return self._alone.diagram()
+
+    @cached_property
+    def _alone(self) -> Ensemble:
+        return Ensemble(self.name, [self])
 
     def create_environment(self, task: TaskInput, context: RunContext) -> TaskEnvironment:
         """Return the environment of the tasks for an input of the group.
@@ -148,7 +167,7 @@ class GroupRunnable(BaseRunnable[object], Generic[G]):
     """
 
     def __init__(self, group: G, jobs: Mapping[str, Assignment]) -> None:
-        self.name = group.label
+        self.name = group.name
         self.description = group.description
         self.group = group
         self.jobs = jobs
@@ -165,11 +184,11 @@ class GroupRunnable(BaseRunnable[object], Generic[G]):
     @property
     def subject(self) -> str:
         """The group in messages, such as `loop 'Improve'`."""
-        return f"{type(self.group).__name__} {self.group.label!r}"
+        return f"{type(self.group).__name__} {self.group.name!r}"
 
     def draw(self, prefix: str) -> Drawing:
         """Return a drawing of the tasks, whose nodes have ids that begin with the prefix."""
-        return Drawing.of_node(prefix, (self.group.label, self.group.role))
+        return Drawing.of_node(prefix, (self.group.name, self.group.role))
 
     @override
     async def _work(self, input: Input, context: RunContext) -> CompositeResult:

@@ -20,6 +20,7 @@ from tactician.platform.requests import (
 )
 from tactician.platform.run_views import ObjectView, RunTree, RunView
 from tactician.platform.running import EnqueueOptions
+from tactician.platform.starting import list_start_types
 from tactician.platform.step_views import RunComparison, StepView
 from tactician.platform.supervision import SupervisorInvocation
 from tactician.platform.worker import Worker
@@ -43,6 +44,7 @@ __all__ = [
     "RunTree",
     "RunView",
     "StepView",
+    "list_start_types",
     "SupervisorInvocation",
     "Worker",
     "create_message",

@@ -108,6 +108,17 @@ class RunControl:
         """
         return await self._reader.tree(run_id)
 
+    async def output(self, run_id: str) -> object:
+        """Return the output of a run that has completed: of a process its result; else as it is stored, as JSON.
+
+        It is `None` for a run that has not completed.
+
+        Raises:
+            RunNotFoundError: when there is no such run.
+            StoredStateError: when what is stored cannot be read.
+        """
+        return await self._runner.find_output(run_id)
+
     async def respond(
         self,
         run_id: str,

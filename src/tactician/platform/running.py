@@ -56,6 +56,7 @@ from tactician.runs import (
     create_record,
     enqueue_run,
     kill_run,
+    read_output,
     restore_context,
 )
 from tactician.stores import Lease
@@ -252,6 +253,14 @@ class Runner:
                 raise _has_ended(run_id, record.status)
             raise RunConflictError(f"The run {run_id} is {record.status}: another worker is continuing it.")
         return await runnable.continue_claimed(*claimed, context=self._context())
+
+    async def find_output(self, run_id: str) -> object:
+        """Return the output of a run that has completed; `None` for any other."""
+        if await self._is_process(run_id):
+            process = await self.process(run_id)
+            return process.result if process.status is RunStatus.COMPLETED else None
+        record = await self.record(run_id)
+        return read_output((await self._runs.load_state(record)).tree)
 
     async def _is_process(self, run_id: str) -> bool:
         if self.processes.find(run_id) is not None:

@@ -85,6 +85,18 @@ class Start:
         )
 
 
+def list_start_types(agent: PlannedAgentSpec) -> tuple[type, ...]:
+    """Return the types of objects that actions need and none gives."""
+    given = {name for action in agent.plannable for name, value in action.effects.items() if value}
+    kinds = {
+        kind: None
+        for action in agent.actions
+        for label, kind in zip(action.needs, action.input_types, strict=False)
+        if label.removesuffix("?") not in given
+    }
+    return tuple(kinds)
+
+
 def _create_arguments(fields: Mapping[str, tuple[type, object]]) -> type[BaseModel]:
     build: Callable[..., type[BaseModel]] = create_model  # the names of the fields are data
     return build("arguments", __config__=_CLOSED, **fields)

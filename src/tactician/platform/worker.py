@@ -57,6 +57,11 @@ class Worker:
         self._max_parallel = max_parallel
         self._excluded: dict[str, float] = {}
         self._prunes_at = monotonic()
+        self._woken = asyncio.Event()
+
+    def wake(self) -> None:
+        """Let the worker look for runs at once, and not only after `poll` seconds."""
+        self._woken.set()
 
     async def run_once(self) -> bool:
         """Claim a run and continue it as far as it can go. Return whether there was any."""
@@ -76,12 +81,20 @@ class Worker:
                 claimed = None if stop.is_set() else await self._claim()
                 if claimed is None:
                     places.release()
-                    with suppress(TimeoutError):
-                        async with asyncio.timeout(self._poll):
-                            await stop.wait()
+                    await self._rest(stop)
                     continue
                 task = group.create_task(self._continue(*claimed))
                 task.add_done_callback(lambda _: places.release())
+
+    async def _rest(self, stop: asyncio.Event) -> None:
+        """Wait until it is time to look for runs again, somebody calls `wake`, or the worker is to stop."""
+        reasons = [asyncio.create_task(event.wait()) for event in (stop, self._woken)]
+        try:
+            await asyncio.wait(reasons, timeout=self._poll, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for reason in reasons:
+                reason.cancel()
+            self._woken.clear()
 
     async def _claim(self) -> tuple[RunRecord, Lease] | None:
         if not (names := self._platform.run_names):  # without a name, a store gives any process

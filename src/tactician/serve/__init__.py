@@ -10,9 +10,25 @@ from tactician.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from tactician.serve.a2a import A2aSettings, a2a_app
+    from tactician.serve.api import Person, RequestLimits, app, load_people
     from tactician.serve.mcp import McpPublisher, McpResource
 
-__all__ = ["McpPublisher", "McpResource", "A2aSettings", "a2a_app"]
+__all__ = [
+    "app",
+    "Person",
+    "load_people",
+    "RequestLimits",
+    "McpPublisher",
+    "McpResource",
+    "A2aSettings",
+    "a2a_app",
+]
+
+
+def _load_api(name: str) -> object:
+    from tactician.serve import api
+
+    return getattr(api, name)
 
 
 def _load_mcp(name: str) -> object:
@@ -28,6 +44,10 @@ def _load_a2a(name: str) -> object:
 
 
 _LOADERS: dict[str, tuple[str, Callable[[str], object]]] = {
+    "app": ("serve", _load_api),
+    "Person": ("serve", _load_api),
+    "load_people": ("serve", _load_api),
+    "RequestLimits": ("serve", _load_api),
     "McpPublisher": ("mcp", _load_mcp),
     "McpResource": ("mcp", _load_mcp),
     "A2aSettings": ("a2a", _load_a2a),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tactician import Agent, Ensemble, Review, ReviewDecision, RunStatus, Task, tool
-from tactician.ensemble import AskPerson, ConsoleReviewer, ReviewDecided
+from tactician import Agent, Ensemble, Phase, PhaseReview, Review, ReviewDecision, RunStatus, Task, tool
+from tactician.ensemble import AskPerson, ConsoleReviewer, ReviewDecided, TaskInput
 from tactician.events import Event
 from tactician.runs import PendingRequest
 from tactician.testing import ScriptedModel, ToolCall
@@ -90,3 +90,16 @@ async def test_a_yes_or_no_is_asked_for_until_there_is_one() -> None:
     assert await terminal.reviewer()(confirmation) is True
     assert terminal.shown[:2] == ["Sure?", "That is not possible: say yes or no"]
     assert await Terminal("text").reviewer()(request(schema={"type": "string"})) == "text"
+
+
+async def test_a_person_at_the_terminal_decides_on_a_phase() -> None:
+    terminal = Terminal("fine", "RETRY: shorter", "APPROVE")
+
+    def write(task: TaskInput) -> str:
+        return "draft" if task.revision is None else task.revision.feedback
+
+    phase = Phase("draft", [Task("Write", handler=write)], review=PhaseReview.by_person(prompt="Good?"))
+    result = await Ensemble("E", phases=[phase], reviewer=terminal.reviewer()).run(context=over())
+    assert result.raw == "shorter"
+    assert terminal.shown[0] == "Good?\n\n### (deterministic): Write\n\ndraft"
+    assert [attempt.by for attempt in result.phase_outputs["draft"].review.history] == ["Anna", "Anna"]

@@ -1,0 +1,222 @@
+"""Forms of what callers send and get, as the OpenAPI document describes them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+Text = Annotated[str, Field(max_length=200)]
+
+
+class Form(BaseModel):
+    """Part of a request or a response."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class StartForm(Form):
+    """Run to start.
+
+    Attributes:
+        input: text, or JSON in the form of one of the agent's inputs.
+        type: the name of the input's type, where several have the same form.
+        priority: rank among the runs that wait to be started.
+        seconds: time by which the run has to end, from now.
+        idempotency_key: key of the run. With a key that was used before, the earlier run is the answer.
+    """
+
+    input: JsonValue = None
+    type: Text | None = None
+    priority: Annotated[int, Field(ge=-1000, le=1000)] = 0
+    seconds: Annotated[float, Field(gt=0, le=31_536_000)] | None = None
+    idempotency_key: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+
+
+class AnswerForm(Form):
+    """Answer to a request of a run.
+
+    Attributes:
+        request: the id of the request.
+        response: JSON in the form that the request's schema describes; true or false for an approval.
+        arguments: other arguments for a tool that is approved.
+        reason: why it is rejected: for a response that is false.
+    """
+
+    request: Annotated[str, Field(min_length=1, max_length=1000)]
+    response: JsonValue = None
+    arguments: dict[str, JsonValue] | None = None
+    reason: Annotated[str, Field(max_length=10_000)] = ""
+
+
+class MessageForm(Form):
+    """Message to an agent in a conversation."""
+
+    agent: Text
+    message: Annotated[str, Field(min_length=1)]
+
+
+class RequestForm(Form):
+    """Request that a run waits for."""
+
+    id: str
+    kind: str
+    prompt: str
+    tool: str | None = None
+    arguments: JsonValue = None
+    form: JsonValue = None
+    role: str | None = None
+    deadline: float | None = None
+    problem: str | None = None
+    path: tuple[str, ...] = ()
+    may_answer: bool = True
+
+
+class UsageForm(Form):
+    """Tokens and cost of a run. A cost that is not known is null."""
+
+    input_tokens: int
+    output_tokens: int
+    cost: float | None
+
+
+class RunForm(Form):
+    """Run as it stands. Its `status` is also in the words that clients of jobs use, as `job_status`."""
+
+    id: str
+    agent: str
+    kind: str
+    status: str
+    job_status: Literal["in_progress", "completed", "failed", "waiting", "cancelled", "unknown"]
+    started_at: float | None = None
+    changed_at: float | None = None
+    seconds: float
+    usage: UsageForm
+    pending: tuple[RequestForm, ...] = ()
+    goal: str | None = None
+    failure: str | None = None
+    output: str = ""
+    result: JsonValue = None
+    steps: int = 0
+    parent_id: str | None = None
+    was_interrupted: bool = False
+
+
+class ActionForm(Form):
+    """Action that a process has run."""
+
+    name: str
+    started_at: float
+    seconds: float
+    outputs: tuple[str, ...]
+    error: str | None
+    cost: float | None
+
+
+class ObjectForm(Form):
+    """Object on the blackboard of a process."""
+
+    type: str
+    value: JsonValue
+    name: str
+    is_hidden: bool
+
+
+class RunDetailsForm(Form):
+    """Run with what it has done, and the runs inside it."""
+
+    run: RunForm
+    history: tuple[ActionForm, ...] = ()
+    objects: tuple[ObjectForm, ...] = ()
+    conditions: dict[str, bool] = {}
+    messages: tuple[JsonValue, ...] = ()
+    children: tuple[RunDetailsForm, ...] = ()
+
+
+class RunsForm(Form):
+    """Runs, the newest first."""
+
+    runs: tuple[RunForm, ...]
+
+
+class StepForm(Form):
+    """Step of a run, from which `fork` starts another."""
+
+    number: int
+    kind: str
+    name: str
+    detail: str
+    path: tuple[str, ...]
+    at: float
+    seconds: float
+
+
+class StepsForm(Form):
+    """Steps of a run, oldest first."""
+
+    steps: tuple[StepForm, ...]
+
+
+class InputForm(Form):
+    """Type of input that an agent takes."""
+
+    type: str
+    form: JsonValue
+
+
+class AgentForm(Form):
+    """Agent that can be started."""
+
+    id: str
+    name: str
+    description: str
+    kind: str
+    takes_text: bool
+    inputs: tuple[InputForm, ...]
+
+
+class AgentsForm(Form):
+    """Agents that can be started."""
+
+    agents: tuple[AgentForm, ...]
+
+
+class DiagramForm(Form):
+    """Drawing of an agent: as Mermaid text, and as SVG."""
+
+    mermaid: str
+    svg: str
+
+
+class ConversationForm(Form):
+    """Messages of a conversation."""
+
+    id: str
+    messages: tuple[JsonValue, ...]
+
+
+class AnswerTextForm(Form):
+    """Answer of an agent in a conversation."""
+
+    run_id: str | None
+    status: str
+    text: str
+    pending: tuple[RequestForm, ...] = ()
+
+
+class HealthForm(Form):
+    """State of the server."""
+
+    status: Literal["ok"] = "ok"
+
+
+class ProblemForm(Form):
+    """Why a request was refused."""
+
+    class Details(Form):
+        """Kind of error, and its text."""
+
+        type: str
+        message: str
+
+    error: Details

@@ -1,0 +1,195 @@
+"""Guard in front of all endpoints: who calls, from where, how often, and how much is sent."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from ipaddress import ip_address
+from time import monotonic
+from typing import Final
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from tactician.runs import DEFAULT_LEASE
+from tactician.serve.api.people import LOCAL, Person, Tokens
+from tactician.serve.api.problems import ApiError, describe_problem
+
+_LOCAL_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})
+_OPEN_PATHS: Final = ("/livez", "/readyz")
+_MOST_CALLERS: Final = 10_000
+_HEADERS: Final = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-frame-options", b"DENY"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RequestLimits:
+    """Limits of requests.
+
+    Attributes:
+        body: bytes of a request's body.
+        rate: requests a second of each caller, on average.
+        burst: requests that a caller may make at once.
+        seconds: time for a response that is no stream.
+        streams: streams of events that may be open at a time.
+        parallel: runs that this server continues at a time.
+        lease: seconds after which others continue the runs of a server that has died.
+    """
+
+    body: int = 1_000_000
+    rate: float = 100.0
+    burst: int = 500
+    seconds: float = 60.0
+    streams: int = 1000
+    parallel: int = 100
+    lease: float = DEFAULT_LEASE
+
+
+class Guard:
+    """Middleware that refuses requests before any endpoint sees them, and adds headers of safety to responses.
+
+    Args:
+        app: what is guarded.
+        tokens: the tokens of people; without tokens, only programs on this machine may call.
+        hosts: names by which the server may be called; without tokens, those of this machine, else any.
+        limits: limits of requests.
+        clock: seconds, for the rate.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        tokens: Tokens | None,
+        hosts: frozenset[str] | None,
+        limits: RequestLimits,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self._app = app
+        self._tokens = tokens
+        self._hosts = hosts if hosts is not None or tokens is not None else _LOCAL_NAMES
+        self._limits = limits
+        self._buckets = _Buckets(limits, clock)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request, or refuse it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        safe = _add_headers(send)
+        try:
+            self._check(scope)
+        except ApiError as error:
+            await describe_problem(error)(scope, receive, safe)
+            return
+        await self._app(scope, _bound_body(receive, self._limits.body), safe)
+
+    def _check(self, scope: Scope) -> None:
+        headers = Headers(scope=scope)
+        _check_host(headers, self._hosts)
+        _check_origin(headers)
+        if scope["path"].endswith(_OPEN_PATHS):
+            return
+        person = self._find_person(scope, headers)
+        self._buckets.take(f"{person.name} {_find_caller(scope)}")
+        length = headers.get("content-length", "0")
+        if not length.isdecimal() or int(length) > self._limits.body:
+            raise ApiError(413, f"The body must not be longer than {self._limits.body} bytes.")
+        scope["person"] = person
+
+    def _find_person(self, scope: Scope, headers: Headers) -> Person:
+        if self._tokens is None:
+            if not _is_loopback(_find_caller(scope)):
+                raise ApiError(403, "Without tokens, only programs on this machine may call.")
+            return LOCAL
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        person = self._tokens.find(token.strip()) if scheme.lower() == "bearer" else None
+        if person is None:
+            raise ApiError(401, "Send the header Authorization: Bearer TOKEN.", {"www-authenticate": "Bearer"})
+        return person
+
+
+class _Buckets:
+    """Number of requests that each caller may still make, which grows with time."""
+
+    def __init__(self, limits: RequestLimits, clock: Callable[[], float]) -> None:
+        self._limits = limits
+        self._clock = clock
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def take(self, caller: str) -> None:
+        """Count a request.
+
+        Raises:
+            ApiError: when the caller has made too many.
+        """
+        now = self._clock()
+        left, since = self._left.pop(caller, (float(self._limits.burst), now))
+        left = min(self._limits.burst, left + (now - since) * self._limits.rate)
+        self._left[caller] = (max(left - 1, 0.0), now)
+        if len(self._left) > _MOST_CALLERS:
+            self._left.popitem(last=False)
+        if left < 1:
+            wait = (1 - left) / self._limits.rate
+            raise ApiError(429, "These are too many requests.", {"retry-after": f"{max(1, round(wait))}"})
+
+
+def _check_host(headers: Headers, hosts: frozenset[str] | None) -> None:
+    """Refuse other names of this server: a page elsewhere may give its name the address of this machine."""
+    host = _strip_port(headers.get("host", ""))
+    if hosts is not None and host not in hosts:
+        raise ApiError(421, f"This server is not {host[:100]!r}.")
+
+
+def _check_origin(headers: Headers) -> None:
+    """Refuse requests from pages of other servers."""
+    origin = headers.get("origin")
+    if origin is not None and urlsplit(origin).netloc.lower() != headers.get("host", "").lower():
+        raise ApiError(403, "Pages of other servers may not call this server.")
+
+
+def _strip_port(host: str) -> str:
+    if host.startswith("["):
+        return host[1:].partition("]")[0].lower()
+    return host.rpartition(":")[0].lower() if ":" in host else host.lower()
+
+
+def _find_caller(scope: Scope) -> str:
+    client = scope.get("client")
+    return client[0] if client else ""
+
+
+def _is_loopback(address: str) -> bool:
+    try:
+        return ip_address(address).is_loopback
+    except ValueError:
+        return False
+
+
+def _bound_body(receive: Receive, most: int) -> Receive:
+    """Return a function that receives a body up to a length: it may come without saying how long it is."""
+    length = 0
+
+    async def bounded() -> Message:
+        nonlocal length
+        message = await receive()
+        if message["type"] == "http.request":
+            length += len(message.get("body", b""))
+            if length > most:
+                raise ApiError(413, f"The body must not be longer than {most} bytes.")
+        return message
+
+    return bounded
+
+
+def _add_headers(send: Send) -> Send:
+    async def safe(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": [*message.get("headers", ()), *_HEADERS]}
+        await send(message)
+
+    return safe

@@ -1,0 +1,133 @@
+"""Operations of the server: each says its path, who may call it, and the forms of its body and its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias, TypeVar
+
+from pydantic import ValidationError
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from tactician.errors import TacticianError
+from tactician.serve.api.forms import Form
+from tactician.serve.api.people import Person, Right
+from tactician.serve.api.problems import ApiError, describe_problem
+from tactician.serve.api.server import ApiServer
+
+F = TypeVar("F", bound=Form)
+_LONGEST_ID: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Call of an operation.
+
+    Attributes:
+        server: the server.
+        person: whoever calls.
+        request: the request.
+    """
+
+    server: ApiServer
+    person: Person
+    request: Request
+
+    def find_id(self, name: str) -> str:
+        """Return a part of the path.
+
+        Raises:
+            ApiError: when it is too long for an id.
+        """
+        value: str = self.request.path_params[name]
+        if len(value) > _LONGEST_ID:
+            raise ApiError(404, f"There is no {name.removesuffix('_id')} with such a long id.")
+        return value
+
+    def find_number(self, name: str, default: int, most: int) -> int:
+        """Return a number of the query.
+
+        Raises:
+            ApiError: when it is no number from 0 to `most`.
+        """
+        text = self.request.query_params.get(name, str(default))
+        if not (text.isascii() and text.isdecimal()) or len(text) > 18 or int(text) > most:
+            raise ApiError(422, f"{name} must be a number from 0 to {most}.")
+        return int(text)
+
+    async def read(self, form: type[F]) -> F:
+        """Return the body.
+
+        Raises:
+            ApiError: when it does not have the form.
+        """
+        body = await self.request.body()
+        try:
+            return form.model_validate_json(body or b"{}")
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+            place = ".".join(map(str, first["loc"])) or "body"
+            raise ApiError(422, f"{place}: {first['msg']}") from error
+
+
+Handler: TypeAlias = Callable[[Call], Awaitable[Form | Response]]
+
+
+@dataclass(frozen=True, slots=True)
+class ApiOperation:
+    """Operation of the server.
+
+    Attributes:
+        method: method of HTTP.
+        path: path with names in braces.
+        handler: what is called.
+        summary: purpose, in a sentence.
+        answer: form of the answer; `None` for a stream of events, or for text.
+        right: right that callers need; `None` when everybody may call.
+        body: form of the body, if any.
+        query: parameters of the query, with their purposes.
+        status: status of the response.
+        media_type: type of the response where there is no form.
+    """
+
+    method: str
+    path: str
+    handler: Handler
+    summary: str
+    answer: type[Form] | None = None
+    right: Right | None = "see"
+    body: type[Form] | None = None
+    query: Mapping[str, str] = field(default_factory=dict)
+    status: int = 200
+    media_type: str = "text/event-stream"
+
+    @property
+    def name(self) -> str:
+        """Name of the operation: that of its handler."""
+        return getattr(self.handler, "__name__", self.path)
+
+    def route(self, server: ApiServer) -> Route:
+        """Return the route of the operation."""
+
+        async def serve(request: Request) -> Response:
+            try:
+                return self._respond(await self._handle(server, request))
+            except TacticianError as error:
+                return describe_problem(error)
+
+        return Route(self.path, serve, methods=[self.method], name=self.name)
+
+    async def _handle(self, server: ApiServer, request: Request) -> Form | Response:
+        person: Person | None = request.scope.get("person")
+        if self.right is None:
+            return await self.handler(Call(server, person or Person("anybody", rights=frozenset()), request))
+        if person is None or self.right not in person.rights:
+            raise ApiError(403, f"This needs the right {self.right!r}.")
+        return await self.handler(Call(server, person, request))
+
+    def _respond(self, outcome: Form | Response) -> Response:
+        if isinstance(outcome, Response):
+            return outcome
+        return JSONResponse(outcome.model_dump(mode="json"), self.status)

@@ -1,0 +1,64 @@
+"""People and programs that call the server: by their tokens, and what each may do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from hmac import compare_digest
+from typing import Final, Literal, TypeAlias
+
+from tactician.errors import ConfigurationError
+
+Right: TypeAlias = Literal["see", "start", "answer"]
+ALL_RIGHTS: Final[frozenset[Right]] = frozenset({"see", "start", "answer"})
+SHORTEST_TOKEN: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Person or program that calls the server.
+
+    Attributes:
+        name: the name, which the answers to requests of runs keep.
+        roles: the roles; a request of a run with a required role takes no answer without it.
+        rights: `"see"` runs and agents, `"start"` and end runs, `"answer"` requests; all by default.
+        has_every_role: true for whoever calls from this machine where nobody needs a token.
+    """
+
+    name: str
+    roles: frozenset[str] = frozenset()
+    rights: frozenset[Right] = ALL_RIGHTS
+    has_every_role: bool = False
+
+    def find_role(self, required: str | None) -> str | None:
+        """Return the role for a request that requires one, if the person has it."""
+        return required if required is not None and (self.has_every_role or required in self.roles) else None
+
+
+LOCAL: Final = Person("local", has_every_role=True)
+
+
+class Tokens:
+    """Bearer tokens and the people who have them. Only digests of the tokens are kept.
+
+    Raises:
+        ConfigurationError: when a token is too short.
+    """
+
+    def __init__(self, people: Mapping[str, Person]) -> None:
+        if any(len(token) < SHORTEST_TOKEN for token in people):
+            raise ConfigurationError(f"A token must have at least {SHORTEST_TOKEN} characters.")
+        self._people = [(_digest(token), person) for token, person in people.items()]
+
+    def find(self, token: str) -> Person | None:
+        """Return whose token it is, in the same time for every wrong token."""
+        digest, found = _digest(token), None
+        for known, person in self._people:
+            if compare_digest(known, digest):
+                found = person
+        return found
+
+
+def _digest(token: str) -> bytes:
+    return sha256(token.encode("utf-8", "replace")).digest()

@@ -1,0 +1,61 @@
+"""Errors as JSON responses: `{"error": {"type": ..., "message": ...}}` with the status that fits."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from starlette.responses import JSONResponse
+
+from tactician.errors import (
+    AgentNotFoundError,
+    ConfigurationError,
+    ConversationConflictError,
+    ConversationNotFoundError,
+    DeclarationError,
+    ModelError,
+    ResponseError,
+    RunConflictError,
+    RunNotFoundError,
+    StoredStateError,
+    StoreError,
+    TacticianError,
+)
+
+
+class ApiError(TacticianError):
+    """Error of a caller, with the status of its response."""
+
+    def __init__(self, status: int, message: str, headers: dict[str, str] | None = None) -> None:
+        self.status = status
+        self.headers = headers
+        super().__init__(message)
+
+
+_STATUSES: Final[tuple[tuple[type[TacticianError], int], ...]] = (
+    (RunNotFoundError, 404),
+    (AgentNotFoundError, 404),
+    (ConversationNotFoundError, 404),
+    (RunConflictError, 409),
+    (ConversationConflictError, 409),
+    (ResponseError, 422),
+    (StoredStateError, 422),
+    (DeclarationError, 422),
+    (ConfigurationError, 422),
+    (StoreError, 503),
+    (ModelError, 502),
+)
+
+
+def find_status(error: TacticianError) -> int:
+    """Return the HTTP status for an error; 500 for errors of runs."""
+    if isinstance(error, ApiError):
+        return error.status
+    return next((status for kind, status in _STATUSES if isinstance(error, kind)), 500)
+
+
+def describe_problem(error: TacticianError) -> JSONResponse:
+    """Return the response for an error."""
+    kind = "RequestError" if isinstance(error, ApiError) else type(error).__name__
+    body = {"error": {"type": kind, "message": str(error)}}
+    headers = error.headers if isinstance(error, ApiError) else None
+    return JSONResponse(body, find_status(error), headers)

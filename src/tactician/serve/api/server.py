@@ -1,0 +1,88 @@
+"""The part of the server that lives as long as it does: its worker, the feed of events, its streams and its tasks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
+from typing import Final, TypeVar
+
+from tactician.errors import ConfigurationError
+from tactician.platform import Platform, Worker
+from tactician.serve.api.feed import EventFeed
+from tactician.serve.api.guard import RequestLimits
+from tactician.serve.api.sse import Streams
+
+T = TypeVar("T")
+_GRACE: Final = 2.0
+"""Seconds that a caller waits for a run to continue with an answer; longer runs continue without the caller."""
+
+
+class ApiServer:
+    """Server of a platform.
+
+    Args:
+        platform: the platform. Its runs are saved, so that any worker may continue them.
+        limits: limits of requests.
+
+    Attributes:
+        platform: the same.
+        feed: the events of its runs.
+        streams: open streams of events.
+        limits: the same.
+
+    Raises:
+        ConfigurationError: when the platform has no store.
+    """
+
+    def __init__(self, platform: Platform, limits: RequestLimits) -> None:
+        if not platform.is_durable:
+            raise ConfigurationError(
+                "A server needs a platform with a store: Platform(store=SqliteStore(...)), or "
+                "Platform(store=MemoryStore()) when runs may be lost with the program."
+            )
+        self.platform = platform
+        self.limits = limits
+        self.feed = EventFeed()
+        self.streams = Streams(limits.streams)
+        self._worker = Worker(platform, lease=limits.lease, max_parallel=limits.parallel)
+        self._tasks: set[asyncio.Task[object]] = set()
+        self.is_ready = False
+
+    @asynccontextmanager
+    async def work(self) -> AsyncIterator[None]:
+        """Continue runs of the store until the end; what still runs then is interrupted, and can be resumed."""
+        unsubscribe = self.platform.services.bus.subscribe(self.feed.publish)
+        working = self._begin(self._worker.run())
+        self.is_ready = True
+        try:
+            yield
+        finally:
+            self.is_ready = False
+            self.streams.stop()
+            unsubscribe()
+            working.cancel()
+            for task in tuple(self._tasks):
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def notice(self) -> None:
+        """Let the worker look for runs at once."""
+        self._worker.wake()
+
+    async def begin(self, work: Coroutine[object, object, T]) -> T | None:
+        """Do some work; return its result if it ends soon, else `None`, and it continues without the caller."""
+        task = self._begin(work)
+        done, _ = await asyncio.wait({task}, timeout=_GRACE)
+        return task.result() if done else None
+
+    def _begin(self, work: Coroutine[object, object, T]) -> asyncio.Task[T]:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._end)
+        return task
+
+    def _end(self, task: asyncio.Task[object]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled():
+            task.exception()  # what a run raises is in its record

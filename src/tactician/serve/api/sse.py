@@ -1,0 +1,80 @@
+"""Server-sent events (WHATWG HTML, section 9.2): a response that goes on while events come."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from typing import Final, Literal
+
+from starlette.responses import StreamingResponse
+
+_HEADERS: Final = {"cache-control": "no-store", "x-accel-buffering": "no"}
+COMMENT: Final = ": nothing has happened\n\n"
+
+
+def format_event(data: str, *, kind: str, id: str | None = None) -> str:
+    """Return an event as text; `data` is JSON, which has no line breaks."""
+    named = "" if id is None else f"id: {id}\n"
+    return f"{named}event: {kind}\ndata: {data}\n\n"
+
+
+def format_problem(kind: str, message: str) -> str:
+    """Return an error as an event of a stream that has already begun."""
+    return format_event(json.dumps({"type": kind, "message": message}), kind="error")
+
+
+class Streams:
+    """The open streams of a server, which all end when it stops.
+
+    Args:
+        most: number of streams that may be open at a time.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._stopped = asyncio.Event()
+        self.open = 0
+
+    @property
+    def is_full(self) -> bool:
+        """True when no other stream may be opened."""
+        return self.open >= self._most
+
+    def stop(self) -> None:
+        """End all streams."""
+        self._stopped.set()
+
+    def respond(self, texts: AsyncGenerator[str]) -> StreamingResponse:
+        """Return the response that sends texts as they come."""
+        return StreamingResponse(self._send(texts), media_type="text/event-stream", headers=_HEADERS)
+
+    async def _send(self, texts: AsyncGenerator[str]) -> AsyncIterator[str]:
+        self.open += 1
+        stopped = asyncio.create_task(self._stopped.wait())
+        try:
+            async with aclosing(texts):
+                while (text := await _next_unless(texts, stopped)) is not None:
+                    yield text
+        finally:
+            stopped.cancel()
+            self.open -= 1
+
+
+async def _next_unless(texts: AsyncGenerator[str], stopped: asyncio.Task[Literal[True]]) -> str | None:
+    """Return the next text; `None` when there is none, or when the server stops before it comes."""
+    following = asyncio.create_task(_read_next(texts))
+    try:
+        await asyncio.wait((following, stopped), return_when=asyncio.FIRST_COMPLETED)
+        if following.done():
+            return following.result()
+        return None
+    finally:
+        if not following.done():
+            following.cancel()
+            await asyncio.gather(following, return_exceptions=True)
+
+
+async def _read_next(texts: AsyncGenerator[str]) -> str | None:
+    return await anext(texts, None)

@@ -1,0 +1,161 @@
+"""Runs, agents and requests in the forms that callers get."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final, Literal, TypeAlias
+
+from pydantic import JsonValue, TypeAdapter
+from pydantic.errors import PydanticUserError
+
+from tactician.agents import planned_spec
+from tactician.events import encode
+from tactician.llm import Usage, messages_to_data
+from tactician.platform import RunTree, RunView, StepView, list_start_types
+from tactician.process import ActionRun, UserInput
+from tactician.runs import InputTypes, PendingRequest, Runnable
+from tactician.serve.api.forms import (
+    ActionForm,
+    AgentForm,
+    InputForm,
+    ObjectForm,
+    RequestForm,
+    RunDetailsForm,
+    RunForm,
+    StepForm,
+    UsageForm,
+)
+from tactician.serve.api.people import Person
+
+JobStatus: TypeAlias = Literal["in_progress", "completed", "failed", "waiting", "cancelled", "unknown"]
+_JOB_STATUSES: Final[Mapping[str, JobStatus]] = {
+    "not started": "in_progress",
+    "running": "in_progress",
+    "completed": "completed",
+    "failed": "failed",
+    "terminated": "failed",
+    "stuck": "failed",
+    "killed": "cancelled",
+    "waiting": "waiting",
+    "paused": "in_progress",
+}
+
+
+def show_run(run: RunView, person: Person, result: object = None) -> RunForm:
+    """Return a run as a person sees it."""
+    return RunForm(
+        id=run.id,
+        agent=run.name,
+        kind=run.kind,
+        status=run.status,
+        job_status=_JOB_STATUSES.get(run.status, "unknown"),
+        started_at=run.started_at,
+        changed_at=run.changed_at,
+        seconds=run.seconds,
+        usage=_show_usage(run.usage),
+        pending=show_requests(run.pending, person),
+        goal=run.goal,
+        failure=run.failure or run.problem,
+        output=run.output,
+        result=encode(result),
+        steps=run.steps,
+        parent_id=run.parent_id,
+        was_interrupted=run.was_interrupted,
+    )
+
+
+def show_tree(tree: RunTree, person: Person, result: object = None) -> RunDetailsForm:
+    """Return a run with its history, its objects and the runs inside it."""
+    run = tree.run
+    return RunDetailsForm(
+        run=show_run(run, person, result),
+        history=tuple(_show_action(action) for action in run.history),
+        objects=tuple(
+            ObjectForm(type=entry.type, value=entry.value, name=entry.binding, is_hidden=entry.is_hidden)
+            for entry in run.objects
+        ),
+        conditions=dict(run.conditions),
+        messages=tuple(map(encode, messages_to_data(run.messages))),
+        children=tuple(show_tree(child, person) for child in tree.children),
+    )
+
+
+def show_step(step: StepView) -> StepForm:
+    """Return a step of a run."""
+    return StepForm(
+        number=step.number,
+        kind=step.kind,
+        name=step.name,
+        detail=step.detail,
+        path=step.path,
+        at=step.at,
+        seconds=step.seconds,
+    )
+
+
+def show_requests(requests: Iterable[PendingRequest], person: Person) -> tuple[RequestForm, ...]:
+    """Return the requests that nobody has answered yet, and for each if the person may."""
+    return tuple(_show_request(request, person) for request in requests if not request.is_answered)
+
+
+def show_agent(agent_id: str, agent: Runnable) -> AgentForm:
+    """Return an agent with the types of its inputs."""
+    kinds = list_input_types(agent)
+    return AgentForm(
+        id=agent_id,
+        name=agent.name,
+        description=agent.description,
+        kind=type(agent).__name__,
+        takes_text=not kinds or UserInput in kinds,
+        inputs=tuple(InputForm(type=kind.__name__, form=schema) for kind, schema in find_schemas(kinds)),
+    )
+
+
+def list_input_types(agent: Runnable) -> tuple[type, ...]:
+    """Return the classes of the objects that an agent takes: of a planned agent, those that no action of it gives."""
+    if (spec := planned_spec(agent)) is not None:
+        return list_start_types(spec)
+    declared = getattr(agent, "input_types", InputTypes())
+    kinds = declared.types if isinstance(declared, InputTypes) else ()
+    return tuple(kind for kind in kinds if isinstance(kind, type))
+
+
+def find_schemas(kinds: Iterable[type]) -> Iterable[tuple[type, JsonValue]]:
+    """Yield the types that have a JSON form, with its schema."""
+    for kind in kinds:
+        try:
+            yield kind, TypeAdapter(kind).json_schema()
+        except PydanticUserError:
+            continue
+
+
+def _show_usage(usage: Usage) -> UsageForm:
+    return UsageForm(input_tokens=usage.input_tokens, output_tokens=usage.output_tokens, cost=usage.cost)
+
+
+def _show_action(action: ActionRun) -> ActionForm:
+    return ActionForm(
+        name=action.action,
+        started_at=action.started_at,
+        seconds=action.seconds,
+        outputs=action.outputs,
+        error=action.error,
+        cost=action.usage.cost,
+    )
+
+
+def _show_request(request: PendingRequest, person: Person) -> RequestForm:
+    role = request.required_role
+    return RequestForm(
+        id=request.id,
+        kind=request.kind,
+        prompt=request.prompt,
+        tool=None if request.call is None else request.call.name,
+        arguments=None if request.call is None else request.call.arguments,
+        form=encode(request.schema),
+        role=role,
+        deadline=request.deadline,
+        problem=request.problem,
+        path=request.path,
+        may_answer="answer" in person.rights and (role is None or person.find_role(role) is not None),
+    )

@@ -1,0 +1,104 @@
+"""Events for readers: kept up to a bound, numbered, and never held up by a reader that does not read."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tactician.runs import RunStarted
+from tactician.serve.api.feed import EventFeed, FeedEntry
+from tests.support.effort import examples
+
+
+def started(run_id: str, parent_id: str | None = None) -> RunStarted:
+    path = ("A",) if parent_id is None else ("A", "B")
+    return RunStarted(run_id=run_id, parent_id=parent_id, path=path, kind="run")
+
+
+async def read(feed: EventFeed, count: int, run_id: str | None = None, after: int = 0) -> list[int]:
+    numbers: list[int] = []
+    async with aclosing(feed.read(run_id, after)) as entries:
+        async for entry in entries:
+            assert isinstance(entry, FeedEntry)
+            numbers.append(entry.number)
+            if len(numbers) == count:
+                break
+    return numbers
+
+
+async def test_who_comes_late_sees_what_was_and_what_comes() -> None:
+    feed = EventFeed()
+    for _ in range(3):
+        feed.publish(started("a"))
+    reading = asyncio.create_task(read(feed, 5))
+    await asyncio.sleep(0)
+    feed.publish(started("a"))
+    feed.publish(started("b"))
+
+    assert await reading == [1, 2, 3, 4, 5]
+
+
+async def test_a_reader_of_a_run_sees_what_it_causes_and_nothing_else() -> None:
+    feed = EventFeed()
+    feed.publish(started("a"))
+    feed.publish(started("b"))
+    feed.publish(started("c", "a"))
+    feed.publish(started("d", "c"))
+
+    assert await read(feed, 3, "a") == [1, 3, 4]
+    assert await read(feed, 1, "a", after=3) == [4]
+
+
+def test_only_the_last_events_of_the_last_runs_are_kept() -> None:
+    feed = EventFeed(events_per_run=2, most_runs=2)
+    for run_id in "abc":
+        for _ in range(3):
+            feed.publish(started(run_id))
+
+    assert [entry.number for entry in feed.replay(None)] == [5, 6, 8, 9]
+    assert feed.replay("a") == []
+
+
+async def test_a_reader_that_does_not_read_is_dropped_and_others_are_not() -> None:
+    feed = EventFeed(events_per_run=10)
+    with feed.open() as sleeper:
+        reading = asyncio.create_task(read(feed, 3000))
+        for number in range(3000):
+            feed.publish(started("a"))
+            if number % 100 == 0:
+                await asyncio.sleep(0)
+        assert sleeper.was_dropped
+        assert sleeper.entries.qsize() == 1000
+        assert feed.readers == 1
+        assert await reading == list(range(1, 3001))
+
+
+async def test_a_stream_ends_when_its_reader_was_dropped() -> None:
+    feed = EventFeed()
+    async with aclosing(feed.read()) as entries:
+        feed.publish(started("a"))
+        assert (await anext(entries)) is not None
+        for _ in range(1100):
+            feed.publish(started("a"))
+        numbers = [entry.number async for entry in entries if entry is not None]
+
+    assert numbers == list(range(2, 1002))
+    assert feed.readers == 0
+
+
+@examples(50)
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.booleans()), max_size=30), st.integers(0, 30))
+def test_a_replay_has_what_is_kept_after_a_number(events: list[tuple[str, bool]], after: int) -> None:
+    feed = EventFeed(events_per_run=5, most_runs=2)
+    for run_id, _ in events:
+        feed.publish(started(run_id))
+
+    numbers = [entry.number for entry in feed.replay(None, after)]
+
+    assert numbers == sorted(set(numbers))
+    assert all(after < number <= len(events) for number in numbers)
+    if after < len(events):
+        assert numbers[-1] == len(events)
