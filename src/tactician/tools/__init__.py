@@ -11,14 +11,22 @@ if TYPE_CHECKING:
     from tactician.tools.artifacts import ArtifactSink as ArtifactSink
     from tactician.tools.artifacts import collect_artifacts as collect_artifacts
     from tactician.tools.artifacts import deliver_result as deliver_result
+    from tactician.tools.builtin import Adapter as Adapter
+    from tactician.tools.builtin import ConfigurableTool as ConfigurableTool
+    from tactician.tools.builtin import FileReader as FileReader
+    from tactician.tools.builtin import FileWriter as FileWriter
+    from tactician.tools.builtin import HttpRequester as HttpRequester
     from tactician.tools.builtin import MathTools as MathTools
+    from tactician.tools.builtin import PageFetcher as PageFetcher
     from tactician.tools.builtin import Pipeline as Pipeline
     from tactician.tools.builtin import Program as Program
     from tactician.tools.builtin import ProgramResult as ProgramResult
+    from tactician.tools.builtin import ProgramRunner as ProgramRunner
     from tactician.tools.builtin import SearchHit as SearchHit
     from tactician.tools.builtin import SearchProvider as SearchProvider
     from tactician.tools.builtin import SearxngSearch as SearxngSearch
     from tactician.tools.builtin import TavilySearch as TavilySearch
+    from tactician.tools.builtin import WebSearcher as WebSearcher
     from tactician.tools.builtin import Workspace as Workspace
     from tactician.tools.builtin import adapt as adapt
     from tactician.tools.builtin import calculator as calculator
@@ -47,6 +55,7 @@ if TYPE_CHECKING:
     from tactician.tools.groups import ToolSource as ToolSource
     from tactician.tools.groups import describe_unknown_groups as describe_unknown_groups
     from tactician.tools.groups import list_groups as list_groups
+    from tactician.tools.invoker import ToolInvoker as ToolInvoker
     from tactician.tools.output import ToolOutput as ToolOutput
     from tactician.tools.provider import OpenProviders as OpenProviders
     from tactician.tools.provider import ToolProvider as ToolProvider
@@ -87,6 +96,7 @@ else:
             "tactician.tools.function": "FunctionTool create_arguments_error describe_validation_error tool",
             "tactician.tools.group_registry": "ToolGroups load_group_tools",
             "tactician.tools.groups": "ToolGroup ToolGroupPermission ToolSource describe_unknown_groups list_groups",
+            "tactician.tools.invoker": "ToolInvoker",
             "tactician.tools.output": "ToolOutput",
             "tactician.tools.provider": "OpenProviders ToolProvider",
             "tactician.tools.runnable": "RunnableTool ToolRequest",
@@ -99,9 +109,10 @@ else:
             ),
             "tactician.tools.traits": "NO_TRAITS NeedsApproval ToolTraits",
             "tactician.tools.builtin": (
-                "MathTools Pipeline Program ProgramResult SearchHit SearchProvider SearxngSearch TavilySearch "
-                "Workspace adapt calculator date_time fetch_page http_request pipeline query_json read_file "
-                "run_process_group run_program web_search write_file"
+                "Adapter ConfigurableTool FileReader FileWriter HttpRequester MathTools PageFetcher Pipeline "
+                "Program ProgramResult ProgramRunner SearchHit SearchProvider SearxngSearch TavilySearch "
+                "WebSearcher Workspace adapt calculator date_time fetch_page http_request pipeline query_json "
+                "read_file run_process_group run_program web_search write_file"
             ),
         },
     )

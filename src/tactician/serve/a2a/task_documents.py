@@ -32,6 +32,7 @@ class TaskDocument:
         history: messages of both sides, oldest first.
         push: where notifications are sent to.
         notified: state and time of the last notification.
+        is_settled: true when no notification is to come.
     """
 
     task_id: str
@@ -41,6 +42,7 @@ class TaskDocument:
     history: tuple[dict[str, JsonValue], ...] = ()
     push: tuple[dict[str, JsonValue], ...] = ()
     notified: str = ""
+    is_settled: bool = False
     version: int = field(default=0, compare=False)
 
 
@@ -105,14 +107,14 @@ class TaskDocuments:
 
 
 def _write(task: TaskDocument) -> StoredDocument:
-    values = {each.name: getattr(task, each.name) for each in fields(task) if each.name != "version"}
+    values = {one.name: getattr(task, one.name) for one in fields(TaskDocument) if one.name != "version"}
     return StoredDocument(
         collection=_COLLECTION,
         id=task.task_id,
         body=to_json(values).decode(),
         version=task.version,
         name=f"user {task.owner}",
-        status=_NOTIFYING if task.push else "",
+        status=_NOTIFYING if task.push and not task.is_settled else "",
         parent_id=task.context_id,
     )
 
