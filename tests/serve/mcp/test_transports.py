@@ -195,11 +195,12 @@ class TestHttp:
             await asyncio.wait_for(started.wait(), 10)
             server.cancel()
             await asyncio.gather(server, client, return_exceptions=True)
+            (run,) = await platform.runs()
             for _ in range(500):  # the server does not wait until the call has ended
-                (run,) = await platform.runs()
                 if run.was_interrupted or run.status != "running":
                     break
                 await asyncio.sleep(0.01)
+                (run,) = await platform.runs()
         assert (run.status, run.was_interrupted) == ("running", True)
 
     @pytest.mark.parametrize(
