@@ -16,6 +16,7 @@ from tactician.tools.declared_tool import DeclaredTool, ToolExecutor
 from tactician.tools.function import FunctionTool, create_arguments_error, describe_validation_error, tool
 from tactician.tools.group_registry import ToolGroups, load_group_tools
 from tactician.tools.groups import ToolGroup, ToolGroupPermission, ToolSource, describe_unknown_groups, list_groups
+from tactician.tools.invoker import ToolInvoker
 from tactician.tools.output import ToolOutput
 from tactician.tools.provider import OpenProviders, ToolProvider
 from tactician.tools.runnable import RunnableTool, ToolRequest
@@ -88,6 +89,7 @@ __all__ = [
     "DeclaredTool",
     "ToolExecutor",
     "RunnableTool",
+    "ToolInvoker",
     "ToolRequest",
     "ToolObject",
     "NameFilter",
