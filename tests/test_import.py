@@ -13,6 +13,7 @@ HEAVY = (
     "mcp_types",
     "opentelemetry",
     "pydantic",
+    "pydantic_monty",
     "sqlalchemy",
     "starlette",
     "temporalio",

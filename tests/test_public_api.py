@@ -10,7 +10,7 @@ PUBLIC = {
     "tactician.a2a": """
         A2aData A2aMessage A2aPart IDEMPOTENCY_KEY JsonObject REQUESTS REQUEST_ID RemoteAgent RemoteCardError
         RemoteOptions RemoteTaskChanged RemoteTaskError RemoteUnavailableError SKILL_ID create_parts from_wire_message
-        from_wire_parts require_a2a restore_whole_numbers sign_card to_json_object to_wire_part
+        from_wire_parts open_http require_a2a restore_whole_numbers sign_card to_json_object to_wire_part
     """,
     "tactician": """
         achieves_goal action Agent AgentDefinition AgenticTool AgentNetwork AgentService Ai approve ask_human
@@ -74,7 +74,7 @@ PUBLIC = {
     """,
     "tactician.flow": """
         ErrorPolicy FlowStep RetryPolicy Scheduler StepCompleted StepFailed StepOutcome StepSkipped StepSuspended
-        StepTimeoutError gather_or_suspend run_steps run_with_retries run_with_timeout
+        StepTimeoutError gather_or_suspend run_in_turn run_steps run_with_retries run_with_timeout
     """,
     "tactician.guardrails": """
         AnyGuardrail Check CheckedInput CheckedOutput CheckedToolOutput Checker Guardrail GuardrailChecked
@@ -85,7 +85,8 @@ PUBLIC = {
         output_guardrail passed registry retry tool_input tool_input_guardrail tool_output tool_output_guardrail
     """,
     "tactician.mcp": """
-        create_server filesystem git McpError McpHealth McpOptions McpProgress McpServer ServerTools
+        create_server filesystem git McpError McpHealth McpOptions McpProgress McpPrompt McpReference McpServer
+        ServerTools
     """,
     "tactician.platform": """
         Autonomy Conversations EnqueueOptions GOALS GoalTool ObjectView Picture Platform Ranked Request RequestOptions
@@ -98,7 +99,7 @@ PUBLIC = {
         ReferenceKind RoleGoalBackstory Templates check_contributor find_variables load_default_templates
         load_references prompt_providers render_template render_variables
     """,
-    "tactician.serve": "A2aSettings McpPublisher McpResource a2a_app",
+    "tactician.serve": "A2aSettings McpPublisher McpResource Person RequestLimits a2a_app app load_people",
     "tactician.service": "AgentOptions AgentService ModelOptions Picture",
     "tactician.stores": """
         AT_ONCE Body DocumentStore HeldLease LEASE_HEARTBEAT Lease MemoryStore PostgresStore SqliteStore

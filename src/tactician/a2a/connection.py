@@ -22,6 +22,7 @@ from tactician.a2a.settings import RemoteSettings
 from tactician.addresses import is_public
 
 _CONNECT: Final = 10.0
+_SHORT: Final = 1_000_000
 _BINDINGS: Final = (TransportProtocol.JSONRPC.value, TransportProtocol.HTTP_JSON.value)
 
 
@@ -60,8 +61,16 @@ async def open_client(settings: RemoteSettings, card: AgentCard) -> AsyncIterato
 
 
 @asynccontextmanager
-async def open_http(settings: RemoteSettings) -> AsyncIterator[httpx.AsyncClient]:
-    """Open an HTTP client with the limits."""
+async def open_http(
+    settings: RemoteSettings | None = None, *, is_private: bool = False
+) -> AsyncIterator[httpx.AsyncClient]:
+    """Open an HTTP client with the limits of a remote agent.
+
+    Args:
+        settings: the remote agent; without it, any address is untrusted, and answers are short.
+        is_private: true when untrusted addresses may be private.
+    """
+    settings = settings or RemoteSettings("", idle=_CONNECT, max_bytes=_SHORT, allow_private=is_private)
     inner = httpx.AsyncHTTPTransport(verify=_create_tls(), trust_env=False)
     timeout = httpx.Timeout(settings.idle, connect=min(_CONNECT, settings.idle))
     async with httpx.AsyncClient(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import Unpack, override
 
-from tactician.a2a.errors import RemoteCardError
+from tactician.a2a.errors import RemoteCardError, RemoteUnavailableError
 from tactician.a2a.extra import require_a2a
 from tactician.a2a.settings import RemoteOptions, RemoteSettings, complete_url
 from tactician.agents import BaseRunnable
@@ -75,7 +75,11 @@ class RemoteAgent(BaseRunnable[object]):
         from tactician.a2a.remote_task import RemoteTask
 
         card = await self._load_card()
-        return await RemoteTask(self.name, self._settings, card, context).run(input)
+        try:
+            return await RemoteTask(self.name, self._settings, card, context).run(input)
+        except RemoteUnavailableError:
+            self._card = None  # it may have moved
+            raise
 
     async def _load_card(self) -> AgentCard:
         from tactician.a2a.connection import load_card

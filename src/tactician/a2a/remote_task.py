@@ -16,6 +16,7 @@ from a2a.types import (
     GetTaskRequest,
     Message,
     Role,
+    SendMessageConfiguration,
     SendMessageRequest,
     StreamResponse,
     SubscribeToTaskRequest,
@@ -162,7 +163,8 @@ class RemoteTask:
 
     async def _open_stream(self, client: Client, message: Message | None) -> AsyncGenerator[StreamResponse]:
         if message is not None:
-            async for event in client.send_message(SendMessageRequest(message=message)):
+            at_once = SendMessageConfiguration(return_immediately=not self._card.capabilities.streaming)
+            async for event in client.send_message(SendMessageRequest(message=message, configuration=at_once)):
                 yield event
         elif self._card.capabilities.streaming:
             async for event in client.subscribe(SubscribeToTaskRequest(id=self._view.task_id)):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine, Iterator, Sequence
-from dataclasses import replace
 from functools import cached_property
 
 from typing_extensions import override
@@ -236,7 +235,7 @@ class Ensemble(EnsembleRunnable):
             TaskFailedError: when a task fails.
         """
         shown, first_ids = self._show(environment.input), self._structure.first_ids
-        return self._begin(replace(environment, input=shown, first_ids=first_ids), context)
+        return self._begin(environment._replace(input=shown, first_ids=first_ids), context)
 
     def _begin(self, environment: TaskEnvironment, context: RunContext) -> Coroutine[object, object, EnsembleResult]:
         if self.context_format is not None:

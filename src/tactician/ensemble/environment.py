@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import field
+from types import MappingProxyType
+from typing import NamedTuple
 
 from tactician.ensemble.early_exit import EarlyExit
 from tactician.ensemble.inputs import EnsembleInput
@@ -11,13 +12,11 @@ from tactician.ensemble.learning import AT_ONCE, LearningOutbox
 from tactician.ensemble.outcomes import TaskOutcome
 from tactician.ensemble.task_input import Revision
 from tactician.ensemble.task_output import TaskOutput
-from tactician.ensemble.task_reviews import ReviewSettings
-from tactician.frozen import frozen
+from tactician.ensemble.task_reviews import NO_REVIEWS, ReviewSettings
 from tactician.llm import ModelLike
 
 
-@frozen
-class TaskEnvironment:
+class TaskEnvironment(NamedTuple):
     """What the tasks of a run begin with.
 
     Attributes:
@@ -38,12 +37,12 @@ class TaskEnvironment:
     input: EnsembleInput
     first_ids: Collection[str] = ()
     entry: tuple[TaskOutput, ...] = ()
-    known: Mapping[str, TaskOutcome] = field(default_factory=dict)
+    known: Mapping[str, TaskOutcome] = MappingProxyType({})
     earlier: tuple[TaskOutput, ...] = ()
     forgotten: tuple[TaskOutput, ...] = ()
-    revisions: Mapping[str, Revision] = field(default_factory=dict)
+    revisions: Mapping[str, Revision] = MappingProxyType({})
     revision: Revision | None = None
-    reviews: ReviewSettings = field(default_factory=ReviewSettings)
+    reviews: ReviewSettings = NO_REVIEWS
     exit: EarlyExit | None = None
     synthesize: ModelLike | None = None
     outbox: LearningOutbox = AT_ONCE

@@ -199,8 +199,7 @@ class _GraphRunnable(GroupRunnable[Graph]):
         known = {**environment.known, **{output.task_id: output for output in walk.outputs}}
         visible = tuple(other for other in job.context if other.id in known)
         entry = (*(environment.entry if state == self.group.start else ()), *walk.outputs[-1:])
-        inside = replace(
-            environment,
+        inside = environment._replace(
             input=environment.input if state == self.group.start else EnsembleInput(environment.input.values),
             first_ids=(job.task.id,),
             entry=tuple(readable for output in entry for readable in output.readable),

@@ -16,9 +16,18 @@ from tactician.ensemble.execution import TaskRunner
 from tactician.ensemble.outcomes import SkippedTask, TaskOutcome
 from tactician.ensemble.results import EnsembleResult, ExitReason
 from tactician.ensemble.task_output import TaskOutput
-from tactician.ensemble.task_plan import NO_REVIEWS, TaskPlan
-from tactician.ensemble.task_reviews import ReviewSettings
-from tactician.flow import ErrorPolicy, FlowStep, Scheduler, StepCompleted, StepOutcome, StepSkipped, StepSuspended
+from tactician.ensemble.task_plan import TaskPlan
+from tactician.ensemble.task_reviews import NO_REVIEWS, ReviewSettings
+from tactician.flow import (
+    ErrorPolicy,
+    FlowStep,
+    Scheduler,
+    StepCompleted,
+    StepOutcome,
+    StepSkipped,
+    StepSuspended,
+    run_in_turn,
+)
 from tactician.runs import RunContext, Suspended
 from tactician.text import describe_error
 
@@ -138,15 +147,17 @@ async def run_tasks(
 
 async def _follow(order: TaskOrder, run_task: _RunTask, outcomes: _Outcomes, context: RunContext) -> None:
     """Run the tasks, and collect their outcomes. In a sequence, a task that waits holds up those behind it."""
-    limit = 1 if order.is_sequence else order.max_parallel
     on_error: ErrorPolicy = "drain" if order.on_error == "fail_fast" else "continue"
-    scheduler: Scheduler[TaskOutcome] = Scheduler(max_concurrency=limit, on_error=on_error, clock=context.clock)
-    async with scheduler:
-        scheduler.add(*[FlowStep(plan.job.task.id, partial(run_task, plan), needed) for plan, needed in order.plans])
+    steps = [FlowStep(plan.job.task.id, partial(run_task, plan), needed) for plan, needed in order.plans]
+    if order.is_sequence:
+        await run_in_turn(steps, outcomes.add, on_error=on_error, clock=context.clock)
+        return
+    async with Scheduler[TaskOutcome](
+        max_concurrency=order.max_parallel, on_error=on_error, clock=context.clock
+    ) as scheduler:
+        scheduler.add(*steps)
         async for outcome in scheduler:
             outcomes.add(outcome)
-            if order.is_sequence and isinstance(outcome, StepSuspended):
-                raise Suspended(*outcome.pending)
 
 
 def note_begin(context: RunContext) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.composite import find_composite
@@ -13,11 +13,9 @@ from tactician.ensemble.task_execution import TaskExecution
 from tactician.ensemble.task_guardrails import check_input, check_output
 from tactician.ensemble.task_learning import learn, recall
 from tactician.ensemble.task_output import TaskOutput
-from tactician.ensemble.task_reviews import ReviewSettings, TaskGate, find_task_gate
+from tactician.ensemble.task_reviews import NO_REVIEWS, ReviewSettings, TaskGate, find_task_gate
 from tactician.ensemble.task_work import Work, choose_work
 from tactician.frozen import frozen
-
-NO_REVIEWS: Final = ReviewSettings()
 
 Preparation: TypeAlias = Callable[[TaskExecution], Awaitable[None]]
 """Step before a task runs."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import cast
+from typing import Final, cast
 
 from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.errors import ReviewRejectedError
@@ -36,6 +36,9 @@ class ReviewSettings:
 
     policy: ReviewPolicy = ReviewPolicy.NEVER
     reviewer: Reviewer | None = None
+
+
+NO_REVIEWS: Final = ReviewSettings()
 
 
 @frozen

@@ -37,7 +37,9 @@ class EventBus:
     def listeners(self) -> tuple[EventListener, ...]:
         """All listeners, those of the parent first."""
         above = _everywhere if self._parent is None else self._parent.listeners
-        return (*above, *(own for own in self._listeners if own not in above)) if self._listeners else above
+        if not above or not self._listeners:
+            return above or self._listeners
+        return (*above, *(own for own in self._listeners if own not in above))
 
     @property
     def is_observed(self) -> bool:

@@ -26,7 +26,7 @@ class _Entered:
         self.outer, self.is_ended = outer, False
 
     def is_closed_by(self, event: Event) -> bool:
-        return (self.run_id, self.kind, self.key) == (event.run_id, event.closes, event.span_key)
+        return self.run_id == event.run_id and self.kind == event.closes and self.key == event.span_key
 
 
 _innermost: ContextVar[_Entered | None] = ContextVar("the innermost span of the code that runs", default=None)

@@ -9,7 +9,15 @@ from typing import Generic, TypeVar
 
 from tactician.documents import did_you_mean
 from tactician.errors import DeclarationError
-from tactician.flow.steps import FlowStep, StepCompleted, StepFailed, StepOutcome, StepSkipped, StepSuspended
+from tactician.flow.steps import (
+    FlowStep,
+    StepCompleted,
+    StepFailed,
+    StepOutcome,
+    StepSkipped,
+    StepSuspended,
+    create_skip,
+)
 
 T = TypeVar("T")
 
@@ -118,7 +126,7 @@ class StepGraph(Generic[T]):
         skipped: list[StepSkipped] = []
         for step in steps:  # grows as it goes
             if step.key not in self._outcomes:
-                outcome = self._outcomes[step.key] = _create_skip(step.key, cause)
+                outcome = self._outcomes[step.key] = create_skip(step.key, cause)
                 skipped.append(outcome)
                 steps += self._dependents.pop(step.key, ())
         return skipped
@@ -153,10 +161,3 @@ def _find_cycle(steps: Sequence[FlowStep[T]]) -> Iterator[str]:
     except CycleError as error:
         cycle = " -> ".join(map(repr, reversed(error.args[1])))
         yield f"steps depend on each other in a cycle: {cycle}. Remove any of these dependencies."
-
-
-def _create_skip(key: str, cause: StepFailed | StepSkipped) -> StepSkipped:
-    if isinstance(cause, StepSkipped):
-        return StepSkipped(key, cause.cause, cause.reason)
-    error = f"{type(cause.error).__name__}: {cause.error}".removesuffix(": ")
-    return StepSkipped(key, cause.key, f"the step {cause.key!r} failed with {error}")

@@ -7,21 +7,18 @@ from asyncio import CancelledError
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from contextvars import copy_context
-from functools import partial
 from types import TracebackType
-from typing import Generic, Literal, TypeAlias, TypeVar
+from typing import Generic, TypeVar
 
 from tactician.amounts import need_amount
 from tactician.cancellation import run_to_completion
 from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.flow.graph import StepGraph
-from tactician.flow.retry import run_with_retries
-from tactician.flow.steps import FlowStep, StepCompleted, StepFailed, StepOutcome, StepSuspended
-from tactician.flow.timeout import run_with_timeout
+from tactician.flow.performing import is_fatal, perform_step
+from tactician.flow.steps import ErrorPolicy, FlowStep, StepCompleted, StepFailed, StepOutcome, StepSuspended
 from tactician.runs import RunContext, Suspended, find_suspension
 
 T = TypeVar("T")
-ErrorPolicy: TypeAlias = Literal["fail_fast", "drain", "continue"]
 
 
 class Scheduler(Generic[T]):
@@ -161,30 +158,12 @@ class Scheduler(Generic[T]):
         self._start_ready()
         self._has_news.set()
 
-    async def _perform(self, step: FlowStep[T]) -> StepOutcome[T]:
-        """Run a step; only a cancellation passes."""
-        try:
-            return StepCompleted(step.key, await self._begin(step))
-        except (CancelledError, GeneratorExit):
-            raise
-        except BaseException as error:
-            suspended = find_suspension(error)
-            return StepFailed(step.key, error) if suspended is None else StepSuspended(step.key, suspended.pending)
-
-    def _begin(self, step: FlowStep[T]) -> Awaitable[T]:
-        """Return the work of a step, with its timeout and its retries."""
-        results = self._graph.collect_results(step)
-        attempt = step.work if step.timeout is None else partial(self._work_in_time, step, step.timeout)
-        if step.retry is None:
-            return attempt(results)
-        return run_with_retries(lambda _: attempt(results), step.retry, self._clock)
-
-    def _work_in_time(self, step: FlowStep[T], seconds: float, results: Mapping[str, T]) -> Awaitable[T]:
-        return run_with_timeout(step.work(results), seconds, self._clock, f"The step {step.key!r}")
+    def _perform(self, step: FlowStep[T]) -> Awaitable[StepOutcome[T]]:
+        return perform_step(step, self._graph.collect_results(step), self._clock)
 
     def _record(self, outcome: StepOutcome[T]) -> None:
         skipped = self._graph.record(outcome)
-        if not isinstance(outcome, StepFailed) or (self._on_error != "fail_fast" and not _is_fatal(outcome.error)):
+        if not isinstance(outcome, StepFailed) or (self._on_error != "fail_fast" and not is_fatal(outcome.error)):
             self._ended.append(outcome)
             self._ended.extend(skipped)
             if isinstance(outcome, StepFailed) and self._on_error == "drain":
@@ -196,13 +175,6 @@ class Scheduler(Generic[T]):
     def _cancel_running(self) -> None:
         for task in self._tasks.values():
             task.cancel()
-
-
-def _is_fatal(error: BaseException) -> bool:
-    """Return whether no step continues after the error: it is not an `Exception`, or a group with such an error."""
-    if isinstance(error, BaseExceptionGroup):
-        return any(map(_is_fatal, error.exceptions))
-    return not isinstance(error, Exception | Suspended)
 
 
 async def _wait_for(tasks: Iterable[asyncio.Task[None]]) -> None:

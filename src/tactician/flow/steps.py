@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Generic, TypeAlias, TypeVar
+from typing import Generic, Literal, TypeAlias, TypeVar
 
 from tactician.amounts import need_amount
 from tactician.flow.retry import RetryPolicy
 from tactician.runs import PendingRequest
 
 T = TypeVar("T")
+ErrorPolicy: TypeAlias = Literal["fail_fast", "drain", "continue"]
+"""Effect of an exception of a step on the others: see `Scheduler`."""
 
 
 @dataclass(slots=True)
@@ -78,3 +80,11 @@ class StepSuspended:
 
 
 StepOutcome: TypeAlias = StepCompleted[T] | StepFailed | StepSkipped | StepSuspended
+
+
+def create_skip(key: str, cause: StepFailed | StepSkipped) -> StepSkipped:
+    """Return the outcome of a step that does not start because of another one."""
+    if isinstance(cause, StepSkipped):
+        return StepSkipped(key, cause.cause, cause.reason)
+    error = f"{type(cause.error).__name__}: {cause.error}".removesuffix(": ")
+    return StepSkipped(key, cause.key, f"the step {cause.key!r} failed with {error}")

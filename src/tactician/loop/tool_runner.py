@@ -29,7 +29,7 @@ from tactician.runs import (
     find_suspension,
 )
 from tactician.text import describe_error
-from tactician.tools import NO_TRAITS, Tool, Toolbox, as_text, repair_arguments
+from tactician.tools import NO_TRAITS, Tool, Toolbox, ToolInvoker, as_text, repair_arguments
 
 _CHARACTERS_PER_TOKEN = 4
 _LONG_RESULT = 10_000
@@ -46,10 +46,12 @@ class Refused(Exception):  # noqa: N818 - it says what happened
 class ToolRunner:
     """Runner of the tool calls of a conversation."""
 
-    __slots__ = ("_context", "_formatter", "_policy", "_state")
+    __slots__ = ("_context", "_formatter", "_is_nested", "_policy", "_state", "_stop")
 
-    def __init__(self, context: RunContext, policy: TurnPolicy, state: TurnState) -> None:
+    def __init__(self, context: RunContext, policy: TurnPolicy, state: TurnState, *, is_nested: bool = False) -> None:
         self._context = context
+        self._is_nested = is_nested
+        self._stop: Refused | None = None
         self._formatter = find_formatter(context)
         self._policy = policy
         self._state = state
@@ -69,6 +71,24 @@ class ToolRunner:
         answers.clear()
         self._state.admitted.clear()
         return results
+
+    async def invoke(self, call: ToolCall, tools: Toolbox) -> ToolResult:
+        """Run a call that a tool makes, and return its whole result, which is not added to the conversation.
+
+        Raises:
+            Suspended: when the call waits for an approval, or for the caller.
+            Refused: when a guardrail stops the run.
+        """
+        tool = tools.find(call.name)
+        call = _repair_call(call)
+        result = self._apply_decision(call, tool)
+        if not isinstance(result, ToolCall):
+            return result
+        try:
+            return await self._report_call(result, tool, tools)
+        except Refused as refused:
+            self._stop = refused
+            raise
 
     def refuse(self, calls: Sequence[ToolCall], reason: str) -> None:
         """Answer all calls with the reason why they are not run."""
@@ -130,6 +150,10 @@ class ToolRunner:
         return ToolResult(call.id, call.name, text)
 
     async def _call_tool(self, call: ToolCall, tool: Tool | None, tools: Toolbox) -> ToolResult:
+        return _trim(await self._format(await self._report_call(call, tool, tools), tool), self._policy)
+
+    async def _report_call(self, call: ToolCall, tool: Tool | None, tools: Toolbox) -> ToolResult:
+        """Run a call, with an event before and after it."""
         self._context.emit(ToolCalled, call=call)
         started = perf_counter()
         try:
@@ -139,7 +163,7 @@ class ToolRunner:
             self._context.emit(ToolInterrupted, call=call, seconds=seconds, error=failure)
             raise
         self._context.emit(ToolReturned, call=call, result=result, seconds=perf_counter() - started)
-        return _trim(await self._format(result, tool), self._policy)
+        return result
 
     async def _format(self, result: ToolResult, tool: Tool | None) -> ToolResult:
         """Return a result in the format of the run. What may become the answer of the run stays as it is."""
@@ -173,7 +197,7 @@ class ToolRunner:
             return f"STOP: all {policy.max_tool_calls} tool calls are used up. Answer now, with what you have.", True
         state.calls += 1
         state.admitted.add(call.id)
-        if policy.max_repeats is None or (tool is not None and tool.traits.repeatable):
+        if policy.max_repeats is None or self._is_nested or (tool is not None and tool.traits.repeatable):
             return None
         excess = state.count_repeats(call) - policy.max_repeats
         if excess < 0:
@@ -199,14 +223,20 @@ class ToolRunner:
             return ToolResult(call.id, call.name, f"{call.name} did not answer within {limit:g} seconds.", True)
 
     async def _run_one(self, call: ToolCall, tools: Toolbox) -> ToolResult:
-        context = self._context
-        await context.begin_step()
+        await self._context.begin_step()
+        place = self._context.at(call.id)
+        nested: ToolRunner | None = None
+        if (tool := tools.find(call.name)) is not None and tool.traits.calls_tools:
+            nested = ToolRunner(place, self._policy, self._state, is_nested=True)
+            place = place.inside({ToolInvoker: ToolInvoker(nested.invoke)})
         try:
-            result = await tools.answer(call, context.at(call.id))
+            result = await tools.answer(call, place)
         except BaseExceptionGroup as group:  # of a tool with tasks of its own
             if (paused := find_suspension(group)) is None:
                 raise
             raise paused from group
+        if nested is not None and nested._stop is not None:
+            raise nested._stop
         return result
 
 

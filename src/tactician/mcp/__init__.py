@@ -3,6 +3,7 @@
 from tactician.mcp.connection import McpHealth
 from tactician.mcp.errors import McpError
 from tactician.mcp.events import McpProgress
+from tactician.mcp.references import McpPrompt, McpReference
 from tactician.mcp.server import McpOptions, McpServer, ServerTools
 from tactician.mcp.settings import create_server
 from tactician.mcp.shortcuts import filesystem, git
@@ -12,6 +13,8 @@ __all__ = [
     "McpOptions",
     "ServerTools",
     "McpHealth",
+    "McpReference",
+    "McpPrompt",
     "McpError",
     "McpProgress",
     "create_server",

@@ -21,6 +21,7 @@ from tactician.mcp.content import read_contents, read_message, read_result
 from tactician.mcp.errors import McpError, find_cause
 from tactician.mcp.listing import Page, list_all
 from tactician.mcp.naming import ToolSelection
+from tactician.mcp.references import McpPrompt, McpReference
 from tactician.mcp.tools import McpTool, create_tools, select_tools
 from tactician.mcp.transports import HttpTransport, InProcessTransport, ProgramTransport, ServerTransport
 from tactician.runs import RunContext
@@ -243,6 +244,21 @@ class McpServer(ServerTools):
         """
         return read_contents((await self._ask(lambda client: client.read_resource(uri))).contents)
 
+    async def load_reference(self, *patterns: str, name: str | None = None) -> McpReference:
+        """Return the resources as a reference for `Ai.with_references` and agents: their list, and a tool to read them.
+
+        Args:
+            *patterns: patterns of the URIs that the model may read; all by default.
+            name: the name of the reference; that of the server by default.
+
+        Raises:
+            McpError: when the server cannot be reached, or does not answer as it should.
+        """
+        listed: list[Resource | ResourceTemplate] = [*await self.list_resources()]
+        listed += await self.list_resource_templates()
+        description = await self.load_instructions() or f"Resources of the MCP server {self.name}"
+        return McpReference(name or self.name, description, listed, self, patterns or ("*",))
+
     async def list_prompts(self) -> tuple[Prompt, ...]:
         """Return the prompts of the server.
 
@@ -259,6 +275,10 @@ class McpServer(ServerTools):
         """
         prompt = await self._ask(lambda client: client.get_prompt(name, arguments))
         return tuple(read_message(message.role, (message.content,)) for message in prompt.messages)
+
+    def prompt(self, name: str, /, **arguments: str) -> McpPrompt:
+        """Return a prompt as the instructions of an agent, which are loaded when a run begins."""
+        return McpPrompt(self, name, tuple(arguments.items()))
 
     async def load_instructions(self) -> str:
         """Return what the server says about its use; nothing, where it says nothing.

@@ -177,8 +177,16 @@ class RunContext:
         services = self.services
         if (bus := services.bus).is_observed:
             build: Callable[..., Event] = kind  # P cannot say that events have these fields
-            own = {"run_id": self.run_id, "parent_id": self.parent_id, "path": self.path, "span_id": find_span_id()}
-            bus.emit(build(*args, **own, time=services.clock.time(), **fields))
+            event = build(
+                *args,
+                run_id=self.run_id,
+                parent_id=self.parent_id,
+                path=self.path,
+                span_id=find_span_id(),
+                time=services.clock.time(),
+                **fields,
+            )
+            bus.emit(event)
 
     def enter(self) -> EnteredRun:
         """Make this the current context of all code inside a `with` block: what that runs is inside this run."""

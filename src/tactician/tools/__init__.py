@@ -16,6 +16,7 @@ from tactician.tools.declared_tool import DeclaredTool, ToolExecutor
 from tactician.tools.function import FunctionTool, create_arguments_error, describe_validation_error, tool
 from tactician.tools.group_registry import ToolGroups, load_group_tools
 from tactician.tools.groups import ToolGroup, ToolGroupPermission, ToolSource, describe_unknown_groups, list_groups
+from tactician.tools.invoker import ToolInvoker
 from tactician.tools.output import ToolOutput
 from tactician.tools.provider import OpenProviders, ToolProvider
 from tactician.tools.runnable import RunnableTool, ToolRequest
@@ -35,14 +36,22 @@ from tactician.tools.traits import NO_TRAITS, NeedsApproval, ToolTraits
 
 if TYPE_CHECKING:
     from tactician.tools.builtin import (
+        Adapter,
+        ConfigurableTool,
+        FileReader,
+        FileWriter,
+        HttpRequester,
         MathTools,
+        PageFetcher,
         Pipeline,
         Program,
         ProgramResult,
+        ProgramRunner,
         SearchHit,
         SearchProvider,
         SearxngSearch,
         TavilySearch,
+        WebSearcher,
         Workspace,
         adapt,
         calculator,
@@ -80,6 +89,14 @@ _BUILTIN = (
     "SearchHit",
     "TavilySearch",
     "SearxngSearch",
+    "Adapter",
+    "ConfigurableTool",
+    "FileReader",
+    "FileWriter",
+    "HttpRequester",
+    "PageFetcher",
+    "ProgramRunner",
+    "WebSearcher",
 )
 __all__ = [
     "Tool",
@@ -88,6 +105,7 @@ __all__ = [
     "DeclaredTool",
     "ToolExecutor",
     "RunnableTool",
+    "ToolInvoker",
     "ToolRequest",
     "ToolObject",
     "NameFilter",
@@ -152,6 +170,14 @@ __all__ = [
     "SearchHit",
     "TavilySearch",
     "SearxngSearch",
+    "Adapter",
+    "ConfigurableTool",
+    "FileReader",
+    "FileWriter",
+    "HttpRequester",
+    "PageFetcher",
+    "ProgramRunner",
+    "WebSearcher",
 ]
 
 

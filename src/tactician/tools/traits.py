@@ -22,6 +22,7 @@ class ToolTraits:
         repeatable: allow repeated calls with the same arguments, as in polling.
         group: the group that must be enabled for a model to see it; `None` and `"default"` always are.
         timeout: seconds that a call may take; the agent's own limit, when `None`.
+        calls_tools: give the tool a `ToolInvoker`, so that it can call other tools as the model does.
     """
 
     needs_approval: NeedsApproval = False
@@ -31,6 +32,7 @@ class ToolTraits:
     repeatable: bool = False
     group: str | None = None
     timeout: float | None = None
+    calls_tools: bool = False
 
     @property
     def ends_run(self) -> bool:

@@ -272,6 +272,7 @@ async def test_a_change_is_told_once_whoever_continues_the_task(http: httpx.Asyn
         assert "TASK_STATE_COMPLETED" in bodies[1]
         await asyncio.sleep(0.2)
         assert heard.empty()
+        assert await platform.store.find("a2a_tasks", statuses=["notifying"]) == []
 
 
 async def test_clients_of_version_0_3_are_answered_when_wanted(http: httpx.AsyncClient, platform: Platform) -> None:

@@ -60,6 +60,4 @@ def _get_place(task: Task) -> tuple[int, str]:
 
 
 def _shorten(task: Task, request: ListTasksRequest) -> Task:
-    if not request.include_artifacts:
-        task.ClearField("artifacts")
     return apply_history_length(task, request)

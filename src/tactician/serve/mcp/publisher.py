@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
@@ -124,7 +125,9 @@ class McpPublisher:
         allowed_hosts: Sequence[str] = (),
         allowed_origins: Sequence[str] = (),
     ) -> None:
-        """Serve clients over streamable HTTP until the program is interrupted. The banner goes to stderr.
+        """Serve clients over streamable HTTP until the program is interrupted, or the call cancelled.
+
+        The banner goes to stderr.
 
         Raises:
             ConfigurationError: as `app`.
@@ -136,7 +139,14 @@ class McpPublisher:
         config = uvicorn.Config(
             app, host=host, port=port, log_level="warning", timeout_graceful_shutdown=_GRACE, access_log=False
         )
-        await uvicorn.Server(config).serve()
+        server = uvicorn.Server(config)
+        serving = asyncio.create_task(server.serve())
+        try:
+            await asyncio.shield(serving)
+        except asyncio.CancelledError:
+            server.should_exit = True  # it closes its sockets
+            await serving
+            raise
 
     async def run_stdio(self) -> None:
         """Serve the client that started this program, over its standard input and output, until it ends.

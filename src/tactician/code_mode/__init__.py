@@ -1,0 +1,6 @@
+"""Code mode: scripts of models that call many tools in one turn, in a sandbox."""
+
+from tactician.code_mode.code_tool import CodeTool
+from tactician.code_mode.limits import CodeLimits
+
+__all__ = ["CodeTool", "CodeLimits"]

@@ -1,0 +1,187 @@
+"""`CodeTool`: a tool in which a model calls other tools by a script."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from functools import cache
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from typing_extensions import TypedDict
+
+from tactician.code_mode.limits import CodeLimits, check_monty
+from tactician.code_mode.script import Sandbox, run_script
+from tactician.code_mode.signatures import describe_function, list_parameters, name_functions
+from tactician.errors import StoredStateError, ToolError
+from tactician.events import new_id
+from tactician.llm import ToolCall, ToolResult, ToolSpec
+from tactician.runs import RunContext
+from tactician.tools import (
+    NeedsApproval,
+    Tool,
+    Toolbox,
+    ToolInvoker,
+    ToolLike,
+    ToolTraits,
+    as_tool,
+    create_arguments_error,
+)
+
+_INTRODUCTION: Final = (
+    "Run a Python script that calls functions. Use it for several calls at once, loops, and work on their results. "
+    "The value of the last line and what is printed come back. A function that fails raises RuntimeError. Several "
+    "calls can be awaited together by asyncio.gather. There are no files, no network, and few modules: json, re, math, "
+    "datetime, asyncio. Functions:"
+)
+
+
+class _Arguments(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    code: str
+
+
+class _RecordedCall(TypedDict):
+    """Call of a tool that a script has made, with its result."""
+
+    name: str
+    arguments: str
+    content: str
+    is_error: bool
+
+
+class CodeTool(Tool):
+    """Tool in which a model calls other tools by a Python script, in a sandbox without files and network.
+
+    Each call in a script goes the way of a direct call: approvals, guardrails, limits, events, budget. When one has to
+    wait for a person, the run waits; then the script runs again from its beginning, and calls that had ended give their
+    recorded results.
+
+    Args:
+        tools: the tools that scripts may call.
+        name: the name for the model.
+        limits: the limits of a script.
+        needs_approval: wait for an approval of each script; a function decides by the arguments.
+
+    Raises:
+        MissingExtraError: when the extra `monty` is not installed.
+        DeclarationError: when an object is not a tool, or two tools have the same name.
+    """
+
+    def __init__(
+        self,
+        tools: Iterable[ToolLike],
+        *,
+        name: str = "run_code",
+        limits: CodeLimits | None = None,
+        needs_approval: NeedsApproval = False,
+    ) -> None:
+        check_monty()
+        functions = name_functions(map(as_tool, tools))
+        self._names = {function: tool.name for function, tool in functions.items()}
+        self._toolbox = Toolbox(functions.values())
+        self._parameters = {function: list_parameters(tool.spec) for function, tool in functions.items()}
+        self._limits = limits or CodeLimits()
+        described = (describe_function(function, tool.spec) for function, tool in functions.items())
+        schema = {
+            "type": "object",
+            "properties": {"code": {"type": "string", "description": "the script"}},
+            "required": ["code"],
+            "additionalProperties": False,
+        }
+        self._spec = ToolSpec(name, "\n".join((_INTRODUCTION, *described)), schema)
+        self.traits = ToolTraits(calls_tools=True, needs_approval=needs_approval)
+
+    @property
+    def spec(self) -> ToolSpec:
+        """The tool as a model sees it."""
+        return self._spec
+
+    @property
+    def tools(self) -> Toolbox:
+        """The tools that scripts may call."""
+        return self._toolbox
+
+    async def call(self, arguments: str, context: RunContext) -> str:
+        """Run a script.
+
+        Raises:
+            InvalidArgumentsError: when there is no script.
+            ToolError: when the script fails, or outside of the turns of a model.
+            Suspended: when a call of the script has to wait.
+        """
+        try:
+            code = _Arguments.model_validate_json(arguments).code
+        except ValidationError as error:
+            raise create_arguments_error(error) from error
+        if len(code) > self._limits.code:
+            raise ToolError(f"The script has {len(code)} characters; {self._limits.code} are allowed.")
+        if (invoker := context.find(ToolInvoker)) is None:
+            raise ToolError("Scripts run in the turns of a model only, where their calls can be checked.")
+        calls = _ScriptCalls(context, invoker, self._toolbox, self._names)
+        output = await run_script(code, self._parameters, calls.call, calls.create_sandbox(self._limits))
+        return "\n".join(filter(None, (output.printed.rstrip("\n"), output.value))) or "done"
+
+
+class _ScriptCalls:
+    """Calls of a script, of which the results are recorded in the checkpoint of the script."""
+
+    def __init__(self, context: RunContext, invoker: ToolInvoker, tools: Toolbox, names: dict[str, str]) -> None:
+        self._context = context
+        self._invoker = invoker
+        self._tools = tools
+        self._names = names
+        self._place = context.checkpoint
+        self._id = new_id() if self._place is None else self._place.path.rpartition("/")[2]
+
+    def create_sandbox(self, limits: CodeLimits) -> Sandbox:
+        """Create the surroundings of the script: those of its first run."""
+        started = self._context.clock.time()
+        if self._place is not None:
+            known = self._place.data.get("started")
+            if isinstance(known, int | float):
+                started = known
+            else:
+                self._place.set(started=started)
+        return Sandbox(limits, datetime.fromtimestamp(started, UTC), self._id)
+
+    async def call(self, number: int, function: str, arguments: str) -> ToolResult:
+        """Call a tool, or return the result of a call that has ended before.
+
+        Raises:
+            ToolError: when the script does not repeat its calls.
+            Suspended: when the call has to wait.
+        """
+        call = ToolCall(f"{self._id}.{number}", self._names[function], arguments)
+        if (recorded := self._find(call)) is not None:
+            return recorded
+        result = await self._invoker.invoke(call, self._tools)
+        await self._record(call, result)
+        return result
+
+    def _find(self, call: ToolCall) -> ToolResult | None:
+        saved = None if self._place is None else self._place.at(call.id).data.get("call")
+        if saved is None:
+            return None
+        try:
+            known = _create_adapter().validate_python(saved)
+        except ValidationError as error:
+            raise StoredStateError(f"The saved call {call.id} of a script cannot be read: {error}") from error
+        if (known["name"], known["arguments"]) != (call.name, call.arguments):
+            raise ToolError("The script did not repeat its calls after a pause. Write it without random order.")
+        return ToolResult(call.id, call.name, known["content"], known["is_error"])
+
+    async def _record(self, call: ToolCall, result: ToolResult) -> None:
+        if self._place is None:
+            return
+        self._place.drop(call.id)
+        known = _RecordedCall(
+            name=call.name, arguments=call.arguments, content=result.content, is_error=result.is_error
+        )
+        self._place.at(call.id).set(call=known)
+        await self._context.save_step("tool", call.name, result.content)
+
+
+@cache
+def _create_adapter() -> TypeAdapter[_RecordedCall]:
+    return TypeAdapter(_RecordedCall)

@@ -1,0 +1,58 @@
+"""Limits of scripts of models, and the extra that runs them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tactician.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    import pydantic_monty
+
+
+@dataclass(frozen=True, slots=True)
+class CodeLimits:
+    """Limits of a script of a model.
+
+    Attributes:
+        seconds: time that it may compute, without the time of its tools.
+        memory: bytes of memory.
+        recursion: depth of calls of functions.
+        calls: number of calls of tools.
+        output: bytes that it may print.
+        code: characters of the script.
+    """
+
+    seconds: float = 5.0
+    memory: int = 100_000_000
+    recursion: int = 200
+    calls: int = 100
+    output: int = 50_000
+    code: int = 50_000
+
+    def to_monty(self) -> pydantic_monty.ResourceLimits:
+        """Return the limits for the sandbox."""
+        return {
+            "max_feed_duration_secs": self.seconds,
+            "max_memory": self.memory,
+            "max_recursion_depth": self.recursion,
+            # Names are looked up, and futures are resolved, in steps of their own.
+            "max_suspensions": 4 * self.calls + 100,
+            "max_total_sleep_secs": 0.0,
+        }
+
+
+def check_monty() -> None:
+    """Check that the sandbox is installed.
+
+    Raises:
+        MissingExtraError: when it is not.
+    """
+    try:
+        import pydantic_monty
+    except ImportError as error:
+        raise MissingExtraError(
+            'Code mode needs pydantic-monty, which is not installed. Run: pip install "tactician[monty]"'
+        ) from error
+    assert pydantic_monty.__version__

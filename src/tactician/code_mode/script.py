@@ -1,0 +1,200 @@
+"""Script of a model in a sandbox: its calls of tools become calls of functions of this program."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from pydantic import JsonValue
+from pydantic_core import PydanticSerializationError, from_json, to_json
+
+from tactician.code_mode.limits import CodeLimits
+from tactician.documents import did_you_mean
+from tactician.errors import ToolError
+from tactician.flow import gather_or_suspend
+from tactician.llm import ToolResult
+
+if TYPE_CHECKING:
+    from pydantic_monty import (
+        AsyncFunctionSnapshot,
+        AsyncFutureSnapshot,
+        AsyncMontySession,
+        AsyncSnapshot,
+        CollectString,
+        ExternalSettledResult,
+    )
+
+CallTool: TypeAlias = Callable[[int, str, str], Awaitable[ToolResult]]
+"""Function that calls a tool: the number of the call, the name of the function, and the arguments as JSON."""
+_CONCURRENT: Final = re.compile(r"\b(gather|create_task|TaskGroup)\s*\(")
+_FILE: Final = re.compile(r"<python-input-\d+>")
+_LONGEST_ARGUMENTS: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Sandbox:
+    """Surroundings of a script that are the same whenever it runs again.
+
+    Attributes:
+        limits: its limits.
+        now: the time that it sees.
+        seed: the seed of its random numbers.
+    """
+
+    limits: CodeLimits
+    now: datetime
+    seed: str
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptOutput:
+    """Output of a script: what it printed, and the value of its last line as JSON."""
+
+    printed: str
+    value: str
+
+
+async def run_script(
+    code: str, functions: Mapping[str, tuple[str, ...]], call: CallTool, sandbox: Sandbox
+) -> ScriptOutput:
+    """Run a script to its end. It may await its calls, also several at once.
+
+    Everything that it can observe but the results of its calls is the same when it runs again.
+
+    Args:
+        code: the script.
+        functions: names of its functions, with those of their parameters in order.
+        call: function that calls a tool.
+        sandbox: its surroundings.
+
+    Raises:
+        ToolError: when it fails, with the line, or reaches a limit.
+    """
+    from pydantic_monty import AsyncMonty, CollectString, MontyError
+
+    printed = CollectString(sandbox.limits.output)
+    runner = _ScriptRunner(functions, call, sandbox.limits, is_concurrent=_CONCURRENT.search(code) is not None)
+    try:
+        async with (
+            AsyncMonty(min_processes=1, max_processes=1) as pool,
+            pool.checkout(
+                limits=sandbox.limits.to_monty(),
+                os_policy={
+                    "datetime": sandbox.now,
+                    "sleep": "zero",
+                    "process_time": "zero",
+                    "random_start": {"seed": sandbox.seed},
+                },
+            ) as session,
+        ):
+            value = await runner.run(session, code, printed)
+    except MontyError as error:
+        raise ToolError(_describe(error, printed.output)) from error
+    return ScriptOutput(printed.output, _write_value(value))
+
+
+class _ScriptRunner:
+    def __init__(
+        self, functions: Mapping[str, tuple[str, ...]], call: CallTool, limits: CodeLimits, *, is_concurrent: bool
+    ) -> None:
+        self._functions = functions
+        self._call = call
+        self._limits = limits
+        self._is_concurrent = is_concurrent
+        self._calls = 0
+        self._open: dict[int, tuple[str, str]] = {}
+
+    async def run(self, session: AsyncMontySession, code: str, printed: CollectString) -> object:
+        """Run the script, and return the value of its last line."""
+        from pydantic_monty import AsyncFunctionSnapshot, AsyncNameLookupSnapshot, MontyComplete
+
+        names = dict.fromkeys(self._functions, _stand_in)
+        snapshot: AsyncSnapshot = await session.feed_start(code, external_lookup=names, print_callback=printed)
+        while not isinstance(snapshot, MontyComplete):
+            if isinstance(snapshot, AsyncFunctionSnapshot):
+                snapshot = await self._answer_call(snapshot)
+            elif isinstance(snapshot, AsyncNameLookupSnapshot):
+                snapshot = await snapshot.resume_auto()
+            else:
+                snapshot = await self._answer_open_calls(snapshot)
+        value: object = snapshot.output
+        return value
+
+    async def _answer_call(self, snapshot: AsyncFunctionSnapshot) -> AsyncSnapshot:
+        name = str(snapshot.function_name)
+        if snapshot.is_os_function:
+            return await snapshot.resume({"exception": PermissionError("a script has no files and no system")})
+        if name not in self._functions:
+            hint = did_you_mean(name, self._functions)
+            return await snapshot.resume({"exception": NameError(f"there is no function {name!r}.{hint}")})
+        self._calls += 1
+        if self._calls > self._limits.calls:
+            return await snapshot.resume({"exception": RuntimeError(f"all {self._limits.calls} calls are used up")})
+        try:
+            arguments = _write_arguments(self._functions[name], snapshot.args, snapshot.kwargs)
+        except TypeError as error:
+            return await snapshot.resume({"exception": TypeError(f"{name}: {error}")})
+        if self._is_concurrent or snapshot.allow_eager_await:
+            self._open[snapshot.call_id] = (name, arguments)
+            return await snapshot.resume({"future": ...})
+        return await snapshot.resume(_create_answer(await self._call(snapshot.call_id, name, arguments)))
+
+    async def _answer_open_calls(self, snapshot: AsyncFutureSnapshot) -> AsyncSnapshot:
+        """Call the tools that the script waits for, all at once, and answer in a fixed order."""
+        ids = sorted(snapshot.pending_call_ids)
+        results = await gather_or_suspend(*(self._call_open(number) for number in ids))
+        return await snapshot.resume({i: _create_answer(result) for i, result in zip(ids, results, strict=True)})
+
+    async def _call_open(self, number: int) -> ToolResult:
+        return await self._call(number, *self._open.pop(number))
+
+
+def _stand_in() -> None:
+    """Stand for a function: calls of it are answered by the runner."""
+
+
+def _write_arguments(parameters: tuple[str, ...], positional: tuple[object, ...], named: Mapping[str, object]) -> str:
+    """Return the arguments of a call as JSON.
+
+    Raises:
+        TypeError: when they do not fit the parameters, or have no JSON form.
+    """
+    if len(positional) > len(parameters):
+        raise TypeError(f"takes {len(parameters)} arguments, but {len(positional)} were given")
+    values = dict(zip(parameters, positional, strict=False))
+    if twice := values.keys() & named.keys():
+        raise TypeError(f"got two values for {', '.join(sorted(twice))}")
+    try:
+        text = to_json({**values, **named}).decode()
+    except (PydanticSerializationError, ValueError, RecursionError) as error:
+        raise TypeError(f"arguments must be JSON values: {error}") from error
+    if len(text) > _LONGEST_ARGUMENTS:
+        raise TypeError("the arguments are too long")
+    return text
+
+
+def _create_answer(result: ToolResult) -> ExternalSettledResult:
+    """Return the answer to a call: a value where the result is JSON, else its text; for an error, an exception."""
+    if result.is_error:
+        return {"exception": RuntimeError(result.content)}
+    try:
+        value: JsonValue = from_json(result.content)
+    except ValueError:
+        value = result.content
+    return {"return_value": value}
+
+
+def _write_value(value: object) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else to_json(value, fallback=str).decode()
+
+
+def _describe(error: Exception, printed: str) -> str:
+    """Return why a script failed, with the line, for the model."""
+    display = getattr(error, "display", None)
+    text = _FILE.sub("script", str(display() if display is not None else error))
+    return f"{text}\n\nPrinted before:\n{printed}" if printed else text
