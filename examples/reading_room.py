@@ -31,6 +31,11 @@ def count_words(task: TaskInput) -> str:
     return f"The reply has {len(reply.raw.split())} words; it may have {MOST_WORDS}."
 
 
+def read_reply(task: TaskInput) -> str:
+    """Return the reply as it is."""
+    return task.context_outputs[0].raw
+
+
 def shorten(task: TaskInput) -> str:
     """Return the first words of the reply."""
     return " ".join(task.context_outputs[0].raw.split()[:MOST_WORDS])
@@ -48,7 +53,7 @@ count = Task("Count the words", id="count", handler=count_words)
 revise = Loop([reply, count], until=is_short, max_iterations=2, id="revise", context=[read])
 send = Graph(
     {
-        "check": Task("Read it", id="checked", context=[revise], handler=lambda task: task.context_outputs[0].raw),
+        "check": Task("Read it", id="checked", context=[revise], handler=read_reply),
         "shorten": Task("Shorten the reply", id="shortened", handler=shorten),
     },
     start="check",

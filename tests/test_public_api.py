@@ -10,7 +10,7 @@ PUBLIC = {
     "tactician.a2a": """
         A2aData A2aMessage A2aPart IDEMPOTENCY_KEY JsonObject REQUESTS REQUEST_ID RemoteAgent RemoteCardError
         RemoteOptions RemoteTaskChanged RemoteTaskError RemoteUnavailableError SKILL_ID create_parts from_wire_message
-        from_wire_parts require_a2a restore_whole_numbers sign_card to_json_object to_wire_part
+        from_wire_parts open_http require_a2a restore_whole_numbers sign_card to_json_object to_wire_part
     """,
     "tactician": """
         achieves_goal action Agent AgentDefinition AgenticTool AgentNetwork AgentService Ai approve ask_human

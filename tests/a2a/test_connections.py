@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
-from pydantic_core import to_json
+from pydantic_core import from_json, to_json
 
 from tactician import Agent, Platform
 from tactician.a2a import RemoteAgent, RemoteCardError, RemoteTaskError, RemoteUnavailableError
@@ -30,13 +30,19 @@ def create_keys() -> tuple[str, str]:
 
 
 @asynccontextmanager
-async def serve_raw(answer: Answer) -> AsyncIterator[str]:
-    """Serve a function from the path and the headers of a request to the JSON of the answer."""
+async def serve_raw(answer: Answer, sent: list[bytes] | None = None) -> AsyncIterator[str]:
+    """Serve a function from the path and the headers of a request to the JSON of the answer.
+
+    What clients send is appended to `sent`.
+    """
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode()
         first, *lines = head.split("\r\n")
         headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
+        content = await reader.readexactly(int(headers.get("content-length", 0)))
+        if sent is not None:
+            sent.append(content)
         body = answer(first.split()[1], headers)
         start = f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n"
         writer.write(f"{start}connection: close\r\n\r\n".encode() + body)
@@ -125,6 +131,32 @@ async def test_an_answer_that_is_too_long_is_not_read() -> None:
         remote = await RemoteAgent.discover(url, max_bytes=10_000)
         with pytest.raises((RemoteTaskError, RemoteUnavailableError), match=r"Raw .*longer than 10,000 bytes"):
             await remote.run("hi")
+
+
+async def test_a_server_without_streams_is_asked_again_until_it_is_done() -> None:
+    states = ["SUBMITTED", "WORKING", "WORKING", "COMPLETED"]
+    sent: list[bytes] = []
+
+    def answer(path: str, headers: Mapping[str, str]) -> bytes:
+        if path.endswith("card.json"):
+            return create_card(f"http://{headers['host']}/")
+        state = states.pop(0)
+        artifacts = [{"artifactId": "a", "parts": [{"text": "done"}]}] if not states else []
+        task = {
+            "id": "t",
+            "contextId": "c",
+            "status": {"state": f"TASK_STATE_{state}"},
+            "artifacts": artifacts,
+        }
+        is_first = state == "SUBMITTED"
+        return to_json({"jsonrpc": "2.0", "id": 1, "result": {"task": task} if is_first else task})
+
+    async with serve_raw(answer, sent) as url:
+        remote = await RemoteAgent.discover(url)
+        assert (await remote.run("hi")).output == "done"
+    calls = [from_json(content) for content in sent if content]
+    assert [call["method"] for call in calls] == ["SendMessage", *["GetTask"] * 3]
+    assert calls[0]["params"]["configuration"]["returnImmediately"]
 
 
 @pytest.mark.parametrize("body", [b"not json", b"[]", b'{"name": 7}', b'{"name": "N", "supportedInterfaces": []}'])

@@ -13,10 +13,12 @@ import pytest
 import tactician.a2a
 from tactician import (
     Agent,
+    Ensemble,
     Platform,
     RouterAgent,
     RunContext,
     RunStatus,
+    Task,
     UserInput,
     achieves_goal,
     action,
@@ -141,6 +143,25 @@ async def test_a_remote_agent_is_a_tool_and_a_route(url: str) -> None:
     assert (await agent.run("ask it")).output == "It said: one two three"
     router = RouterAgent("Front desk", model=ScriptedModel("1"), routes={"talk": talker})
     assert (await router.run("say it")).output == "four"
+
+
+async def test_a_conversation_is_handed_to_a_remote_agent(url: str) -> None:
+    talker = await RemoteAgent.discover(url, skill="talker")
+    desk = Agent("Desk", model=ScriptedModel(ToolCall("transfer_to_talker")), handoffs=[talker])
+    result = await desk.run("say it")
+    assert result.output == "one two three"
+    assert result.delegation_path == ("Desk", "Talker")
+
+
+async def test_a_remote_agent_does_a_task_of_an_ensemble_that_waits_and_resumes(url: str) -> None:
+    greet = await RemoteAgent.discover(url, skill="greet")
+    async with Platform(ScriptedModel("unused"), store=MemoryStore()) as platform:
+        ensemble = Ensemble(tasks=[Task("Greet Ada", agent=greet)], name="Greeting")
+        platform.register(ensemble)
+        waiting = await ensemble.run("", context=platform.context())
+        assert waiting.status is RunStatus.WAITING
+        done = await as_result(await platform.respond(waiting.run_id, waiting.pending[0].id, True))
+        assert "Hello, " in str(done.output)
 
 
 @dataclass

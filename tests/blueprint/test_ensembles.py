@@ -464,6 +464,27 @@ class TestCommand:
         assert done.code == 2
         assert "no value for 'who'" in done.err
 
+    def test_show_draws_the_tasks_and_what_is_inside_of_them(self, tmp_path: Path) -> None:
+        (tmp_path / "e.yaml").write_text(
+            "type: ensemble\nname: E\ntasks:\n- type: loop\n  id: revise\n  until: acme.is_done\n  tasks:\n"
+            "  - {id: reply, description: Write a reply, builtInTools: [calculator, {tool: run_program, timeout: 1}]}\n"
+            "- {type: graph, id: G, start: s, states: {s: {description: x}}, edges: [{source: s, target: END}]}\n",
+            encoding="utf-8",
+        )
+        done = tactician("blueprint", "show", "e.yaml", cwd=tmp_path)
+        assert done.code == 0
+        for text in ("revise", "acme.is_done", "reply", "Write a reply", "calculator, run_program", "state s"):
+            assert text in done.out
+
+    def test_diff_names_the_tasks(self, tmp_path: Path) -> None:
+        text = "type: ensemble\nname: E\ntasks:\n- {type: loop, id: revise, tasks: [{id: a, description: x}]}\n"
+        (tmp_path / "a.yaml").write_text(text, encoding="utf-8")
+        (tmp_path / "b.yaml").write_text(text.replace("description: x", "type: task, description: y"), "utf-8")
+        done = tactician("blueprint", "diff", "a.yaml", "b.yaml", cwd=tmp_path)
+        assert done.code == 1
+        assert "tasks[revise].tasks[a].description" in done.out
+        assert "type" not in done.out
+
     def test_check_tells_the_mistakes(self, tmp_path: Path) -> None:
         (tmp_path / "e.yaml").write_text(
             "type: ensemble\nname: E\ntasks:\n- description: a\n  context: [b]\n", encoding="utf-8"

@@ -12,6 +12,7 @@ from tactician.a2a.settings import RemoteOptions
 
 if TYPE_CHECKING:
     from tactician.a2a.cards import sign_card
+    from tactician.a2a.connection import open_http
     from tactician.a2a.wire import (
         JsonObject,
         from_wire_message,
@@ -39,6 +40,7 @@ __all__ = [
     "SKILL_ID",
     "JsonObject",
     "sign_card",
+    "open_http",
     "to_json_object",
     "to_wire_part",
     "from_wire_message",
@@ -51,7 +53,8 @@ def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module 'tactician.a2a' has no attribute {name!r}")
     with require_a2a():
-        from tactician.a2a import cards, wire
-    value: object = getattr(wire, name, None) or getattr(cards, name)
+        from tactician.a2a import cards, connection, wire
+    known: dict[str, object] = {**vars(connection), **vars(cards), **vars(wire)}
+    value = known[name]
     globals()[name] = value
     return value

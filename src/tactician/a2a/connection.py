@@ -22,6 +22,7 @@ from tactician.a2a.settings import RemoteSettings
 from tactician.addresses import is_public
 
 _CONNECT: Final = 10.0
+_SHORT: Final = 1_000_000
 _BINDINGS: Final = (TransportProtocol.JSONRPC.value, TransportProtocol.HTTP_JSON.value)
 
 
@@ -60,8 +61,16 @@ async def open_client(settings: RemoteSettings, card: AgentCard) -> AsyncIterato
 
 
 @asynccontextmanager
-async def open_http(settings: RemoteSettings) -> AsyncIterator[httpx.AsyncClient]:
-    """Open an HTTP client with the limits."""
+async def open_http(
+    settings: RemoteSettings | None = None, *, is_private: bool = False
+) -> AsyncIterator[httpx.AsyncClient]:
+    """Open an HTTP client with the limits of a remote agent.
+
+    Args:
+        settings: the remote agent; without it, any address is untrusted, and answers are short.
+        is_private: true when untrusted addresses may be private.
+    """
+    settings = settings or RemoteSettings("", idle=_CONNECT, max_bytes=_SHORT, allow_private=is_private)
     inner = httpx.AsyncHTTPTransport(verify=_create_tls(), trust_env=False)
     timeout = httpx.Timeout(settings.idle, connect=min(_CONNECT, settings.idle))
     async with httpx.AsyncClient(
@@ -132,10 +141,10 @@ async def _pin_address(request: httpx.Request) -> None:
     """
     host, port = request.url.host, request.url.port or (443 if request.url.scheme == "https" else 80)
     try:
-        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        entries = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except OSError as error:
         raise httpx.ConnectError(f"{host} has no address", request=request) from error
-    addresses = [str(entry[4][0]) for entry in found]
+    addresses = [str(entry[4][0]) for entry in entries]
     if not addresses or not all(map(is_public, addresses)):
         raise httpx.ConnectError(
             f"the card leads to {host}, which is on this machine or in a private network: set allow_private=True if "

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tactician.events import Event
+from tactician.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class RemoteTaskChanged(Event):
     """Event of a new state of a task of a remote agent, such as `"working"` or `"input required"`."""
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, TypeAlias, cast
 
 from pydantic import JsonValue
 from pydantic_core import to_json, to_jsonable_python
 
 from tactician.events import new_id
+from tactician.frozen import frozen
 from tactician.llm import Document, Image, Text, UserMessage, UserPart, join_text
 from tactician.runs import Input, is_conversation
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class A2aData:
     """Data in a message: any JSON."""
 
@@ -25,12 +26,12 @@ class A2aData:
 A2aPart: TypeAlias = Text | Image | Document | A2aData
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class A2aMessage:
     """Message of an agent of another program, or to it.
 
-    A published Runnable, or a goal, whose input is declared as this type gets the whole message. One whose output is a
-    message replies without a task.
+    A published Runnable, or a goal, whose input is declared as this type gets the whole message. If its output is
+    such a message, it replies without a task.
 
     Attributes:
         parts: texts, images, files and data.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Final, cast
 
 from pydantic import JsonValue
 from pydantic_core import to_jsonable_python
 
 from tactician.a2a.messages import A2aData, A2aPart
+from tactician.frozen import frozen
 from tactician.llm import JsonSchema, Text
 from tactician.runs import Approval, PendingKind, PendingRequest, ReportedError, Response, StoredAnswer
 
@@ -27,7 +27,7 @@ _TEXT: Final[JsonSchema] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RemoteQuestion:
     """Question of a remote agent.
 

@@ -16,6 +16,7 @@ from a2a.types import (
     GetTaskRequest,
     Message,
     Role,
+    SendMessageConfiguration,
     SendMessageRequest,
     StreamResponse,
     SubscribeToTaskRequest,
@@ -162,7 +163,8 @@ class RemoteTask:
 
     async def _open_stream(self, client: Client, message: Message | None) -> AsyncGenerator[StreamResponse]:
         if message is not None:
-            async for event in client.send_message(SendMessageRequest(message=message)):
+            at_once = SendMessageConfiguration(return_immediately=not self._card.capabilities.streaming)
+            async for event in client.send_message(SendMessageRequest(message=message, configuration=at_once)):
                 yield event
         elif self._card.capabilities.streaming:
             async for event in client.subscribe(SubscribeToTaskRequest(id=self._view.task_id)):
@@ -217,8 +219,8 @@ class RemoteTask:
             self._checkpoint.set(question=question.to_json(), questions=self._count_questions() + 1, answer=None)
             raise Suspended(question.to_request(self._request_id, self._context.path))
         if not view.is_completed:
-            said = "; ".join(part.text for part in view.message if isinstance(part, Text))
-            raise self._fail(f"is {view.state}{f': {said}' if said else ''}")
+            reason = "; ".join(part.text for part in view.message if isinstance(part, Text))
+            raise self._fail(f"is {view.state}{f': {reason}' if reason else ''}")
         parts = view.result
         self._checkpoint.set(result=encode_value(parts, tuple[A2aPart, ...]), question=None)
         self._context.tally.add(Usage(requests=1, model=f"a2a:{self._remote}"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -11,6 +11,7 @@ from typing_extensions import TypedDict
 
 from tactician.a2a.errors import RemoteCardError
 from tactician.amounts import need_amount
+from tactician.frozen import frozen
 
 _CARD: Final = "/.well-known/agent-card.json"
 
@@ -38,7 +39,7 @@ class RemoteOptions(TypedDict, total=False):
     allow_private: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RemoteSettings:
     """Address of the card of a remote agent, and its options; see `RemoteOptions`.
 

@@ -7,13 +7,18 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from types import FunctionType
-from typing import Annotated, Self, TypeAlias, TypeVar, cast
+from typing import Annotated, NamedTuple, Self, TypeAlias, TypeVar, cast
 
 from pydantic import AfterValidator, ConfigDict, model_validator
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
 from tactician.blueprint.blueprint import Node
 from tactician.blueprint.builder import Builder
+from tactician.blueprint.built_in_tools import (
+    build_built_in_tool,
+    export_built_in_tool,
+    is_built_in_tool,
+)
 from tactician.blueprint.exporter import Exporter, is_default_instance
 from tactician.blueprint.schema_base import DEFERRED_IN_TEXT, Name, Part, ToolName, require_field
 from tactician.blueprint.type_names import TypeName
@@ -83,32 +88,55 @@ class AgentToolPart(Part):
     target: Node
 
 
-def build_tools(names: Sequence[str], agents: Sequence[AgentToolPart], builder: Builder) -> list[ToolLike]:
-    """Return the tools with these names, and these agents as tools."""
+class ExportedTools(NamedTuple):
+    """Tools as the fields of a blueprint.
+
+    Attributes:
+        names: the import paths.
+        agents: the agents that are tools.
+        built_in: the built-in tools.
+    """
+
+    names: tuple[str, ...]
+    agents: tuple[AgentToolPart, ...]
+    built_in: tuple[Part | str, ...]
+
+
+def build_tools(
+    names: Sequence[str], agents: Sequence[AgentToolPart], built_in: Sequence[Part | str], builder: Builder
+) -> list[ToolLike]:
+    """Return the tools with these names, these agents as tools, and built-in tools."""
     tools: list[ToolLike] = []
     for place, name in enumerate(names):
         tools += builder.attempt(partial(_find_tools, name, builder), "toolClassNames", place) or ()
     for place, part in enumerate(agents):
         if (target := builder.build_node(part.target, "agentTools", place, "target")) is not None:
             tools.append(target.as_tool(part.name, part.description))
-    return tools
+    made = (
+        build_built_in_tool(item, builder.at("builtInTools", place), _find_step) for place, item in enumerate(built_in)
+    )
+    return [*tools, *(tool for tool in made if tool is not None)]
 
 
-def export_tools(tools: Toolbox, exporter: Exporter) -> tuple[tuple[str, ...], tuple[AgentToolPart, ...]]:
-    """Return the names of tools, and the agents that are tools."""
+def export_tools(tools: Toolbox, exporter: Exporter) -> ExportedTools:
+    """Return tools as the fields of a blueprint."""
     for provider in tools.providers:
         how = "make a tool group of it, name the group, and register it where the agent runs"
         exporter.omit(f"the tools of {provider!r}: {how}", "toolClassNames")
     plain: list[Tool] = []
     agents: list[AgentToolPart] = []
+    built_in: list[Part | str] = []
     for tool in tools:
-        if not isinstance(tool, RunnableTool):
+        if is_built_in_tool(tool):
+            here = exporter.at("builtInTools", len(built_in))
+            built_in.append(export_built_in_tool(tool, here, _find_step_name) or tool.name)
+        elif not isinstance(tool, RunnableTool):
             plain.append(tool)
         elif tool.has_typed_arguments:
             exporter.at("agentTools").add_problem(f"{tool.name}: typed arguments cannot be saved in a blueprint")
         elif (target := exporter.export_node(tool.runnable, "agentTools", len(agents), "target")) is not None:
             agents.append(AgentToolPart(name=tool.name, description=tool.spec.description, target=target))
-    return tuple(_list_tool_names(plain, exporter)), tuple(agents)
+    return ExportedTools(tuple(_list_tool_names(plain, exporter)), tuple(agents), tuple(built_in))
 
 
 def build_handoffs(parts: Sequence[HandoffPart], builder: Builder) -> list[Handoff[object]]:
@@ -197,6 +225,26 @@ def _find_tools(name: str, builder: Builder) -> Sequence[Tool]:
         instance = builder.names.create(name, value)
         return (instance,) if isinstance(instance, Tool) else require_declared_tools(instance)
     return (_create_tool(value) if isinstance(value, FunctionType) else as_tool(cast("ToolLike", value)),)
+
+
+def _find_step(name: str, here: Builder) -> ToolLike | None:
+    """Return the tool with a name; a class with several tools is not a step of a pipeline."""
+
+    def find() -> Tool:
+        found = _find_tools(name, here)
+        if len(found) != 1:
+            raise NameProblem(f"{name!r} has {len(found)} tools: name one of them")
+        return found[0]
+
+    try:
+        return find()
+    except NameProblem as error:
+        here.add_problem(str(error))
+        return None
+
+
+def _find_step_name(tool: Tool) -> str | None:
+    return _find_tool_name(tool, getattr(getattr(tool, "__wrapped__", None), "__self__", None))
 
 
 @lru_cache(maxsize=512)

@@ -23,6 +23,7 @@ from tactician.blueprint.abilities import (
 )
 from tactician.blueprint.blueprint import Blueprint, Node, blueprint_type
 from tactician.blueprint.builder import Builder
+from tactician.blueprint.built_in_tools import BuiltInTool
 from tactician.blueprint.exporter import Exporter, blueprint_exporter
 from tactician.blueprint.models import ModelParts, OptionsPart, ResponderPart, TracePart, export_trace, set_trace
 from tactician.blueprint.schema_base import Flag, Name, Part, Positive, Seconds, Temperature
@@ -69,6 +70,7 @@ class AgentFields(Blueprint):
     options: OptionsPart | None = None
     tool_groups: tuple[Name, ...] | None = None
     agent_tools: tuple[AgentToolPart, ...] | None = None
+    built_in_tools: tuple[BuiltInTool, ...] | None = None
     tool_input_guardrails: _Guardrails | None = None
     tool_output_guardrails: _Guardrails | None = None
     autonomy: AutonomyPart | None = None
@@ -87,7 +89,9 @@ class AgentFields(Blueprint):
         settings |= {
             "model": ModelParts(self.model, self.responder, self.temperature, self.options).build(builder),
             "instructions": build_instructions(self.instructions, builder) or "",
-            "tools": build_tools(self.tool_class_names or (), self.agent_tools or (), builder),
+            "tools": build_tools(
+                self.tool_class_names or (), self.agent_tools or (), self.built_in_tools or (), builder
+            ),
             "handoffs": build_handoffs(self.handoffs or (), builder),
             "tool_groups": self.tool_groups or (),
             "input_guardrails": build_guardrails(self.input_guardrails, builder, "inputGuardrails"),
@@ -116,7 +120,7 @@ def export_fields(agent: Agent[object], exporter: Exporter) -> dict[str, Any]:
     """Return the fields of the blueprint of an agent."""
     spec, guards = agent.spec, agent.spec.guards
     model, own = ModelParts.from_model(spec.model, exporter), spec.instructions
-    tool_names, agent_tools = export_tools(spec.tools, exporter)
+    tools = export_tools(spec.tools, exporter)
     text = own if isinstance(own, str) else own.text
     window = spec.window
     plain = {name: value for name in PLAIN if (value := getattr(spec, name)) != getattr(AgentSpec, name)}
@@ -128,7 +132,7 @@ def export_fields(agent: Agent[object], exporter: Exporter) -> dict[str, Any]:
         "max_turns": spec.max_turns,
         "temperature": model.temperature,
         "responder": model.responder,
-        "tool_class_names": tool_names,
+        "tool_class_names": tools.names,
         "handoffs": export_handoffs(spec.handoffs, exporter),
         "input_guardrails": export_guardrails(guards.input.all, exporter, "inputGuardrails"),
         "output_guardrails": export_guardrails(guards.output, exporter, "outputGuardrails"),
@@ -139,7 +143,8 @@ def export_fields(agent: Agent[object], exporter: Exporter) -> dict[str, Any]:
         "description": spec.description if spec.description != (spec.goal or text or spec.name) else None,
         "options": model.options,
         "tool_groups": _export_group_names(spec.tool_groups, exporter),
-        "agent_tools": agent_tools or None,
+        "agent_tools": tools.agents or None,
+        "built_in_tools": tools.built_in or None,
         "tool_input_guardrails": export_guardrails(guards.tool_input, exporter, "toolInputGuardrails") or None,
         "tool_output_guardrails": export_guardrails(guards.tool_output, exporter, "toolOutputGuardrails") or None,
         "autonomy": None if spec.autonomy is None else export_autonomy(spec.autonomy),

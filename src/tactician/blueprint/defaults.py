@@ -16,6 +16,7 @@ from tactician.blueprint.constellations import (
     ParallelBlueprint,
     RouterBlueprint,
 )
+from tactician.blueprint.ensembles import TaskPart
 from tactician.blueprint.models import OptionsPart, ResponderPart, TracePart
 from tactician.blueprint.named import PlannedBlueprint
 from tactician.blueprint.schema_base import Part
@@ -63,6 +64,8 @@ def _find_defaults(part: Part) -> Mapping[str, object]:
             return {"description": "", "name": f"{part.executive.label}_Hierarchy"}
         case PlannedBlueprint():
             return {"arguments": {}}
+        case TaskPart():
+            return {"type": "task"}
         case HandoffPart():
             return {"awareness": _AWARENESS} if part.awareness else {}
         case ProviderPart():

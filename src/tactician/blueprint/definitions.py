@@ -23,7 +23,7 @@ from tactician.tools import Toolbox, ToolLike, as_tool
 P = TypeVar("P", bound=Part)
 _VARIABLES = "a definition cannot contain variables: write their values"
 _UNSAID = (
-    *("tool_input_guardrails", "tool_output_guardrails", "agent_tools", "tool_groups", "autonomy"),
+    *("tool_input_guardrails", "tool_output_guardrails", "agent_tools", "built_in_tools", "tool_groups", "autonomy"),
     *(name for name in PLAIN if name not in ("id", "description", "max_turns", "parallel_tools")),
 )
 
@@ -66,8 +66,7 @@ def _with_responder(blueprint: AgentBlueprint, responder: ResponderPart) -> Agen
 
 
 def _list_paths(tool: ToolLike) -> Iterable[str]:
-    names, _ = export_tools(Toolbox([tool]), Exporter())
-    return names
+    return export_tools(Toolbox([tool]), Exporter()).names
 
 
 class _Reader:

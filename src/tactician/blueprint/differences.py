@@ -15,11 +15,11 @@ from tactician.frozen import frozen
 
 Change: TypeAlias = Literal["added", "removed", "changed", "moved"]
 _LONG = 100
-_NAMES: Final = ("name", "registryId", "className", "functionName", "$ref", "strategyType")
+_NAMES: Final = ("name", "registryId", "className", "functionName", "$ref", "strategyType", "id", "tool")
 # The lists that say the same when they are empty as when they are not there.
 _LISTS: Final = frozenset(
     {
-        *("toolClassNames", "toolGroups", "agentTools", "handoffs"),
+        *("toolClassNames", "toolGroups", "agentTools", "builtInTools", "handoffs"),
         *("inputGuardrails", "outputGuardrails", "toolInputGuardrails", "toolOutputGuardrails"),
     }
 )

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from tactician.blueprint.abilities import GuardrailPart
 from tactician.blueprint.blueprint import Blueprint
+from tactician.blueprint.ensembles import TaskItemPart
 from tactician.blueprint.models import ResponderPart
 from tactician.blueprint.schema_base import Part
 from tactician.frozen import frozen
@@ -17,12 +18,16 @@ _FACTS: Final = {
     "className": "class_name",
     "functionName": "function_name",
     "tools": "tool_class_names",
+    "built-in tools": "built_in_tools",
     "tool groups": "tool_groups",
     "input guardrails": "input_guardrails",
     "output guardrails": "output_guardrails",
     "tool input guardrails": "tool_input_guardrails",
     "tool output guardrails": "tool_output_guardrails",
     "output": "output_type",
+    "handler": "handler",
+    "until": "until",
+    "when": "when",
 }
 
 
@@ -57,17 +62,35 @@ def build_outline(blueprint: Blueprint) -> Outline:
 
 
 def _outline(blueprint: Blueprint, role: str, about: str) -> Outline:
-    facts = ((label, _format_list(getattr(blueprint, name, None))) for label, name in _FACTS.items())
     return Outline(
         role=role,
         type=str(getattr(blueprint, "type", "$ref")),
         name=blueprint.label,
         about=about,
         model=_describe_model(blueprint),
-        facts=tuple((label, text) for label, text in facts if text),
+        facts=tuple(_list_facts(blueprint)),
         inner=tuple(_outline_fields(blueprint)),
         file=blueprint.origin.file,
     )
+
+
+def _outline_task(part: TaskItemPart, role: str) -> Outline:
+    about, agent = getattr(part, "description", None), getattr(part, "agent", None)
+    facts = [("agent", agent)] if isinstance(agent, str) else []
+    return Outline(
+        role=role,
+        type=str(getattr(part, "type", None) or "task"),
+        name=part.key,
+        about=about if isinstance(about, str) and about != part.key else "",
+        facts=(*facts, *_list_facts(part)),
+        inner=tuple(_outline_fields(part)),
+    )
+
+
+def _list_facts(part: Part) -> Iterator[tuple[str, str]]:
+    for label, name in _FACTS.items():
+        if text := _format_list(getattr(part, name, None)):
+            yield label, text
 
 
 def _outline_fields(part: Part) -> Iterator[Outline]:
@@ -79,9 +102,13 @@ def _outline_value(value: object, role: str, about: str) -> Iterator[Outline]:
     """Yield the outlines in the value of a field."""
     if isinstance(value, Blueprint):
         yield _outline(value, role, about)
+    elif isinstance(value, TaskItemPart):
+        yield _outline_task(value, role)
     elif isinstance(value, Mapping):
         for name, item in value.items():
-            if inner := tuple(_outline_fields(item)) if isinstance(item, Part) else ():
+            if isinstance(item, TaskItemPart | Blueprint):
+                yield from _outline_value(item, f"{role.removesuffix('s')} {name}", "")
+            elif inner := tuple(_outline_fields(item)) if isinstance(item, Part) else ():
                 yield Outline(role.removesuffix("s"), "", name, inner=inner)
     elif isinstance(value, Sequence) and not isinstance(value, str):
         for item in value:
@@ -106,6 +133,8 @@ def _describe_model(blueprint: Blueprint) -> str:
 def _format_list(value: object) -> str:
     if isinstance(value, GuardrailPart):
         return value.registry_id or value.class_name or ""
+    if isinstance(value, Part):
+        return str(getattr(value, "tool", ""))
     if isinstance(value, Sequence) and not isinstance(value, str):
         return ", ".join(map(_format_list, value))
     return str(value or "")

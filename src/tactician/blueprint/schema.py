@@ -8,6 +8,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonRef, JsonSchemaValue, m
 from pydantic_core import core_schema
 
 from tactician.blueprint.blueprint import KINDS
+from tactician.blueprint.built_in_tools import BUILT_IN_TOOL, PIPELINE_ITEM, STEP_KINDS, TOOL_KINDS
 from tactician.blueprint.ensembles import GROUP_ITEM, GROUP_KINDS, TASK_ITEM, TASK_KINDS
 from tactician.blueprint.schema_base import DEFERRED, DEFERRED_IN_TEXT, Part
 from tactician.documents import Data
@@ -20,6 +21,8 @@ _FAMILIES: Final = {
     _ANY: (KINDS, "blueprint", "An agent or a constellation."),
     TASK_ITEM: (TASK_KINDS, "task of an ensemble", "A task, or a loop, a graph, a map-reduce or an ensemble."),
     GROUP_ITEM: (GROUP_KINDS, "group of tasks", "A loop, a graph, a map-reduce or an ensemble, which does a task."),
+    BUILT_IN_TOOL: (TOOL_KINDS, "built-in tool", "A built-in tool with settings, or a pipeline."),
+    PIPELINE_ITEM: (STEP_KINDS, "step of a pipeline", "A built-in tool with settings, or an adapter."),
 }
 """Parts that are of one of several kinds: the kinds by name, the title and the description."""
 _LATER: Final = (DEFERRED, DEFERRED_IN_TEXT)
@@ -40,7 +43,8 @@ def json_schema() -> dict[str, Data]:
     nodes, references = definitions["$defs"], {name: schemas[kind, "validation"] for name, kind in kinds.items()}
     for name, kind in kinds.items():
         definition = nodes[str(references[name]["$ref"]).rpartition("/")[2]]
-        definition["title"] = name
+        if kind in (*KINDS.values(), *TASK_KINDS.values()):
+            definition["title"] = name
         if "type" in kind.model_fields and kind.model_fields["type"].default is not None:
             properties = definition["properties"]
             definition["properties"] = {"type": properties.pop("type"), **properties}
@@ -50,7 +54,7 @@ def json_schema() -> dict[str, Data]:
         nodes[family] = {
             "title": title,
             "description": description,
-            "oneOf": [references[name] for name in sorted(known)],
+            "oneOf": [references[name] for name in {kind: name for name, kind in sorted(known.items())}.values()],
         }
     return {
         "$schema": DIALECT,

@@ -36,14 +36,22 @@ from tactician.tools.traits import NO_TRAITS, NeedsApproval, ToolTraits
 
 if TYPE_CHECKING:
     from tactician.tools.builtin import (
+        Adapter,
+        ConfigurableTool,
+        FileReader,
+        FileWriter,
+        HttpRequester,
         MathTools,
+        PageFetcher,
         Pipeline,
         Program,
         ProgramResult,
+        ProgramRunner,
         SearchHit,
         SearchProvider,
         SearxngSearch,
         TavilySearch,
+        WebSearcher,
         Workspace,
         adapt,
         calculator,
@@ -81,6 +89,14 @@ _BUILTIN = (
     "SearchHit",
     "TavilySearch",
     "SearxngSearch",
+    "Adapter",
+    "ConfigurableTool",
+    "FileReader",
+    "FileWriter",
+    "HttpRequester",
+    "PageFetcher",
+    "ProgramRunner",
+    "WebSearcher",
 )
 __all__ = [
     "Tool",
@@ -154,6 +170,14 @@ __all__ = [
     "SearchHit",
     "TavilySearch",
     "SearxngSearch",
+    "Adapter",
+    "ConfigurableTool",
+    "FileReader",
+    "FileWriter",
+    "HttpRequester",
+    "PageFetcher",
+    "ProgramRunner",
+    "WebSearcher",
 ]
 
 

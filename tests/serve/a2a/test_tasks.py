@@ -59,7 +59,7 @@ async def test_one_of_several_skills_is_named(http: httpx.AsyncClient, platform:
         platform.register(Greeter())  # what is registered later is on the card
         card = (await http.get(f"{url}/.well-known/agent-card.json")).json()
         assert {skill["id"] for skill in card["skills"]} == {"quote", "greet"}
-        with pytest.raises(RefusedError, match=r"Name one of the skills as `skillId`.*: quote, greet"):
+        with pytest.raises(RefusedError, match=r"Name a skill as `skillId`.*: quote, greet"):
             await client.call("SendMessage", {"message": order()})
 
 
@@ -272,6 +272,7 @@ async def test_a_change_is_told_once_whoever_continues_the_task(http: httpx.Asyn
         assert "TASK_STATE_COMPLETED" in bodies[1]
         await asyncio.sleep(0.2)
         assert heard.empty()
+        assert await platform.store.find("a2a_tasks", statuses=["notifying"]) == []
 
 
 async def test_clients_of_version_0_3_are_answered_when_wanted(http: httpx.AsyncClient, platform: Platform) -> None:

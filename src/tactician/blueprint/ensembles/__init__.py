@@ -2,11 +2,19 @@
 
 from tactician.blueprint.ensembles.ensemble import EnsembleBlueprint
 from tactician.blueprint.ensembles.ensemble_exporter import export_ensemble
-from tactician.blueprint.ensembles.task_parts import GROUP_ITEM, GROUP_KINDS, TASK_ITEM, TASK_KINDS, TaskPart
+from tactician.blueprint.ensembles.task_parts import (
+    GROUP_ITEM,
+    GROUP_KINDS,
+    TASK_ITEM,
+    TASK_KINDS,
+    TaskItemPart,
+    TaskPart,
+)
 
 __all__ = [
     "EnsembleBlueprint",
     "export_ensemble",
+    "TaskItemPart",
     "TaskPart",
     "TASK_KINDS",
     "TASK_ITEM",

@@ -39,10 +39,10 @@ class AgentDirectory:
         """Return the agent of a task; `None` without an agent, and when there was a problem."""
         if not isinstance(part.agent, str):
             return self._written.get(id(part))
-        found = self._named.get(part.agent, [])
-        if len(found) == 1:
-            return found[0]
+        agents = self._named.get(part.agent, [])
+        if len(agents) == 1:
+            return agents[0]
         hint = did_you_mean(part.agent, self._named)
-        how = "agents of the ensemble have the name" if found else "there is no agent in the ensemble with the name"
-        here.add_problem(f"{f'{len(found)} ' if found else ''}{how} {part.agent!r}.{hint}", "agent")
+        how = "agents of the ensemble have the name" if agents else "there is no agent in the ensemble with the name"
+        here.add_problem(f"{f'{len(agents)} ' if agents else ''}{how} {part.agent!r}.{hint}", "agent")
         return None

@@ -11,6 +11,7 @@ from tactician.agents import Agent
 from tactician.blueprint.abilities import AgentToolPart, build_tools
 from tactician.blueprint.blueprint import Blueprint, Node, blueprint_type
 from tactician.blueprint.builder import Builder
+from tactician.blueprint.built_in_tools import BuiltInTool
 from tactician.blueprint.ensembles.agent_directory import AgentDirectory
 from tactician.blueprint.ensembles.functions import find_callable, find_object
 from tactician.blueprint.ensembles.learning import MemoryItem, ReflectionsItem, build_memory, build_reflections
@@ -49,6 +50,7 @@ class EnsembleBlueprint(Blueprint):
     options: OptionsPart | None = None
     tool_class_names: tuple[Name, ...] | None = None
     agent_tools: tuple[AgentToolPart, ...] | None = None
+    built_in_tools: tuple[BuiltInTool, ...] | None = None
     agents: Annotated[tuple[Node, ...], Field(min_length=1)] | None = None
     tasks: Annotated[tuple[TaskItem, ...], Field(min_length=1)] | None = None
     phases: Annotated[tuple[PhasePart, ...], Field(min_length=1)] | None = None
@@ -72,13 +74,13 @@ class EnsembleBlueprint(Blueprint):
     trace_metadata: TracePart | None = None
 
     def build_with(self, builder: Builder) -> Ensemble | None:
-        """Return the ensemble. Mistakes between its tasks are found too."""
+        """Return the ensemble. Mistakes between its tasks are added to the builder."""
         settings = {**self._build_team(builder), **self._build_model(builder), **self._build_settings(builder)}
         settings |= self._build_objects(builder)
-        given: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
+        arguments: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
 
         def create() -> Ensemble | None:
-            ensemble = build_checked(lambda: Ensemble(self.name, **given), self, builder)
+            ensemble = build_checked(lambda: Ensemble(self.name, **arguments), self, builder)
             if ensemble is not None:
                 add_problems(ensemble.structure_problems, self, builder)
                 set_trace(ensemble, self.trace_metadata)
@@ -112,7 +114,9 @@ class EnsembleBlueprint(Blueprint):
         model = ModelParts(self.model or "default", self.responder, self.temperature, self.options)
         return {
             "model": model.build(builder),
-            "tools": build_tools(self.tool_class_names or (), self.agent_tools or (), builder),
+            "tools": build_tools(
+                self.tool_class_names or (), self.agent_tools or (), self.built_in_tools or (), builder
+            ),
             "synthesize": build_synthesis(self.synthesize, builder),
         }
 

@@ -13,17 +13,6 @@ from tactician.names import NameProblem, find_import_path
 T = TypeVar("T")
 
 
-def find_function(name: str | None, builder: Builder, *steps: str | int) -> Callable[..., Any] | None:
-    """Return the function with a name; `None` without a name, and when there was a problem."""
-
-    def find(path: str) -> Callable[..., Any]:
-        if not inspect.isroutine(found := builder.names.find(path)):
-            raise NameProblem(f"{path!r} is not a function")
-        return cast("Callable[..., Any]", found)
-
-    return None if name is None else builder.attempt(lambda: find(name), *steps)
-
-
 def export_function(function: Callable[..., object] | None, exporter: Exporter, *steps: str | int) -> str | None:
     """Return the name of a function; `None` without a function, and when no import finds it."""
     if function is None:
@@ -44,8 +33,8 @@ def find_object(name: str | None, kind: type[T], what: str, builder: Builder, *s
     """
 
     def find(path: str) -> T:
-        found = builder.names.find(path)
-        made = builder.names.create(path, cast("Callable[[], object]", found)) if isinstance(found, type) else found
+        named = builder.names.find(path)
+        made = builder.names.create(path, cast("Callable[[], object]", named)) if isinstance(named, type) else named
         if not isinstance(made, kind):
             raise NameProblem(f"{path!r} is not {what}")
         return made

@@ -44,6 +44,6 @@ def _build_gate(part: ReviewPart) -> Review:
 
 def _list_settings(gate: Review) -> dict[str, object]:
     default = Review("after")
-    given = {name: value for name, value in asdict(gate).items() if value != getattr(default, name)}
-    timeout = {"timeout": float(gate.timeout or 0)} if "timeout" in given else {}
-    return given | timeout | {"timing": gate.timing}
+    changed = {name: value for name, value in asdict(gate).items() if value != getattr(default, name)}
+    timeout = {"timeout": float(gate.timeout or 0)} if "timeout" in changed else {}
+    return changed | timeout | {"timing": gate.timing}

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from tactician.blueprint.builder import Builder
-from tactician.blueprint.ensembles.functions import find_function
 from tactician.blueprint.ensembles.group_parts import EdgePart, GraphPart, GroupPart, LoopPart, Maker, MapReducePart
 from tactician.blueprint.ensembles.mistakes import build_checked
+from tactician.blueprint.functions import find_function
 from tactician.blueprint.schema_base import Part
 from tactician.documents import DataPath
 from tactician.ensemble import Edge, Graph, Loop, MapReduce, Task, TaskLike, Window

@@ -16,11 +16,11 @@ from tactician.documents import DataPath
 def _read_items(value: object) -> object:
     if isinstance(value, str) or (isinstance(value, list | tuple) and value):
         return value
-    raise PydanticCustomError("problem", "it is neither a list with at least one item nor the name of a function")
+    raise PydanticCustomError("problem", "it is neither a list with items nor the name of a function")
 
 
 Maker: TypeAlias = Annotated[TaskPart | str, part_or(TaskPart, str, "a task nor the name of a function")]
-"""A task whose templates are filled in, or the name of the function that makes one."""
+"""A task whose templates are filled in, or the name of a function that makes the task."""
 Items: TypeAlias = Annotated[Annotated[tuple[JsonValue, ...], Field(min_length=1)] | str, BeforeValidator(_read_items)]
 
 
@@ -56,7 +56,7 @@ class LoopPart(GroupPart):
 
 
 class EdgePart(Part):
-    """Edge from a state to the next one, or to `END`, with the function that decides whether it matches."""
+    """Edge from a state to the next state, or to `END`, with the function that decides whether it matches."""
 
     source: Name
     target: Name
@@ -64,7 +64,7 @@ class EdgePart(Part):
 
 
 class GraphPart(GroupPart):
-    """Tasks as states. After each, the first edge that matches leads to the next one."""
+    """Tasks as states. After each, the first edge that matches leads to the next state."""
 
     type: Literal["graph"] = "graph"
     states: Annotated[dict[str, TaskItem], Field(min_length=1)]

@@ -25,5 +25,9 @@ def export_model_fields(model: ModelLike | None, exporter: Exporter) -> dict[str
 
 def export_tool_fields(tools: Sequence[ToolLike], exporter: Exporter) -> dict[str, Any]:
     """Return the fields that describe tools."""
-    names, agents = export_tools(Toolbox(tools), exporter)
-    return {"tool_class_names": names or None, "agent_tools": agents or None}
+    exported = export_tools(Toolbox(tools), exporter)
+    return {
+        "tool_class_names": exported.names or None,
+        "agent_tools": exported.agents or None,
+        "built_in_tools": exported.built_in or None,
+    }

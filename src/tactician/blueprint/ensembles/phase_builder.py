@@ -8,10 +8,10 @@ from typing import Any
 
 from tactician.blueprint.builder import Builder
 from tactician.blueprint.ensembles.agent_directory import AgentDirectory
-from tactician.blueprint.ensembles.functions import find_function
 from tactician.blueprint.ensembles.mistakes import build_checked
 from tactician.blueprint.ensembles.phase_parts import PersonPart, PhasePart, PhaseReviewPart
 from tactician.blueprint.ensembles.task_builder import TaskScope
+from tactician.blueprint.functions import find_function
 from tactician.documents import did_you_mean
 from tactician.ensemble import Phase, PhaseReview, Workflow
 
@@ -28,7 +28,7 @@ def build_phases(parts: Sequence[PhasePart], scope: TaskScope, agents: AgentDire
     phases: dict[str, Phase] = {}
     for place, part in enumerate(parts):
         here = builder.at("phases", place)
-        after = list(_find_phases(part, phases, [one.name for one in parts], here))
+        after = list(_find_phases(part, phases, [phase.name for phase in parts], here))
         tasks = list(scope.build_added(part.inner_tasks).values())
         workflow = None if part.workflow is None else Workflow(part.workflow)
         review = None if part.review is None else _build_review(part.review, scope, agents, here.at("review"))
@@ -53,8 +53,8 @@ def _find_phases(part: PhasePart, phases: Mapping[str, Phase], known: Sequence[s
 
 
 def _build_review(part: PhaseReviewPart, scope: TaskScope, agents: AgentDirectory, here: Builder) -> PhaseReview | None:
-    given = {"max_retries": part.max_retries, "max_predecessor_retries": part.max_predecessor_retries}
-    limits: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    numbers = {"max_retries": part.max_retries, "max_predecessor_retries": part.max_predecessor_retries}
+    limits: dict[str, Any] = {name: value for name, value in numbers.items() if value is not None}
     if (person := part.person) is not None:
         return build_checked(lambda: _build_person(person, limits), part, here)
     if part.task is not None:
@@ -67,5 +67,5 @@ def _build_review(part: PhaseReviewPart, scope: TaskScope, agents: AgentDirector
 
 def _build_person(part: PersonPart, limits: Mapping[str, Any]) -> PhaseReview:
     settings = {"prompt": part.prompt, "timeout": part.timeout, "on_timeout": part.on_timeout}
-    given: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
-    return PhaseReview.by_person(part.role, **given, **limits)
+    named: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
+    return PhaseReview.by_person(part.role, **named, **limits)

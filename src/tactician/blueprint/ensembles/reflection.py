@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from tactician.blueprint.builder import Builder
-from tactician.blueprint.ensembles.functions import export_function, find_function
+from tactician.blueprint.ensembles.functions import export_function
 from tactician.blueprint.exporter import Exporter
+from tactician.blueprint.functions import find_function
 from tactician.blueprint.schema_base import Name, Part, Positive
 from tactician.ensemble import Reflection
 

@@ -10,13 +10,13 @@ from tactician.blueprint.abilities import build_guardrails, build_tools, find_ty
 from tactician.blueprint.blueprint import Blueprint
 from tactician.blueprint.builder import Builder
 from tactician.blueprint.ensembles.agent_directory import AgentDirectory
-from tactician.blueprint.ensembles.functions import find_function
 from tactician.blueprint.ensembles.gates import build_gates
 from tactician.blueprint.ensembles.group_builder import build_group
 from tactician.blueprint.ensembles.group_parts import GroupPart, MapReducePart
 from tactician.blueprint.ensembles.mistakes import build_checked
 from tactician.blueprint.ensembles.reflection import build_reflect
 from tactician.blueprint.ensembles.task_parts import TaskItemPart, TaskPart
+from tactician.blueprint.functions import find_function
 from tactician.blueprint.models import ModelParts
 from tactician.blueprint.schema_base import Part
 from tactician.documents import DataPath, did_you_mean
@@ -145,7 +145,7 @@ class TaskScope:
             "agent": self._progress.agents.find(part, here),
             "context": self._build_context(part, here),
             "model": model.build(here),
-            "tools": build_tools(part.tool_class_names or (), part.agent_tools or (), here),
+            "tools": build_tools(part.tool_class_names or (), part.agent_tools or (), part.built_in_tools or (), here),
             "output_type": find_type(part.output_type, here, "outputType"),
             "handler": self._build_handler(part, here),
             "when": find_function(part.when, here, "when"),

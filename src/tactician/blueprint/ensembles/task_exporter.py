@@ -32,7 +32,7 @@ _EXPRESSED: Final = frozenset(
 
 
 class TaskExporter:
-    """Exporter of the tasks of one ensemble. An agent is written once, and named elsewhere.
+    """Exporter of the tasks of an ensemble. An agent is written once, and named elsewhere.
 
     Args:
         agents: the agents that are written elsewhere.
@@ -97,10 +97,10 @@ class TaskExporter:
         """Return an agent, or its name when it was written before."""
         runnable = as_runnable(agent)
         assert runnable is not None, "a task checks its agent"
-        if not any(agent is one for one in self._written):
+        if not any(agent is other for other in self._written):
             self._written.append(agent)
             return here.export_node(runnable, "agent")
         name = runnable.name
-        if sum(getattr(as_runnable(one), "name", None) == name for one in self._written) > 1:
+        if sum(getattr(as_runnable(other), "name", None) == name for other in self._written) > 1:
             here.add_problem(f"several agents have the name {name!r}, and tasks share one: give each its own", "agent")
         return name

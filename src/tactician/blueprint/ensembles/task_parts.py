@@ -10,6 +10,7 @@ from pydantic import Field, WithJsonSchema
 
 from tactician.blueprint.abilities import AgentToolPart, GuardrailPart, TypeText
 from tactician.blueprint.blueprint import KINDS, Blueprint
+from tactician.blueprint.built_in_tools import BuiltInTool
 from tactician.blueprint.ensembles.gates import ReviewPart
 from tactician.blueprint.ensembles.reflection import ReflectPart
 from tactician.blueprint.models import OptionsPart, ResponderPart
@@ -78,6 +79,7 @@ class TaskPart(TaskItemPart):
     options: OptionsPart | None = None
     tool_class_names: tuple[Name, ...] | None = None
     agent_tools: tuple[AgentToolPart, ...] | None = None
+    built_in_tools: tuple[BuiltInTool, ...] | None = None
     output_type: TypeText | None = None
     max_output_retries: Count | None = None
     max_tool_calls: Positive | None = None

@@ -8,8 +8,9 @@ from typing import Any
 
 from tactician.blueprint.abilities import TypeText, find_type
 from tactician.blueprint.builder import Builder
-from tactician.blueprint.ensembles.functions import export_function, find_function
+from tactician.blueprint.ensembles.functions import export_function
 from tactician.blueprint.exporter import Exporter
+from tactician.blueprint.functions import find_function
 from tactician.blueprint.models import list_fields
 from tactician.blueprint.schema_base import Count, Name, Number, Part, Positive
 from tactician.ensemble import Delegation, HierarchicalConstraints

@@ -10,10 +10,9 @@ from typing import TypeAlias
 from a2a.types import Artifact, Part, Task, TaskArtifactUpdateEvent, TaskState, TaskStatus, TaskStatusUpdateEvent
 
 from tactician.serve.a2a.executor import TaskFeed
-from tactician.serve.a2a.task_states import ENDED, RESULT
+from tactician.serve.a2a.task_states import ENDED, MOVING, RESULT
 
 TaskEvent: TypeAlias = Task | TaskStatusUpdateEvent | TaskArtifactUpdateEvent
-_MOVING = frozenset({TaskState.TASK_STATE_SUBMITTED, TaskState.TASK_STATE_WORKING})
 
 
 class TaskFollower:
@@ -43,7 +42,7 @@ class TaskFollower:
 
     async def wait(self) -> Task:
         """Return the task once it has ended, asks for input, or waits for somebody of this program."""
-        while (task := await self._load()).status.state in _MOVING and not self._closing.is_set():
+        while (task := await self._load()).status.state in MOVING and not self._closing.is_set():
             if (feed := self._find_feed()) is not None:
                 async for _ in TaskPieces(task, feed).read():
                     pass
@@ -123,7 +122,7 @@ class TaskPieces:
 
 
 def _list_changes(before: Task, after: Task, pieces: TaskPieces | None) -> Iterator[TaskEvent]:
-    """Yield the events that make one state of a task of another."""
+    """Yield the events that lead from a state of a task to another."""
     whole = after.artifacts[0] if after.artifacts and not before.artifacts else None
     text = "" if pieces is None else pieces.text
     if whole is not None and not (text and [part.text for part in whole.parts] == [text]):
@@ -132,7 +131,7 @@ def _list_changes(before: Task, after: Task, pieces: TaskPieces | None) -> Itera
         )
     elif pieces is not None and (last := pieces.release_last()) is not None:
         yield last
-    if after.status != before.status:
+    if (after.status.state, after.status.message) != (before.status.state, before.status.message):
         yield _create_update(after)
 
 
@@ -141,4 +140,4 @@ def _create_update(task: Task) -> TaskStatusUpdateEvent:
 
 
 def _is_over(task: Task, until_end: bool) -> bool:
-    return task.status.state in ENDED or (not until_end and task.status.state not in _MOVING)
+    return task.status.state in ENDED or (not until_end and task.status.state not in MOVING)

@@ -128,8 +128,8 @@ class TaskHandler(RequestHandler):
     @validate_request_params
     async def on_list_tasks(self, params: ListTasksRequest, context: ServerCallContext) -> ListTasksResponse:
         check_list_request(params)
-        found = await self._documents.list_tasks(context.user.user_name, params.context_id or None)
-        views = [await self._view(document) for document in found]
+        documents = await self._documents.list_tasks(context.user.user_name, params.context_id or None)
+        views = [await self._view(document, with_result=params.include_artifacts) for document in documents]
         return create_page([task for task in views if task is not None], params)
 
     @override
@@ -233,10 +233,11 @@ class TaskHandler(RequestHandler):
             raise TaskNotFoundError(f"There is no task {task_id!r} any more.")
         return task
 
-    async def _view(self, document: TaskDocument) -> Task | None:
+    async def _view(self, document: TaskDocument, *, with_result: bool = True) -> Task | None:
         """Return a task, or delete what is left of it when its run was deleted."""
         is_running = self.executor.find_feed(document.task_id) is not None
-        if (task := await self._views.view(document, is_running=is_running)) is None:
+        task = await self._views.view(document, is_running=is_running, with_result=with_result)
+        if task is None:
             await self._documents.delete(document.task_id)
         return task
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from a2a.types import Message
@@ -13,6 +13,7 @@ from google.protobuf.json_format import ParseDict
 from tactician.a2a import IDEMPOTENCY_KEY, SKILL_ID, A2aMessage, JsonObject, from_wire_message, to_json_object
 from tactician.errors import StoredStateError
 from tactician.events import new_id
+from tactician.frozen import frozen
 from tactician.platform import Platform
 from tactician.runs import RunRecord, RunStatus, RunStore
 from tactician.serve.a2a.answers import list_questions, read_answer
@@ -27,7 +28,7 @@ _MOST_MESSAGES: Final = 500
 _MOST_CHARACTERS: Final = 1000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AcceptedMessage:
     """Message that was accepted: the document of its task, and the function that lets the task run."""
 

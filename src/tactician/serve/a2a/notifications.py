@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Final
 
-import httpx
 from a2a.server.context import ServerCallContext
 from a2a.server.tasks import BasePushNotificationSender, PushNotificationConfigStore
 from a2a.server.tasks.push_notification_config_store import normalize_push_notification_config
@@ -16,13 +15,12 @@ from a2a.utils.push_url_validator import validate_push_notification_url
 from google.protobuf.json_format import ParseDict
 from typing_extensions import override
 
-from tactician.a2a import to_json_object
+from tactician.a2a import open_http, to_json_object
 from tactician.serve.a2a.settings import A2aSettings
 from tactician.serve.a2a.task_documents import TaskDocument, TaskDocuments
-from tactician.serve.a2a.task_states import ENDED, TaskViews
+from tactician.serve.a2a.task_states import ENDED, MOVING, TaskViews
 
 _MOST_TARGETS: Final = 10
-_SECONDS: Final = 10.0
 
 
 class NotificationTargets(PushNotificationConfigStore):
@@ -41,7 +39,7 @@ class NotificationTargets(PushNotificationConfigStore):
             others = tuple(known for known in task.push if known.get("id") != config.id)
             if len(others) >= _MOST_TARGETS:
                 raise InvalidParamsError(f"A task has at most {_MOST_TARGETS} targets of notifications.")
-            return replace(task, push=(*others, to_json_object(config)))
+            return replace(task, push=(*others, to_json_object(config)), is_settled=False)
 
         if await self._documents.change(task_id, edit) is None:
             raise TaskNotFoundError
@@ -89,16 +87,19 @@ class Notifier:
             raise InvalidParamsError("Notifications are not sent to this address: it has to be public, and HTTP.")
 
     async def notify(self, task_id: str) -> None:
-        """Send the state of a task, unless it was sent already."""
+        """Send the state of a task that has ended, or asks, unless it was sent already."""
         document = await self._documents.load(task_id)
         if document is None or not document.push:
             return
-        if (task := await self._views.view(document)) is None:
+        if (task := await self._views.view(document)) is None or task.status.state in MOVING:
             return
         stamp = f"{task.status.state}/{task.status.timestamp.ToJsonString()}"
-        if document.notified == stamp:
-            return
-        if await self._documents.change(task_id, lambda known: replace(known, notified=stamp)) is not None:
+        has_ended = task.status.state in ENDED
+
+        def edit(known: TaskDocument) -> TaskDocument:
+            return replace(known, notified=stamp, is_settled=has_ended)
+
+        if await self._documents.change(task_id, edit) is not None and document.notified != stamp:
             await self._send(task)
 
     async def notify_all(self) -> None:
@@ -107,8 +108,7 @@ class Notifier:
             await self.notify(document.task_id)
 
     async def _send(self, task: Task) -> None:
-        timeout = httpx.Timeout(_SECONDS)
-        async with httpx.AsyncClient(timeout=timeout, follow_redirects=False, trust_env=False) as http:
+        async with open_http(is_private=self._validate is None) as http:
             sender = BasePushNotificationSender(http, self.targets, push_url_validator=self._validate)
             if task.status.state in ENDED and task.artifacts:
                 await sender.send_notification(task.id, task)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, fields, replace
 from functools import cache
 from typing import Final
 
@@ -11,6 +11,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic_core import to_json
 
 from tactician.errors import DocumentConflictError, RunConflictError, StoredStateError
+from tactician.frozen import frozen
 from tactician.stores import DocumentStore, StoredDocument
 
 _COLLECTION: Final = "a2a_tasks"
@@ -19,7 +20,7 @@ _ATTEMPTS: Final = 10
 _MOST_LISTED: Final = 1000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class TaskDocument:
     """Part of a task that its run does not have.
 
@@ -31,6 +32,7 @@ class TaskDocument:
         history: messages of both sides, oldest first.
         push: where notifications are sent to.
         notified: state and time of the last notification.
+        is_settled: true when no notification is to come.
     """
 
     task_id: str
@@ -40,6 +42,7 @@ class TaskDocument:
     history: tuple[dict[str, JsonValue], ...] = ()
     push: tuple[dict[str, JsonValue], ...] = ()
     notified: str = ""
+    is_settled: bool = False
     version: int = field(default=0, compare=False)
 
 
@@ -59,7 +62,7 @@ class TaskDocuments:
         return None if document is None else _read(document)
 
     async def add(self, task: TaskDocument) -> TaskDocument:
-        """Store a new task; return the task that is stored, if there is one with its id."""
+        """Store a new task; return the task that is stored, if its id is known."""
         try:
             await self._store.save(_write(task))
         except DocumentConflictError:
@@ -88,15 +91,15 @@ class TaskDocuments:
 
     async def list_tasks(self, owner: str, context_id: str | None = None) -> list[TaskDocument]:
         """Return the last 1000 tasks of a user, newest first."""
-        found = await self._store.find(
+        documents = await self._store.find(
             _COLLECTION, names=(f"user {owner}",), parent_id=context_id, limit=_MOST_LISTED, newest_first=True
         )
-        return list(map(_read, found))
+        return list(map(_read, documents))
 
     async def list_notifying(self) -> list[TaskDocument]:
         """Return tasks whose changes somebody is notified of."""
-        found = await self._store.find(_COLLECTION, statuses=(_NOTIFYING,), limit=_MOST_LISTED, newest_first=True)
-        return list(map(_read, found))
+        documents = await self._store.find(_COLLECTION, statuses=(_NOTIFYING,), limit=_MOST_LISTED, newest_first=True)
+        return list(map(_read, documents))
 
     async def delete(self, task_id: str) -> None:
         """Delete the document of a task."""
@@ -104,14 +107,14 @@ class TaskDocuments:
 
 
 def _write(task: TaskDocument) -> StoredDocument:
-    values = {name: getattr(task, name) for name in TaskDocument.__slots__ if name != "version"}
+    values = {part.name: getattr(task, part.name) for part in fields(TaskDocument) if part.name != "version"}
     return StoredDocument(
         collection=_COLLECTION,
         id=task.task_id,
         body=to_json(values).decode(),
         version=task.version,
         name=f"user {task.owner}",
-        status=_NOTIFYING if task.push else "",
+        status=_NOTIFYING if task.push and not task.is_settled else "",
         parent_id=task.context_id,
     )
 

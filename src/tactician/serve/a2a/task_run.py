@@ -18,6 +18,7 @@ from tactician.serve.a2a.skills import PublishedSkill, find_rejection_of
 
 TASK_RUNS: Final = "a2a"
 """Name of all runs of tasks."""
+_REJECTED: Final = "rejected"
 
 
 class PublishedTask(BaseRunnable[object]):
@@ -50,6 +51,11 @@ async def _run_skill(skill: PublishedSkill, message: A2aMessage, context: RunCon
     except Exception as error:
         if (rejected := find_rejection_of(error)) is None:
             raise
-        return {"rejected": rejected.reason or str(rejected)}
+        return {_REJECTED: rejected.reason or str(rejected)}
     parts: list[JsonValue] = [to_json_object(to_wire_part(part)) for part in create_parts(output)]
     return {"reply" if isinstance(output, A2aMessage) else "parts": parts}
+
+
+def is_rejection(output: str) -> bool:
+    """Return whether the beginning of an output as text is that of a rejection."""
+    return output.startswith(f'{{"{_REJECTED}":')

@@ -16,6 +16,7 @@ from tactician.runs import RunRecord, RunStatus, RunStore, read_output
 from tactician.serve.a2a.answers import create_question, list_questions
 from tactician.serve.a2a.settings import A2aSettings
 from tactician.serve.a2a.task_documents import TaskDocument
+from tactician.serve.a2a.task_run import is_rejection
 
 RESULT: Final = "result"
 """Id of the artifact of a task."""
@@ -35,6 +36,7 @@ ENDED: Final = frozenset(
         TaskState.TASK_STATE_REJECTED,
     }
 )
+MOVING: Final = frozenset({TaskState.TASK_STATE_SUBMITTED, TaskState.TASK_STATE_WORKING})
 _ENDED_UNEVENTFULLY: Final = frozenset({RunStatus.COMPLETED, RunStatus.KILLED})
 
 
@@ -45,20 +47,22 @@ class TaskViews:
         self._runs = runs
         self._settings = settings
 
-    async def view(self, document: TaskDocument, *, is_running: bool = False) -> Task | None:
+    async def view(self, document: TaskDocument, *, is_running: bool = False, with_result: bool = True) -> Task | None:
         """Return a task; `None` when its run was deleted.
 
         Args:
             document: what A2A knows of it.
             is_running: true when it is about to continue in this process, whatever its record says.
+            with_result: false to leave the artifacts out, which are read with the state of the run.
 
         Raises:
             StoredStateError: when the run cannot be read.
         """
-        record = await self._runs.load(document.task_id)
+        record = await self._runs.load(document.task_id, with_body=False)
         if record is None:
             return None
-        output = await self._load_output(record) if record.status is RunStatus.COMPLETED else {}
+        is_read = with_result or is_rejection(record.header.output)
+        output = await self._load_output(document.task_id) if record.status is RunStatus.COMPLETED and is_read else {}
         state = self._find_state(record, output, is_running)
         return Task(
             id=document.task_id,
@@ -72,10 +76,7 @@ class TaskViews:
 
     async def find_reply(self, document: TaskDocument) -> Message | None:
         """Return the message with which a completed task replies in place of a task; `None` for any other."""
-        record = await self._runs.load(document.task_id)
-        if record is None or record.status is not RunStatus.COMPLETED:
-            return None
-        output = await self._load_output(record)
+        output = await self._load_output(document.task_id)
         if not isinstance(parts := output.get("reply"), list):
             return None
         return Message(
@@ -90,7 +91,11 @@ class TaskViews:
         record = await self._runs.load(task_id, with_body=False)
         return record is not None and record.status in (RunStatus.WAITING, RunStatus.PAUSED)
 
-    async def _load_output(self, record: RunRecord) -> Mapping[str, JsonValue]:
+    async def _load_output(self, task_id: str) -> Mapping[str, JsonValue]:
+        """Return the output of a run; nothing when the run has not completed, or was deleted."""
+        record = await self._runs.load(task_id)
+        if record is None or record.status is not RunStatus.COMPLETED:
+            return {}
         state = await self._runs.load_state(record)
         output = read_output(state.tree)
         return cast("Mapping[str, JsonValue]", output) if isinstance(output, dict) else {}

@@ -77,13 +77,16 @@ class Pipeline(Tool):
     """Tools that run in turn, as a single tool: see `pipeline`.
 
     A step that is completed does not run again when the run goes on after a suspension.
+
+    Attributes:
+        on_error: the effect of a step that fails, as of `pipeline`.
     """
 
     def __init__(self, steps: Sequence[PipelineStep], spec: ToolSpec, on_error: PipelineErrorPolicy) -> None:
         self._steps = tuple(steps)
         self._spec = spec
         self._check = SchemaCheck(spec.name, spec.parameters)
-        self._on_error = on_error
+        self.on_error = on_error
         self.traits = ToolTraits(needs_approval=_needs_approval(self._steps))
 
     def __repr__(self) -> str:
@@ -93,6 +96,13 @@ class Pipeline(Tool):
     @override
     def spec(self) -> ToolSpec:
         return self._spec
+
+    @property
+    def parts(self) -> tuple[Tool | Adapter, ...]:
+        """The tools in their order, with the adapters between them."""
+        adapters = (None if step.adapt is None else Adapter(step.adapt, step.to) for step in self._steps)
+        pairs = zip(adapters, self._steps, strict=True)
+        return tuple(part for adapter, step in pairs for part in (adapter, step.tool) if part is not None)
 
     @override
     async def call(self, arguments: str, context: RunContext) -> str:
@@ -107,7 +117,7 @@ class Pipeline(Tool):
         result: ToolResult | None = None
         for number, step in enumerate(self._steps):
             result = await _run(step, values, result, context.at(str(number)))
-            if result.is_error and (self._on_error == "stop" or step is self._steps[-1]):
+            if result.is_error and (self.on_error == "stop" or step is self._steps[-1]):
                 raise ToolError(f"Step {number + 1} ({step.tool.name}) failed: {result.content}")
         assert result is not None
         return result.content
