@@ -163,7 +163,7 @@ def _write_arguments(parameters: tuple[str, ...], positional: tuple[object, ...]
         TypeError: when they do not fit the parameters, or have no JSON form.
     """
     if len(positional) > len(parameters):
-        raise TypeError(f"takes {len(parameters)} arguments, but {len(positional)} were given")
+        raise TypeError(f"takes {len(parameters)} arguments, not {len(positional)}")
     values = dict(zip(parameters, positional, strict=False))
     if twice := values.keys() & named.keys():
         raise TypeError(f"got two values for {', '.join(sorted(twice))}")

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 from tactician.ensemble.learning import LearningStores
 from tactician.ensemble.roster import NO_ROSTER, Roster
@@ -73,6 +73,8 @@ class Composite(ABC):
 
     description: str
     """The description of the task; it may have templates."""
+    asks_reviewer: ClassVar[bool] = False
+    """True when the tasks inside ask the reviewer of the ensemble themselves."""
 
     @property
     @abstractmethod

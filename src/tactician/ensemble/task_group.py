@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 from typing_extensions import override
 
@@ -50,6 +50,8 @@ class TaskGroup(Composite, EnsembleRunnable):
     Attributes:
         own_context: the tasks outside that the group itself names; `None` when it names none.
     """
+
+    asks_reviewer: ClassVar[bool] = True
 
     def __init__(
         self, id: str, description: str, parts: Mapping[str, TaskLike], context: Sequence[TaskLike] | None

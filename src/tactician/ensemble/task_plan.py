@@ -65,20 +65,21 @@ class TaskPlan:
             reviews: the settings of the ensemble for reviews.
             is_last: true for the task whose output is that of the ensemble.
         """
-        work, reviewer = choose_work(job), reviews.reviewer
+        work, reviewer, composite = choose_work(job), reviews.reviewer, find_composite(job.task)
+        asks_inside = composite is not None and composite.asks_reviewer
         checks = tuple(_list_checks(job, reviews, is_last=is_last))
         return cls(
             job,
             is_last,
             reviews,
             preparations=tuple(_list_preparations(job, reviews)),
-            work=work if reviewer is None else partial(work_with_reviewer, work, reviewer),
+            work=work if reviewer is None or asks_inside else partial(work_with_reviewer, work, reviewer),
             checks=checks,
             conclusions=(learn,) if job.task.learns else (),
             is_followed=bool(checks) or job.task.learns,
             context_ids=tuple(other.id for other in job.context),
             follows_one=job.task.context is None and len(job.context) == 1,
-            is_composite=find_composite(job.task) is not None,
+            is_composite=composite is not None,
         )
 
 

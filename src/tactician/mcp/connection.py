@@ -251,5 +251,5 @@ class Connection:
             text = f"it did not answer within {self._timeout:g} seconds"
         else:
             text = describe_error(cause)
-        notes = [note for one in (error, cause) for note in getattr(one, "__notes__", ())]
+        notes = [note for source in (error, cause) for note in getattr(source, "__notes__", ())]
         return self._transport.redact("\n".join(dict.fromkeys((text, *notes))))[:_LONGEST_PROBLEM]

@@ -87,12 +87,12 @@ class Start:
 
 def list_start_types(agent: PlannedAgentSpec) -> tuple[type, ...]:
     """Return the types of objects that actions need and none gives."""
-    given = {name for action in agent.plannable for name, value in action.effects.items() if value}
+    produced = {name for action in agent.plannable for name, value in action.effects.items() if value}
     kinds = {
         kind: None
         for action in agent.actions
         for label, kind in zip(action.needs, action.input_types, strict=False)
-        if label.removesuffix("?") not in given
+        if label.removesuffix("?") not in produced
     }
     return tuple(kinds)
 

@@ -54,7 +54,7 @@ class SkillRepository:
 
     @classmethod
     def parse(cls, url: str, *, ref: str, commit: str, path: str, schemes: Sequence[str]) -> Self:
-        """Return the place that a URL names; one such as `https://github.com/acme/skills/tree/main/office` has all.
+        """Return the place that a URL names, also that of a page: `https://github.com/acme/skills/tree/main/office`.
 
         Raises:
             ConfigurationError: when a part is not valid.
@@ -118,8 +118,8 @@ def _fetch_anew(place: SkillRepository, cache: Path, key: str, seconds: float) -
     try:
         git = _Git(place, draft, seconds)
         git.run("init", "--quiet")
-        wanted = place.commit or place.ref or "HEAD"
-        git.run("fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--", place.url, wanted)
+        revision = place.commit or place.ref or "HEAD"
+        git.run("fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--", place.url, revision)
         commit = git.run("rev-parse", "FETCH_HEAD^{commit}").strip()
         if place.commit and commit != place.commit:
             raise git.create_error(f"it is at {commit}, not at the pinned commit")

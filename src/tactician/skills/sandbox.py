@@ -68,7 +68,7 @@ def build_sandboxed_command(
     Args:
         arguments: the program and its arguments, as it is called inside.
         skill: the folder of the skill.
-        work: the folder in which it may write; one that is gone afterwards, when `None`.
+        work: the folder in which it may write; a temporary folder, when `None`.
         limits: its limits.
     """
     bwrap = shutil.which("bwrap") or "bwrap"

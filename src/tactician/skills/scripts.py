@@ -1,4 +1,4 @@
-"""Scripts of skills: in a sandbox where there is one, else after an approval."""
+"""Scripts of skills: in a sandbox if possible, else after an approval."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ScriptPolicy:
         mode: `"sandbox"` to run them without an approval in a sandbox, and after one where there is no sandbox; `"ask"`
             to ask always; `"never"` to run none.
         limits: their limits.
-        folder: the folder in which they may write; one that is gone afterwards, when `None`.
+        folder: the folder in which they may write; a temporary folder, when `None`.
     """
 
     mode: ScriptMode = "sandbox"

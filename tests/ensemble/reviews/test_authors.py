@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from tactician import Agent, Ensemble, Platform, Task, approve, tool
-from tactician.ensemble import AskPerson
+from tactician import Agent, Ensemble, Loop, Platform, Review, RunStatus, Task, approve, tool
+from tactician.ensemble import AskPerson, TaskLike
 from tactician.events import Event
 from tactician.runs import PendingRequest, RequestAnswered, Response
 from tactician.testing import ScriptedModel, ToolCall
@@ -71,3 +73,20 @@ async def test_an_answer_without_a_name_has_none_even_after_a_refused_one_with_a
     await platform.respond(waiting.run_id, request.id, "Because")
     details = [step.detail for step in await platform.steps(waiting.run_id) if step.kind == "review"]
     assert details == ["Because"]
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda task: Loop([task], max_iterations=1),
+        lambda task: Ensemble("Inner", [task]),
+        lambda task: task,
+    ],
+    ids=["loop", "ensemble", "task"],
+)
+async def test_a_reviewer_that_does_not_answer_is_asked_once(build: Callable[[Task], TaskLike]) -> None:
+    asked: list[str] = []
+    task = Task("Write", handler=lambda _: "x", review=Review.after())
+    ensemble = Ensemble("E", [build(task)], reviewer=lambda request: asked.append(request.id))
+    assert (await ensemble.run(context=over())).status is RunStatus.WAITING
+    assert len(asked) == 1
