@@ -5,7 +5,7 @@ import os
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tactician.llm.embedded import INSTALL_HINT, is_available
+from tactician.llm.embedded import LOCAL_INSTALL_HINT, is_available
 from tests.support.effort import EFFORT
 
 # How long an example takes says nothing on a machine that does other things too. `make test` runs the same examples
@@ -20,7 +20,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests of the embedded model are skipped where it is not installed, except in CI, where it must be."""
     if is_available() or os.environ.get("CI"):
         return
-    skip = pytest.mark.skip(reason=f"the embedded model is not installed: {INSTALL_HINT}")
+    skip = pytest.mark.skip(reason=f"the embedded model is not installed: {LOCAL_INSTALL_HINT}")
     for item in items:
         if "embedded" in item.keywords:
             item.add_marker(skip)

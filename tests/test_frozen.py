@@ -56,6 +56,14 @@ class Solid(Point):
     z: int
 
 
+@frozen(enforced=False)
+class Loose:
+    """Point whose fields only type checkers refuse to set."""
+
+    x: int
+    names: tuple[str, ...] = field(default=(), compare=False)
+
+
 class Coloured(Point):
     """Subclass that is not a dataclass, and has a dictionary."""
 
@@ -112,6 +120,16 @@ def test_fields_cannot_be_assigned_or_deleted(value: Point) -> None:
     assert value.x == 1
 
 
+def test_only_type_checkers_refuse_assignments_that_are_not_enforced() -> None:
+    value = Loose(1, ("a",))
+    assert (value, hash(value)) == (Loose(1), hash(Loose(1)))
+    assert replace(value, x=2) == Loose(2)
+    setattr(value, "x", 2)  # noqa: B010
+    assert value.x == 2
+    with pytest.raises(AttributeError):
+        setattr(value, "colour", "blue")  # noqa: B010
+
+
 def test_only_a_subclass_with_a_dictionary_takes_other_attributes() -> None:
     with pytest.raises(FrozenInstanceError):
         setattr(Point(1), "colour", "blue")  # noqa: B010
@@ -137,9 +155,9 @@ def test_methods_of_the_class_are_kept() -> None:
     assert (Odd(1) == Odd(3), hash(Odd(3)), repr(Odd(1))) == (True, 1, "odd")
 
 
-@pytest.mark.parametrize("value", [Point(1, 2, ("a",), ["b"]), Solid(1, z=2)])
+@pytest.mark.parametrize("value", [Point(1, 2, ("a",), ["b"]), Solid(1, z=2), Loose(1)])
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))])
-def test_values_are_copied(value: Point, copied: Callable[[Point], Point]) -> None:
+def test_values_are_copied(value: object, copied: Callable[[object], object]) -> None:
     assert copied(value) == value
     assert type(copied(value)) is type(value)
 

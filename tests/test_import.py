@@ -2,7 +2,13 @@
 
 import subprocess
 import sys
+from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
+
+import tactician
+from tactician.events import Event
 
 HEAVY = (
     "aiohttp",
@@ -27,7 +33,11 @@ HEAVY = (
 
 
 def loaded_by(code: str) -> set[str]:
-    report = "import sys; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+    return {name.partition(".")[0] for name in modules_loaded_by(code)}
+
+
+def modules_loaded_by(code: str) -> set[str]:
+    report = "import sys; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", f"{code}\n{report}"], capture_output=True, text=True, check=True)
     return set(done.stdout.split())
 
@@ -72,12 +82,24 @@ assert platform.start_sync("Comedian", "frogs").result == Joke("ha")
 """
 
 
-def test_a_planned_agent_with_a_model_in_the_process_runs_without_an_http_client() -> None:
-    loaded = loaded_by(PLANNED)
+MOST_MODULES = 300
+SERVED = ("catalog", "embeddings", "endpoint_resolver", "images", "instance", "remote", "routing", "wire")
+
+
+def test_a_planned_agent_with_a_model_in_the_process_runs_without_what_only_served_models_need() -> None:
+    modules = modules_loaded_by(PLANNED)
     refused = {*HEAVY, "sqlite3"} - {"asyncio", "pydantic"}
-    if "coverage" in loaded:  # it keeps its data there
+    if "coverage" in modules:  # it keeps its data there
         refused.discard("sqlite3")
-    assert not loaded.intersection(refused)
+    assert not modules & refused
+    assert not modules & {f"tactician.llm.{name}" for name in SERVED}
+    assert not modules & {
+        "tactician.ensemble",
+        "tactician.blueprint",
+        "tactician.planning.solving",
+        "tactician.trace.trace",
+    }
+    assert len([name for name in modules if name.startswith("tactician.")]) < MOST_MODULES, "see export_late"
 
 
 def test_runs_are_listed_without_what_runs_them(tmp_path: Path) -> None:
@@ -98,3 +120,21 @@ asyncio.run(work())"""
     assert "tactician.runs" in packages
     assert not packages & {"tactician.agents", "tactician.platform", "tactician.process", "tactician.loop"}
     assert not loaded_by(code).intersection({"aiohttp", "jinja2", "yaml", "genai_prices", "xllamacpp"})
+
+
+def test_events_are_found_by_their_names_before_their_modules_are_imported() -> None:
+    for module in walk_packages(tactician.__path__, "tactician."):
+        if module.name.endswith("events"):
+            import_module(module.name)
+    kinds = {kind.type: kind.__module__ for kind in list_subclasses(Event) if kind.__module__.startswith("tactician.")}
+    code = "import sys; from tactician.events import find_event_type; "
+    code += "print(*(name for name in sys.argv[1:] if find_event_type(name) is None))"
+    done = subprocess.run([sys.executable, "-c", code, *kinds], capture_output=True, text=True, check=True)
+    assert len(kinds) > 50
+    assert done.stdout.split() == []
+
+
+def list_subclasses(kind: type[Event]) -> Iterator[type[Event]]:
+    for inner in kind.__subclasses__():
+        yield inner
+        yield from list_subclasses(inner)

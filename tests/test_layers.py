@@ -6,6 +6,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
+
 import tactician
 
 ROOT = Path(tactician.__file__).parent
@@ -24,9 +26,12 @@ LATE = {
     "tactician.integrations.temporal_activities": "the extra `temporal`",
     "tactician.integrations.temporal_workflow": "the extra `temporal`",
     "tactician.documents.yaml_text": "pyyaml, which few documents need",
+    "tactician.llm": "models of services, which a program with a model of its own does not need",
     "tactician.llm.custom": "pydantic models that take a while to build",
     "tactician.llm.pydantic_ai_adapter.requests": "the extra `pydantic-ai`",
     "tactician.llm.pydantic_ai_adapter.responses": "the extra `pydantic-ai`",
+    "tactician.planning.solving": "the searches, which a plan of one possible chain does not need",
+    "tactician.platform.requests": "models by name in the place of agents",
     "tactician.serve.mcp": "the extra `mcp`",
     "tactician.stores.postgres": "the extra `postgres`",
     "tactician.stores.sqlite": "the extra `sql`",
@@ -70,11 +75,22 @@ def imports_of(module: str) -> Iterator[Import]:
 
 @cache
 def exported_by(package: str) -> frozenset[str]:
-    """The names in `__all__` of a package: some are those of modules too."""
-    for node in ast.parse(modules()[package].read_text(encoding="utf-8")).body if package in modules() else ():
+    """The names that a package exports: some are those of modules too."""
+    if package not in modules():
+        return frozenset()
+    for node in ast.parse(modules()[package].read_text(encoding="utf-8")).body:
         if isinstance(node, ast.Assign) and "__all__" in ast.unparse(node.targets[0]):
             return frozenset(ast.literal_eval(node.value))
-    return frozenset()
+    return frozenset(name for _, name in late_names(package))
+
+
+def late_names(package: str) -> list[tuple[str, str]]:
+    """The names that a package imports when they are used, with their modules."""
+    for node in ast.walk(ast.parse(modules()[package].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "export_late":
+            table = ast.literal_eval(node.args[1])
+            return [(home, name) for home, names in table.items() for name in names.split()]
+    return []
 
 
 def names_in(node: ast.AST) -> Iterator[str]:
@@ -108,6 +124,23 @@ def test_other_packages_are_imported_by_their_face() -> None:
         if closed and one.importer != ROOF:
             past.append(f"{one}: import it from {closed[0]}")
     assert past == []
+
+
+def names_for_type_checkers(package: str) -> list[tuple[str, str]]:
+    found = []
+    for node in ast.parse(modules()[package].read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            for one in node.body:
+                assert isinstance(one, ast.ImportFrom)
+                assert all(alias.name == alias.asname for alias in one.names), "`import name as name` exports it"
+                found += [(one.module or "", alias.name) for alias in one.names]
+    return found
+
+
+@pytest.mark.parametrize("package", sorted(module for module in modules() if is_package(module)))
+def test_names_that_are_imported_late_are_those_that_type_checkers_see(package: str) -> None:
+    if late := late_names(package):
+        assert sorted(late) == sorted(names_for_type_checkers(package))
 
 
 def is_needed(module: str, graph: dict[str, set[str]]) -> bool:
@@ -144,7 +177,13 @@ def test_nothing_is_imported_by_a_name_in_a_string() -> None:
         for module, file in modules().items()
         if "import_module(" in file.read_text(encoding="utf-8") and not module.startswith("tactician.cli")
     }
-    assert users == {ROOF, "tactician.late_binding", "tactician.names", "tactician.service.names", "tactician.stores"}
+    assert users == {
+        "tactician.late_binding",
+        "tactician.late_names",
+        "tactician.names",
+        "tactician.service.names",
+        "tactician.stores",
+    }
 
 
 def test_a_public_class_has_a_name_of_its_own() -> None:

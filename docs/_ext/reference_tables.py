@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import json
 import pkgutil
@@ -244,7 +245,7 @@ def list_api(module: str) -> Iterator[str]:
     """List the names of a package that the documentation imports, with their docstrings."""
     public = import_module(module)
     offered: Collection[str] = getattr(public, "__all__", vars(public))
-    names = _names_in_pages().get(module, set()) | {name for name in tactician.__all__ if _home(name) == module}
+    names = _names_in_pages().get(module, set()) | {name for name, home in _homes().items() if home == module}
     if module == "tactician.errors":
         names |= {name for name, one in vars(public).items() if isinstance(one, type) and one.__module__ == module}
     chosen = ", ".join(sorted(name for name in names if name in offered))
@@ -262,8 +263,12 @@ def _names_in_pages() -> Mapping[str, set[str]]:
     return found
 
 
-def _home(name: str) -> str:
-    return next((module for module, names in tactician._HOMES.items() if name in names), "")
+@cache
+def _homes() -> Mapping[str, str]:
+    """Return the packages from which the roof of the library exports its names."""
+    nodes = ast.walk(ast.parse(Path(tactician.__file__).read_text("utf-8")))
+    imports = [node for node in nodes if isinstance(node, ast.ImportFrom)]
+    return {alias.name: node.module or "" for node in imports for alias in node.names}
 
 
 TABLES: Mapping[str, Callable[[], Iterator[str]]] = {

@@ -3,290 +3,149 @@
 The names that most programs need are here; they are loaded when they are first used.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from tactician.late_binding import declare_modules
+from tactician.late_names import export_late
 
 if TYPE_CHECKING:
-    from tactician import log
-    from tactician.agents import (
-        Agent,
-        AgentDefinition,
-        AgenticTool,
-        AgentNetwork,
-        Department,
-        HierarchicalAgents,
-        ParallelAgents,
-        Planned,
-        PlannedAgent,
-        Planner,
-        RouterAgent,
-        SupervisorAgent,
-        achieves_goal,
-        action,
-        by_name,
-        component,
-        condition,
-        cost,
-        planned_agent,
-        resolve,
-        runnable,
-        state,
+    from tactician import log as log
+    from tactician.agents import Agent as Agent
+    from tactician.agents import AgentDefinition as AgentDefinition
+    from tactician.agents import AgenticTool as AgenticTool
+    from tactician.agents import AgentNetwork as AgentNetwork
+    from tactician.agents import Department as Department
+    from tactician.agents import HierarchicalAgents as HierarchicalAgents
+    from tactician.agents import ParallelAgents as ParallelAgents
+    from tactician.agents import Planned as Planned
+    from tactician.agents import PlannedAgent as PlannedAgent
+    from tactician.agents import Planner as Planner
+    from tactician.agents import RouterAgent as RouterAgent
+    from tactician.agents import SupervisorAgent as SupervisorAgent
+    from tactician.agents import achieves_goal as achieves_goal
+    from tactician.agents import action as action
+    from tactician.agents import by_name as by_name
+    from tactician.agents import component as component
+    from tactician.agents import condition as condition
+    from tactician.agents import cost as cost
+    from tactician.agents import planned_agent as planned_agent
+    from tactician.agents import resolve as resolve
+    from tactician.agents import runnable as runnable
+    from tactician.agents import state as state
+    from tactician.agents.flows import Feedback as Feedback
+    from tactician.agents.flows import consensus as consensus
+    from tactician.agents.flows import repeat_until as repeat_until
+    from tactician.agents.flows import repeat_until_acceptable as repeat_until_acceptable
+    from tactician.agents.flows import scatter_gather as scatter_gather
+    from tactician.agents.flows import simple_agent as simple_agent
+    from tactician.ai import Ai as Ai
+    from tactician.blueprint import Blueprint as Blueprint
+    from tactician.context_format import ContextFormat as ContextFormat
+    from tactician.context_format import ContextFormatter as ContextFormatter
+    from tactician.ensemble import END as END
+    from tactician.ensemble import Delegation as Delegation
+    from tactician.ensemble import Edge as Edge
+    from tactician.ensemble import Ensemble as Ensemble
+    from tactician.ensemble import Graph as Graph
+    from tactician.ensemble import HierarchicalConstraints as HierarchicalConstraints
+    from tactician.ensemble import InProcessMemory as InProcessMemory
+    from tactician.ensemble import Loop as Loop
+    from tactician.ensemble import MapReduce as MapReduce
+    from tactician.ensemble import MemoryReflections as MemoryReflections
+    from tactician.ensemble import Phase as Phase
+    from tactician.ensemble import PhaseDecision as PhaseDecision
+    from tactician.ensemble import PhaseReview as PhaseReview
+    from tactician.ensemble import Reflection as Reflection
+    from tactician.ensemble import Review as Review
+    from tactician.ensemble import ReviewDecision as ReviewDecision
+    from tactician.ensemble import ReviewPolicy as ReviewPolicy
+    from tactician.ensemble import Scope as Scope
+    from tactician.ensemble import SqlMemory as SqlMemory
+    from tactician.ensemble import SqlReflections as SqlReflections
+    from tactician.ensemble import Task as Task
+    from tactician.ensemble import Window as Window
+    from tactician.ensemble import Workflow as Workflow
+    from tactician.ensemble import days as days
+    from tactician.llm import AssistantMessage as AssistantMessage
+    from tactician.llm import Image as Image
+    from tactician.llm import LlmOptions as LlmOptions
+    from tactician.llm import ModelRouter as ModelRouter
+    from tactician.llm import UserMessage as UserMessage
+    from tactician.loop import Autonomous as Autonomous
+    from tactician.loop import Handoff as Handoff
+    from tactician.loop import handoff as handoff
+    from tactician.platform import Autonomy as Autonomy
+    from tactician.platform import Platform as Platform
+    from tactician.platform import SupervisorInvocation as SupervisorInvocation
+    from tactician.process import Blackboard as Blackboard
+    from tactician.process import Export as Export
+    from tactician.process import OperationContext as OperationContext
+    from tactician.process import ProcessOptions as ProcessOptions
+    from tactician.process import ProcessStatus as ProcessStatus
+    from tactician.process import SomeOf as SomeOf
+    from tactician.process import UserInput as UserInput
+    from tactician.process import Verbosity as Verbosity
+    from tactician.process import ask_human as ask_human
+    from tactician.process import confirm as confirm
+    from tactician.runs import Budget as Budget
+    from tactician.runs import RunContext as RunContext
+    from tactician.runs import Runnable as Runnable
+    from tactician.runs import RunResult as RunResult
+    from tactician.runs import RunStatus as RunStatus
+    from tactician.runs import approve as approve
+    from tactician.runs import reject as reject
+    from tactician.service import AgentService as AgentService
+    from tactician.tools import Tool as Tool
+    from tactician.tools import ToolGroup as ToolGroup
+    from tactician.tools import tool as tool
+else:
+    __getattr__, __dir__, __all__ = export_late(
+        __name__,
+        {
+            "tactician": "log",
+            "tactician.agents": (
+                "Agent AgentDefinition AgenticTool AgentNetwork Department HierarchicalAgents ParallelAgents "
+                "Planned PlannedAgent Planner RouterAgent SupervisorAgent achieves_goal action by_name component "
+                "condition cost planned_agent resolve runnable state"
+            ),
+            "tactician.agents.flows": (
+                "Feedback consensus repeat_until repeat_until_acceptable scatter_gather simple_agent"
+            ),
+            "tactician.ai": "Ai",
+            "tactician.blueprint": "Blueprint",
+            "tactician.context_format": "ContextFormat ContextFormatter",
+            "tactician.ensemble": (
+                "END Delegation Edge Ensemble Graph HierarchicalConstraints InProcessMemory Loop MapReduce "
+                "MemoryReflections Phase PhaseDecision PhaseReview Reflection Review ReviewDecision ReviewPolicy "
+                "Scope SqlMemory SqlReflections Task Window Workflow days"
+            ),
+            "tactician.llm": "AssistantMessage Image LlmOptions ModelRouter UserMessage",
+            "tactician.loop": "Autonomous Handoff handoff",
+            "tactician.platform": "Autonomy Platform SupervisorInvocation",
+            "tactician.process": (
+                "Blackboard Export OperationContext ProcessOptions ProcessStatus SomeOf UserInput Verbosity "
+                "ask_human confirm"
+            ),
+            "tactician.runs": "Budget RunContext Runnable RunResult RunStatus approve reject",
+            "tactician.service": "AgentService",
+            "tactician.tools": "Tool ToolGroup tool",
+        },
     )
-    from tactician.agents.flows import (
-        Feedback,
-        consensus,
-        repeat_until,
-        repeat_until_acceptable,
-        scatter_gather,
-        simple_agent,
-    )
-    from tactician.ai import Ai
-    from tactician.blueprint import Blueprint
-    from tactician.context_format import ContextFormat, ContextFormatter
-    from tactician.ensemble import (
-        END,
-        Delegation,
-        Edge,
-        Ensemble,
-        Graph,
-        HierarchicalConstraints,
-        InProcessMemory,
-        Loop,
-        MapReduce,
-        MemoryReflections,
-        Phase,
-        PhaseDecision,
-        PhaseReview,
-        Reflection,
-        Review,
-        ReviewDecision,
-        ReviewPolicy,
-        Scope,
-        SqlMemory,
-        SqlReflections,
-        Task,
-        Window,
-        Workflow,
-        days,
-    )
-    from tactician.llm import AssistantMessage, Image, LlmOptions, ModelRouter, UserMessage
-    from tactician.loop import Autonomous, Handoff, handoff
-    from tactician.platform import Autonomy, Platform, SupervisorInvocation
-    from tactician.process import (
-        Blackboard,
-        Export,
-        OperationContext,
-        ProcessOptions,
-        ProcessStatus,
-        SomeOf,
-        UserInput,
-        Verbosity,
-        ask_human,
-        confirm,
-    )
-    from tactician.runs import Budget, RunContext, Runnable, RunResult, RunStatus, approve, reject
-    from tactician.service import AgentService
-    from tactician.tools import Tool, ToolGroup, tool
 
 __version__ = "0.1.0"
 
-_HOMES = {
-    "tactician.agents": (
-        "Agent",
-        "AgenticTool",
-        "AgentDefinition",
-        "RouterAgent",
-        "SupervisorAgent",
-        "ParallelAgents",
-        "AgentNetwork",
-        "HierarchicalAgents",
-        "Department",
-        "Planned",
-        "PlannedAgent",
-        "planned_agent",
-        "action",
-        "achieves_goal",
-        "condition",
-        "cost",
-        "state",
-        "component",
-        "Planner",
-        "by_name",
-        "resolve",
-        "runnable",
-    ),
-    "tactician.agents.flows": (
-        "Feedback",
-        "simple_agent",
-        "scatter_gather",
-        "consensus",
-        "repeat_until",
-        "repeat_until_acceptable",
-    ),
-    "tactician.ai": ("Ai",),
-    "tactician.blueprint": ("Blueprint",),
-    "tactician.context_format": ("ContextFormat", "ContextFormatter"),
-    "tactician.ensemble": (
-        "Delegation",
-        "END",
-        "Edge",
-        "Ensemble",
-        "Graph",
-        "HierarchicalConstraints",
-        "InProcessMemory",
-        "Loop",
-        "MapReduce",
-        "MemoryReflections",
-        "Reflection",
-        "Scope",
-        "SqlMemory",
-        "SqlReflections",
-        "Phase",
-        "PhaseDecision",
-        "PhaseReview",
-        "Review",
-        "ReviewDecision",
-        "ReviewPolicy",
-        "Task",
-        "Window",
-        "Workflow",
-        "days",
-    ),
-    "tactician.llm": ("LlmOptions", "Image", "UserMessage", "AssistantMessage", "ModelRouter"),
-    "tactician.loop": ("Autonomous", "Handoff", "handoff"),
-    "tactician.platform": ("Autonomy", "Platform", "SupervisorInvocation"),
-    "tactician.process": (
-        "Blackboard",
-        "Export",
-        "OperationContext",
-        "ProcessOptions",
-        "ProcessStatus",
-        "SomeOf",
-        "UserInput",
-        "Verbosity",
-        "ask_human",
-        "confirm",
-    ),
-    "tactician.runs": ("Budget", "RunContext", "Runnable", "RunResult", "RunStatus", "approve", "reject"),
-    "tactician.service": ("AgentService",),
-    "tactician.tools": ("Tool", "ToolGroup", "tool"),
-}
-_MODULES = ("log",)
 declare_modules(
     {
         "blueprints": "tactician.blueprint",
         "definitions": "tactician.blueprint",
+        "events": (
+            "tactician.a2a.events tactician.agents.constellations.events tactician.conversation.events "
+            "tactician.ensemble.delegation_events tactician.ensemble.phase_events tactician.ensemble.reviews.events "
+            "tactician.ensemble.task_events tactician.guardrails.events tactician.llm.routing.events "
+            "tactician.loop.events tactician.mcp.events tactician.process.events tactician.runs.events "
+            "tactician.tools.artifacts"
+        ),
         "telemetry": "tactician.integrations.otel",
         "mcp servers": "tactician.mcp",
     }
 )
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-
-__all__ = [
-    "Planned",
-    "Ai",
-    "LlmOptions",
-    "ModelRouter",
-    "Image",
-    "UserMessage",
-    "AssistantMessage",
-    "Agent",
-    "AgenticTool",
-    "handoff",
-    "Handoff",
-    "Autonomous",
-    "RouterAgent",
-    "SupervisorAgent",
-    "ParallelAgents",
-    "AgentNetwork",
-    "HierarchicalAgents",
-    "Department",
-    "Task",
-    "END",
-    "Edge",
-    "Graph",
-    "Loop",
-    "MapReduce",
-    "Window",
-    "Ensemble",
-    "Review",
-    "ReviewDecision",
-    "ReviewPolicy",
-    "Workflow",
-    "ContextFormat",
-    "ContextFormatter",
-    "HierarchicalConstraints",
-    "Reflection",
-    "MemoryReflections",
-    "SqlReflections",
-    "Scope",
-    "InProcessMemory",
-    "SqlMemory",
-    "days",
-    "Delegation",
-    "Phase",
-    "PhaseReview",
-    "PhaseDecision",
-    "tool",
-    "Tool",
-    "ToolGroup",
-    "runnable",
-    "Runnable",
-    "RunResult",
-    "RunStatus",
-    "RunContext",
-    "approve",
-    "reject",
-    "planned_agent",
-    "PlannedAgent",
-    "action",
-    "achieves_goal",
-    "condition",
-    "cost",
-    "state",
-    "component",
-    "Planner",
-    "by_name",
-    "resolve",
-    "Export",
-    "SomeOf",
-    "UserInput",
-    "ask_human",
-    "confirm",
-    "OperationContext",
-    "Blackboard",
-    "Platform",
-    "Autonomy",
-    "SupervisorInvocation",
-    "simple_agent",
-    "scatter_gather",
-    "consensus",
-    "repeat_until",
-    "repeat_until_acceptable",
-    "Feedback",
-    "AgentService",
-    "AgentDefinition",
-    "Blueprint",
-    "ProcessOptions",
-    "Verbosity",
-    "ProcessStatus",
-    "Budget",
-    "log",
-]
-
-
-def __getattr__(name: str) -> object:
-    if name in _MODULES:
-        return import_module(f"tactician.{name}")
-    home = _HOME_OF.get(name)
-    if home is None:
-        raise AttributeError(f"module 'tactician' has no attribute {name!r}")
-    value: object = getattr(import_module(home), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME_OF, *_MODULES})

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
-from typing import TypeVar, dataclass_transform, overload
+from typing import NamedTuple, TypeVar, dataclass_transform, overload
 
 T = TypeVar("T")
 _GENERATED = ("__init__", "__repr__", "__eq__", "__hash__", "__match_args__")
@@ -20,43 +20,53 @@ _DECLARED = "__declared_defaults__"
 @overload
 def frozen(kind: type[T]) -> type[T]: ...
 @overload
-def frozen(*, kw_only: bool = False) -> Callable[[type[T]], type[T]]: ...
+def frozen(*, kw_only: bool = False, enforced: bool = True) -> Callable[[type[T]], type[T]]: ...
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field, Field))
-def frozen(kind: type[T] | None = None, *, kw_only: bool = False) -> type[T] | Callable[[type[T]], type[T]]:
+def frozen(
+    kind: type[T] | None = None, *, kw_only: bool = False, enforced: bool = True
+) -> type[T] | Callable[[type[T]], type[T]]:
     """Make the class a frozen dataclass with slots, whose methods are generated when they are first used.
 
     Args:
         kind: the class. Its module has postponed annotations (`from __future__ import annotations`).
         kw_only: true when the constructor takes the fields by name only.
+        enforced: false when only type checkers refuse assignments. The constructor takes a third of the time then,
+            which counts for what is made several times in each turn with a model.
     """
+    options = _Options(kw_only, enforced)
 
     def define(kind: type[T]) -> type[T]:
-        return _define(kind, kw_only)
+        return _define(kind, options)
 
     return define if kind is None else define(kind)
+
+
+class _Options(NamedTuple):
+    kw_only: bool
+    enforced: bool
 
 
 class _Late:
     """Attribute of a class that is generated with the others when one of them is first read."""
 
-    __slots__ = ("_kind", "_kw_only", "_name")
+    __slots__ = ("_kind", "_name", "_options")
 
-    def __init__(self, kw_only: bool) -> None:
-        self._kw_only = kw_only
+    def __init__(self, options: _Options) -> None:
+        self._options = options
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._kind, self._name = owner, name
 
     def __get__(self, instance: object, owner: type | None = None) -> object:
-        _generate(self._kind, self._kw_only)
+        _generate(self._kind, self._options)
         value = vars(self._kind)[self._name]
         bind = getattr(type(value), "__get__", None)
         return value if bind is None else bind(value, instance, owner)
 
 
-def _define(kind: type[T], kw_only: bool) -> type[T]:
+def _define(kind: type[T], options: _Options) -> type[T]:
     """Return the class once more with slots, as the standard library does, and with attributes that are late."""
     body = dict(vars(kind))
     names = [name for name, annotation in body.get("__annotations__", {}).items() if _is_field(annotation)]
@@ -64,18 +74,18 @@ def _define(kind: type[T], kw_only: bool) -> type[T]:
     for name in ("__dict__", "__weakref__"):
         body.pop(name, None)
     inherited = {name for base in kind.__mro__[1:-1] for name in vars(base).get("__slots__", ())}
-    late = {name: _Late(kw_only) for name in (*_GENERATED, *_DESCRIBED) if body.get(name) is None}
+    late = {name: _Late(options) for name in (*_GENERATED, *_DESCRIBED) if body.get(name) is None}
     slots = tuple(name for name in names if name not in inherited)
     body |= {"__qualname__": kind.__qualname__, "__slots__": slots, _DECLARED: defaults}
     create: Callable[[str, tuple[type, ...], dict[str, object]], type[T]] = type(kind)
-    return create(kind.__name__, kind.__bases__, {**_FROZEN, **body, **late})
+    return create(kind.__name__, kind.__bases__, {**_STATE, **(_FROZEN if options.enforced else {}), **body, **late})
 
 
 def _is_field(annotation: object) -> bool:
     return not str(annotation).removeprefix("typing.").startswith("ClassVar")
 
 
-def _generate(kind: type, kw_only: bool) -> None:
+def _generate(kind: type, options: _Options) -> None:
     """Set the late attributes, which the standard library generates for a class with the same fields.
 
     Two threads may do so at once: they set attributes that are equal, one by one.
@@ -91,7 +101,9 @@ def _generate(kind: type, kw_only: bool) -> None:
         **{name: getattr(kind, name) for name in ("__post_init__",) if hasattr(kind, name)},
         **{name: vars(kind)[name] for name in _GENERATED if name not in late},
     }
-    twin: type = dataclass(frozen=True, kw_only=kw_only)(type(kind.__name__, (), body))
+    enforced = options.enforced
+    create = dataclass(frozen=enforced, unsafe_hash=not enforced, kw_only=options.kw_only)
+    twin: type = create(type(kind.__name__, (), body))
     for name in late:
         setattr(kind, name, vars(twin)[name])
 
@@ -134,10 +146,6 @@ def _restore_state(self: object, state: list[object]) -> None:
         object.__setattr__(self, each.name, value)
 
 
+_FROZEN = {"__setattr__": _refuse_assignment, "__delattr__": _refuse_deletion}
 # For copies and for pickles of the caller: the usual methods set attributes.
-_FROZEN = {
-    "__setattr__": _refuse_assignment,
-    "__delattr__": _refuse_deletion,
-    "__getstate__": _read_state,
-    "__setstate__": _restore_state,
-}
+_STATE = {"__getstate__": _read_state, "__setstate__": _restore_state}

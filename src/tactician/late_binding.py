@@ -32,11 +32,17 @@ class Port(Generic[T]):
     def load(self) -> T:
         """Return the implementation; import the module that binds it on first use."""
         if self._implementation is None:
-            import_module(_MODULES[self._name])
-        assert self._implementation is not None, f"{_MODULES[self._name]} binds nothing to {self._name!r}"
+            load_modules(self._name)
+        assert self._implementation is not None, f"{_MODULES.get(self._name)} binds nothing to {self._name!r}"
         return self._implementation
 
 
 def declare_modules(modules: dict[str, str]) -> None:
-    """Declare the modules that implement ports, by the names of the ports."""
+    """Declare the modules that implement ports, by the names of the ports; several are separated by spaces."""
     _MODULES.update(modules)
+
+
+def load_modules(name: str) -> None:
+    """Import the modules that are declared under a name, if there are any."""
+    for module in _MODULES.get(name, "").split():
+        import_module(module)

@@ -108,7 +108,7 @@ class TestErrors:
             ("x = (", "SyntaxError"),
             ("weather('Atlantis')", "RuntimeError: ValueError: no such city"),
             ("weather(1)", "city: Input should be a valid string"),
-            ("weather('a', 1, 2)", "takes 2 arguments, but 3 were given"),
+            ("weather('a', 1, 2)", "takes 2 arguments, not 3"),
             ("weather('a', city='b')", "two values for city"),
             ("class A: pass\nweather(A())", "arguments must be JSON values"),
             ("wether('a')", "there is no function 'wether'. Did you mean 'weather'?"),

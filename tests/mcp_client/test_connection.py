@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tactician import Agent, Platform
+from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.errors import MissingExtraError
 from tactician.llm import ToolResult
 from tactician.mcp import McpError, McpServer
@@ -23,10 +24,10 @@ DEMO = (sys.executable, "-m", "tests.mcp_client.demo")
 ROOT = Path(__file__).parents[2]
 
 
-def start(*arguments: str, clock: FakeClock | None = None, key: str = "") -> McpServer:
+def start(*arguments: str, clock: Clock = SYSTEM_CLOCK, key: str = "", protocol: str = "auto") -> McpServer:
     paths = os.pathsep.join([str(ROOT), str(ROOT / "src")])
-    options = {} if clock is None else {"clock": clock}
-    return McpServer.stdio(*DEMO, *arguments, env={"PYTHONPATH": paths, "DEMO_KEY": key}, name="demo", **options)  # type: ignore[arg-type]
+    env = {"PYTHONPATH": paths, "DEMO_KEY": key}
+    return McpServer.stdio(*DEMO, *arguments, env=env, name="demo", clock=clock, protocol=protocol)
 
 
 async def call(server: McpServer, name: str, **arguments: object) -> ToolResult:
@@ -56,6 +57,16 @@ async def test_a_server_that_dies_is_started_again() -> None:
         assert server.health.next_attempt == 1.0
         assert server.health.failures == 2
     assert server.health.state == "closed"
+
+
+async def test_questions_of_an_old_program_are_refused_while_it_has_several_calls() -> None:
+    """Its protocol does not say which call asks."""
+    model = ScriptedModel([ToolCall("joke"), ToolCall("joke")], "Why not?", "done")
+    async with start(protocol="legacy") as server:
+        result = await Agent("Caller", tools=[server], model=model).run("two jokes")
+    results = [message for message in result.messages if isinstance(message, ToolResult)]
+    assert len(results) == 2
+    assert any("Call again alone" in message.content for message in results)
 
 
 async def test_a_server_that_does_not_start_says_why_without_secrets() -> None:

@@ -41,7 +41,7 @@ async def test_a_reference_has_only_what_its_patterns_match(server: McpServer) -
     assert "manual" not in reference.contribution()
     model = ScriptedModel(ToolCall("demo_read_resource", uri="demo://manual"), "no")
     await Ai.over(model).with_reference(reference).generate_text("?")
-    assert "not one of the resources" in model.calls[1].messages[-1].text
+    assert "not among the resources" in model.calls[1].messages[-1].text
 
 
 async def test_a_prompt_is_the_instructions_of_an_agent(server: McpServer) -> None:

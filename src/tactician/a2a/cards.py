@@ -47,6 +47,6 @@ def create_verifier(place: str, key: str) -> Callable[[AgentCard], None]:
         try:
             verify(card)
         except SignatureVerificationError as error:
-            raise RemoteCardError(f"{place}: the agent card has no valid signature by the given key: {error}") from None
+            raise RemoteCardError(f"{place}: the agent card has no valid signature by that key: {error}") from None
 
     return check

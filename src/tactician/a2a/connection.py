@@ -141,10 +141,10 @@ async def _pin_address(request: httpx.Request) -> None:
     """
     host, port = request.url.host, request.url.port or (443 if request.url.scheme == "https" else 80)
     try:
-        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        entries = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except OSError as error:
         raise httpx.ConnectError(f"{host} has no address", request=request) from error
-    addresses = [str(entry[4][0]) for entry in found]
+    addresses = [str(entry[4][0]) for entry in entries]
     if not addresses or not all(map(is_public, addresses)):
         raise httpx.ConnectError(
             f"the card leads to {host}, which is on this machine or in a private network: set allow_private=True if "

@@ -30,8 +30,8 @@ A2aPart: TypeAlias = Text | Image | Document | A2aData
 class A2aMessage:
     """Message of an agent of another program, or to it.
 
-    A published Runnable, or a goal, whose input is declared as this type gets the whole message. One whose output is a
-    message replies without a task.
+    A published Runnable, or a goal, whose input is declared as this type gets the whole message. If its output is
+    such a message, it replies without a task.
 
     Attributes:
         parts: texts, images, files and data.

@@ -23,7 +23,7 @@ class RemoteAgent(BaseRunnable[object]):
     sent on, whenever it comes and whichever process resumes the run. When the run is cancelled or killed, so is the
     task. What the task costs is not known here: the cost of the run is `None`.
 
-    Its output is text; data, when the other side answers with data; or a file. For a type of one's own, use
+    Its output is text; data, when the other side answers with data; or a file. For another type, use
     `with_output_type`.
 
     Args:
@@ -39,7 +39,7 @@ class RemoteAgent(BaseRunnable[object]):
 
     def __init__(self, url: str, *, name: str, description: str = "", **options: Unpack[RemoteOptions]) -> None:
         with require_a2a():
-            from tactician.a2a import connection  # noqa: F401 - what is missing is told now
+            from tactician.a2a import connection  # noqa: F401 - a missing extra is an error now
         self.name = name
         self.description = description
         self._settings = RemoteSettings(complete_url(url), **options)
@@ -90,13 +90,13 @@ class RemoteAgent(BaseRunnable[object]):
 
     async def _describe_itself(self) -> None:
         """Take the name and the description from the card, or from the skill that is used."""
-        card, wanted = await self._load_card(), self._settings.skill
+        card, skill_id = await self._load_card(), self._settings.skill
         skills = {skill.id: skill for skill in card.skills}
-        if wanted is None:
+        if skill_id is None:
             lines = [f"- {skill.name}: {skill.description}" for skill in skills.values()]
             self.name, self.description = self.name or card.name, "\n".join([card.description, *lines])
             return
-        if wanted not in skills:
+        if skill_id not in skills:
             known = ", ".join(skills) or "none"
-            raise RemoteCardError(f"{self.url}: the agent has no skill {wanted!r}; it has: {known}")
-        self.name, self.description = self.name or skills[wanted].name, skills[wanted].description
+            raise RemoteCardError(f"{self.url}: the agent has no skill {skill_id!r}; it has: {known}")
+        self.name, self.description = self.name or skills[skill_id].name, skills[skill_id].description

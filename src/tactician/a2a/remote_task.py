@@ -219,8 +219,8 @@ class RemoteTask:
             self._checkpoint.set(question=question.to_json(), questions=self._count_questions() + 1, answer=None)
             raise Suspended(question.to_request(self._request_id, self._context.path))
         if not view.is_completed:
-            said = "; ".join(part.text for part in view.message if isinstance(part, Text))
-            raise self._fail(f"is {view.state}{f': {said}' if said else ''}")
+            reason = "; ".join(part.text for part in view.message if isinstance(part, Text))
+            raise self._fail(f"is {view.state}{f': {reason}' if reason else ''}")
         parts = view.result
         self._checkpoint.set(result=encode_value(parts, tuple[A2aPart, ...]), question=None)
         self._context.tally.add(Usage(requests=1, model=f"a2a:{self._remote}"))

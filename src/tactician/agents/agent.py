@@ -231,7 +231,7 @@ class Agent(BaseRunnable[T_co]):
             instructions = await source.resolve()
         return await self._start_loop(context, tools, instructions).run(messages_of(input), conversation)
 
-    def _start_loop(self, context: RunContext, tools: ToolboxSource, instructions: str) -> TurnLoop[T_co]:
+    def _start_loop(self, context: RunContext, tools: Toolbox | ToolboxSource, instructions: str) -> TurnLoop[T_co]:
         spec = self.spec
         model, options = context.find_model(self.model)
         if self._invocations:

@@ -85,12 +85,12 @@ class AgenticTool(RunnableTool[BaseModel]):
 
     def _set(self, name: str, description: str, settings: _Settings) -> None:
         self._settings = settings
-        given = settings.instructions
+        prompt = settings.instructions
         instructions: str | InstructionSource
-        if given is None:
+        if prompt is None:
             instructions = _DEFAULT_PROMPT.format(description=description)
         else:
-            instructions = given if isinstance(given, str) else CreatedInstructions(given)
+            instructions = prompt if isinstance(prompt, str) else CreatedInstructions(prompt)
         agent = Agent(
             name, description=description, instructions=instructions, tools=settings.tools, model=settings.model
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
-from typing import Self, TypeVar, cast
+from typing import TYPE_CHECKING, Self, TypeVar, cast
 
 from tactician.ai.items import ItemReader
 from tactician.ai.own_turns import select_own_turns
@@ -16,9 +16,7 @@ from tactician.events import Event
 from tactician.frozen import frozen
 from tactician.llm import (
     AssistantMessage,
-    EmbeddingOptions,
     Image,
-    ImageOptions,
     LanguageModel,
     LlmOptions,
     MediaModelSource,
@@ -27,7 +25,6 @@ from tactician.llm import (
     RoutingOptions,
     Text,
     Thinking,
-    Vector,
     as_media_source,
     as_model_source,
 )
@@ -58,6 +55,9 @@ from tactician.tools import (
     select_tools,
     split_providers,
 )
+
+if TYPE_CHECKING:
+    from tactician.llm import Vector
 
 T = TypeVar("T")
 
@@ -364,6 +364,8 @@ class Ai:
             ConfigurationError: when there is no such model.
             ModelError: when it cannot be called.
         """
+        from tactician.llm import EmbeddingOptions
+
         options = EmbeddingOptions(timeout=self.options.timeout)
         embedder = self._media_models.embedding_model(model, self._routing)
         response = await report_model_call(embedder.embed(texts, options), self.context, "embeddings", embedder.name)
@@ -377,6 +379,8 @@ class Ai:
             ConfigurationError: when there is no such model.
             ModelError: when it cannot be called.
         """
+        from tactician.llm import ImageOptions
+
         image_model = self._media_models.image_model(model, self._routing)
         generating = image_model.generate(prompt, options=ImageOptions(timeout=self.options.timeout))
         response = await report_model_call(generating, self.context, "images", image_model.name)

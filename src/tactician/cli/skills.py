@@ -44,5 +44,5 @@ def _find_folders(path: Path, nested: bool) -> tuple[Path, ...]:
     """Return the folders of the skills at a path; the path itself, if there are none."""
     from tactician.skills import find_skill_folders
 
-    found = find_skill_folders(path, nested=nested) if path.is_dir() else ()
-    return found or (path.absolute(),)
+    places = find_skill_folders(path, nested=nested) if path.is_dir() else ()
+    return places or (path.absolute(),)

@@ -53,9 +53,9 @@ class _RecordedCall(TypedDict):
 class CodeTool(Tool):
     """Tool in which a model calls other tools by a Python script, in a sandbox without files and network.
 
-    Each call in a script goes the way of a direct call: approvals, guardrails, limits, events, budget. When one has to
-    wait for a person, the run waits; then the script runs again from its beginning, and calls that had ended give their
-    recorded results.
+    Each call in a script goes the way of a direct call: approvals, guardrails, limits, events, budget. When a call has
+    to wait for a person, the run waits; then the script runs again from its beginning, and calls that had ended give
+    their recorded results.
 
     Args:
         tools: the tools that scripts may call.

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tactician.errors import MissingExtraError
+from tactician.frozen import frozen
 
 if TYPE_CHECKING:
     import pydantic_monty
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CodeLimits:
     """Limits of a script of a model.
 

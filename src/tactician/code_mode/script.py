@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -15,6 +14,7 @@ from tactician.code_mode.limits import CodeLimits
 from tactician.documents import did_you_mean
 from tactician.errors import ToolError
 from tactician.flow import gather_or_suspend
+from tactician.frozen import frozen
 from tactician.llm import ToolResult
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _FILE: Final = re.compile(r"<python-input-\d+>")
 _LONGEST_ARGUMENTS: Final = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sandbox:
     """Surroundings of a script that are the same whenever it runs again.
 
@@ -49,7 +49,7 @@ class Sandbox:
     seed: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ScriptOutput:
     """Output of a script: what it printed, and the value of its last line as JSON."""
 
@@ -163,7 +163,7 @@ def _write_arguments(parameters: tuple[str, ...], positional: tuple[object, ...]
         TypeError: when they do not fit the parameters, or have no JSON form.
     """
     if len(positional) > len(parameters):
-        raise TypeError(f"takes {len(parameters)} arguments, but {len(positional)} were given")
+        raise TypeError(f"takes {len(parameters)} arguments, not {len(positional)}")
     values = dict(zip(parameters, positional, strict=False))
     if twice := values.keys() & named.keys():
         raise TypeError(f"got two values for {', '.join(sorted(twice))}")

@@ -66,7 +66,7 @@ def _get_mapping(schema: Mapping[str, object], key: str) -> Mapping[str, object]
 
 
 def _write_type(schema: object, depth: int = 0) -> str:
-    """Return a type hint for a JSON schema; `object` for what has no short one."""
+    """Return a type hint for a JSON schema; `object` when it would be long."""
     if not isinstance(schema, Mapping) or depth > 4:
         return "object"
     if isinstance(options := schema.get("enum"), list):

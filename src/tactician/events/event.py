@@ -11,6 +11,7 @@ from typing import ClassVar, TypeVar
 from tactician.errors import DeclarationError
 from tactician.events.span_facts import NO_FACTS, SpanFacts
 from tactician.frozen import frozen
+from tactician.late_binding import load_modules
 
 _types: dict[str, type[Event]] = {}
 _ids: list[str] = []  # read from the system many at a time: a call of it takes ten times as long as the rest
@@ -91,7 +92,9 @@ class Event:
 
 
 def find_event_type(name: str) -> type[Event] | None:
-    """Return the event class of that name, or `None` when no imported module defines one."""
+    """Return the event class of that name: one of this package, or of an imported module; else `None`."""
+    if name not in _types:
+        load_modules("events")
     return _types.get(name)
 
 

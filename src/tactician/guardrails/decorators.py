@@ -19,7 +19,7 @@ from tactician.guardrails.guardrail import (
     ToolOutputGuardrail,
     describe_guardrail,
 )
-from tactician.guardrails.registry import registry
+from tactician.guardrails.registration import registry
 
 F = TypeVar("F", bound=GuardrailLike)
 G = TypeVar("G", bound=AnyGuardrail)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Final, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Final, TypeVar
 
 from tactician.config import Settings, load_settings
 from tactician.environment import read_environment
 from tactician.errors import ConfigurationError
-from tactician.frozen import frozen
 from tactician.llm.embeddings import EmbeddingModel
 from tactician.llm.endpoint_resolver import CHAT, EMBEDDINGS, IMAGES, EndpointResolver, ModelEntry, ModelKind, is_local
 from tactician.llm.images import ImageModel
@@ -30,79 +29,6 @@ from tactician.llm.routing import (
 M = TypeVar("M", bound=ServedModel)
 REGISTERED: Final = "program"
 """Instance of models that the program registers."""
-
-
-@runtime_checkable
-class ModelSource(Protocol):
-    """Source of language models."""
-
-    def resolve(self, options: LlmOptions) -> LanguageModel:
-        """Return the model for `options.model`, `options.role` or, with neither, the default.
-
-        Raises:
-            ConfigurationError: when there is no such model, or its key is not set.
-        """
-        ...
-
-
-@runtime_checkable
-class MediaModelSource(Protocol):
-    """Source of embedding models and image models, by name; without a name, of the default.
-
-    The options are those of the caller; a source without instances may ignore them.
-    """
-
-    def embedding_model(self, name: str | None = None, options: RoutingOptions = NO_ROUTING_OPTIONS) -> EmbeddingModel:
-        """Return the embedding model of this name.
-
-        Raises:
-            ConfigurationError: when there is no such model, or its key is not set.
-        """
-        ...
-
-    def image_model(self, name: str | None = None, options: RoutingOptions = NO_ROUTING_OPTIONS) -> ImageModel:
-        """Return the image model of this name.
-
-        Raises:
-            ConfigurationError: when there is no such model, or its key is not set.
-        """
-        ...
-
-
-@frozen
-class OneModel:
-    """Source in which every name and role means the same model, for tests and simple programs."""
-
-    model: LanguageModel
-
-    def resolve(self, options: LlmOptions) -> LanguageModel:
-        """Return the only model."""
-        return self.model
-
-
-ModelLike: TypeAlias = str | LlmOptions | LanguageModel
-"""A model: its name, options that may name it, or the model itself."""
-
-
-def as_model_source(models: ModelSource | LanguageModel) -> ModelSource:
-    """Return the source itself, or a source for the model."""
-    if isinstance(models, ModelSource):  # a router is both, and knows which of its models is meant
-        return models
-    return OneModel(models)
-
-
-def as_media_source(models: ModelSource) -> MediaModelSource:
-    """Return the source itself if it has embeddings and images. No other source or key replaces it.
-
-    Raises:
-        ConfigurationError: when the source has neither.
-    """
-    if isinstance(models, MediaModelSource):
-        return models
-    what = f"{type(models.model).__name__} alone" if isinstance(models, OneModel) else type(models).__name__
-    raise ConfigurationError(
-        f"{what} makes no embeddings and no images. Give a ModelRouter with deployments that do, or a ModelCatalog."
-    )
 
 
 class ModelCatalog:

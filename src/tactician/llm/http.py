@@ -40,7 +40,7 @@ class FormField:
     media_type: str | None = None
 
 
-async def session() -> ClientSession:
+async def http_session() -> ClientSession:
     """Return the session of the running event loop. It is closed when the loop shuts down."""
     current = _sessions.get(loop := asyncio.get_running_loop())
     if current is None:
@@ -100,7 +100,7 @@ async def _exchange(
     with Redaction(url, headers):
         try:
             limits = _limit_connecting(seconds)
-            post = (await session()).post(url, data=data, headers=headers, timeout=limits, allow_redirects=False)
+            post = (await http_session()).post(url, data=data, headers=headers, timeout=limits, allow_redirects=False)
             with _limit_total(seconds).start():
                 async with post as response:
                     await _check_status(response, model)
@@ -129,7 +129,7 @@ async def post_stream(
     with Redaction(url, headers):
         data = _encode(body, model)
         try:
-            post = (await session()).post(url, data=data, headers=headers, timeout=limits, allow_redirects=False)
+            post = (await http_session()).post(url, data=data, headers=headers, timeout=limits, allow_redirects=False)
             async with post as response:
                 await _check_status(response, model)
                 async for chunk in response.content.iter_any():

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _PNG = "image/png"
 
 
-@frozen
+@frozen(enforced=False)
 class Text:
     """Plain text."""
 
@@ -123,7 +123,7 @@ class Document:
         return self.url if self.url is not None else f"data:{self.media_type};base64,{self.data or ''}"
 
 
-@frozen
+@frozen(enforced=False)
 class Thinking:
     """Thinking of a model before its answer, where the provider shows it; `signature` proves its origin."""
 
@@ -132,7 +132,7 @@ class Thinking:
     kind: Literal["thinking"] = "thinking"
 
 
-@frozen
+@frozen(enforced=False)
 class ToolCall:
     """Request of a model to run a tool. `arguments` is JSON text exactly as the model wrote it."""
 
@@ -169,7 +169,7 @@ UserPart: TypeAlias = Text | Image | Document
 AssistantPart: TypeAlias = Text | Thinking | ToolCall | ProviderItem
 
 
-@frozen
+@frozen(enforced=False)
 class SystemMessage:
     """Instructions from the developer."""
 
@@ -177,7 +177,7 @@ class SystemMessage:
     role: Literal["system"] = "system"
 
 
-@frozen
+@frozen(enforced=False)
 class UserMessage:
     """Message of the user. `content` is a string, or text and images in order."""
 
@@ -197,7 +197,7 @@ class UserMessage:
         return "".join(part.text for part in self.content if isinstance(part, Text))
 
 
-@frozen
+@frozen(enforced=False)
 class AssistantMessage:
     """Message of the model: text, thinking and tool calls in the order in which they came."""
 
@@ -226,7 +226,7 @@ class AssistantMessage:
         return tuple([part for part in parts if isinstance(part, ToolCall)])
 
 
-@frozen
+@frozen(enforced=False)
 class ToolResult:
     """Result of a `ToolCall`, matched by `call_id`.
 

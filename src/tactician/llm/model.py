@@ -50,7 +50,7 @@ class Features:
     knowledge_cutoff: date | None = None
 
 
-@frozen
+@frozen(enforced=False)
 class ModelRequest:
     """Call to a model.
 
@@ -76,7 +76,7 @@ class ModelRequest:
         return join_text(m for m in self.messages if not isinstance(m, SystemMessage))
 
 
-@frozen
+@frozen(enforced=False)
 class ModelResponse:
     """Answer of a model.
 
@@ -100,14 +100,14 @@ class ModelResponse:
         return self if usage is self.usage else replace(self, usage=usage)
 
 
-@frozen
+@frozen(enforced=False)
 class TextDelta:
     """Next characters of the answer."""
 
     text: str
 
 
-@frozen
+@frozen(enforced=False)
 class ThinkingDelta:
     """Next characters of the model's thinking."""
 

@@ -21,7 +21,7 @@ _FREE = ("local", "ollama", "docker")
 _MOST_ADDED = 64
 
 
-@frozen
+@frozen(enforced=False)
 class Usage:
     """Tokens of calls.
 

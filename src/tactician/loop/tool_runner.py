@@ -14,7 +14,7 @@ from tactician.flow import StepTimeoutError, gather_or_suspend, run_with_timeout
 from tactician.guardrails import CheckedToolOutput, Objection, find_first_objection
 from tactician.llm import ToolCall, ToolResult
 from tactician.loop.events import ToolCalled, ToolInterrupted, ToolReturned
-from tactician.loop.handoff import Handoff
+from tactician.loop.handoffs import Handoff
 from tactician.loop.policy import TurnPolicy
 from tactician.loop.state import TurnState
 from tactician.runs import (

@@ -26,7 +26,7 @@ from tactician.loop.acceptance import Acceptance
 from tactician.loop.attempts import AnswerAttempts
 from tactician.loop.autonomy import Autonomous, TaskOver
 from tactician.loop.endings import Answer, AutonomousEnding, Ending, ReplyEnding
-from tactician.loop.handoff import Handoff, hand_over
+from tactician.loop.handoffs import Handoff, hand_over
 from tactician.loop.model_call import ask, receive
 from tactician.loop.output import InvalidOutput, OutputType
 from tactician.loop.policy import DEFAULT_POLICY, TurnPolicy

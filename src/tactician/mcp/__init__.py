@@ -3,8 +3,10 @@
 from tactician.mcp.connection import McpHealth
 from tactician.mcp.errors import McpError
 from tactician.mcp.events import McpProgress
+from tactician.mcp.options import McpOptions
 from tactician.mcp.references import McpPrompt, McpReference
-from tactician.mcp.server import McpOptions, McpServer, ServerTools
+from tactician.mcp.selection import ServerTools
+from tactician.mcp.server import McpServer
 from tactician.mcp.settings import create_server
 from tactician.mcp.shortcuts import filesystem, git
 

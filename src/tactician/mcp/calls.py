@@ -54,7 +54,7 @@ class ToolOfServerCall:
         """Return the result of the tool.
 
         Raises:
-            Suspended: when the server asks a person who has not answered yet; then the server was told to stop.
+            Suspended: when the server asks a person who has not answered yet; then the call is cancelled.
             MCPError: when the server refuses the call, or does not answer.
         """
         call = client.call_tool(self._tool, arguments, seconds, self._report_progress)

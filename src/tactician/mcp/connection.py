@@ -6,10 +6,10 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from tactician.clock import Clock
+from tactician.frozen import frozen
 from tactician.mcp.errors import McpError, find_cause
 from tactician.mcp.extras import require_sdk
 from tactician.mcp.watching import watch_end
@@ -28,7 +28,7 @@ _LONGEST_PROBLEM = 2_000
 _logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class McpHealth:
     """Health of a connection to a server.
 
@@ -251,5 +251,5 @@ class Connection:
             text = f"it did not answer within {self._timeout:g} seconds"
         else:
             text = describe_error(cause)
-        notes = [note for one in (error, cause) for note in getattr(one, "__notes__", ())]
+        notes = [note for source in (error, cause) for note in getattr(source, "__notes__", ())]
         return self._transport.redact("\n".join(dict.fromkeys((text, *notes))))[:_LONGEST_PROBLEM]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tactician.events import Event
+from tactician.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class McpProgress(Event):
     """Event when a tool of an MCP server reports progress.
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from tactician.documents import did_you_mean
 from tactician.errors import ConfigurationError
+from tactician.frozen import frozen
 from tactician.tools import NamingStrategy, matches_name
 
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]+")
 _LONGEST_NAME = 64
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolSelection:
     """ToolSelection of tools by their names on the server, which may be patterns such as `read_*`.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, cast
 from zlib import crc32
 
@@ -11,6 +10,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic_core import to_json
 
 from tactician.errors import ConfigurationError, InvalidArgumentsError
+from tactician.frozen import frozen
 from tactician.llm import JsonSchema
 from tactician.runs import Approval, Checkpoint, PendingRequest, RunContext, StoredAnswer
 from tactician.tools import SchemaCheck
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _CONFIRMATION: JsonSchema = {"type": "boolean"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ElicitedAnswer:
     """Answer of a person to a server: the filled-in form, or `None` when the person does not give it."""
 

@@ -60,7 +60,7 @@ class McpReference(LlmReference):
     ) -> None:
         self.name = name
         self.description = description
-        shown = [_describe(one) for one in listed if matches_name(_get_uri(one), patterns)]
+        shown = [_describe(item) for item in listed if matches_name(_get_uri(item), patterns)]
         more = [f"and {len(shown) - _MOST_LISTED} more"] if len(shown) > _MOST_LISTED else []
         self.notes = "\n".join(("Resources:", *shown[:_MOST_LISTED], *more)) if shown else ""
         self._server = server
@@ -79,7 +79,7 @@ class McpReference(LlmReference):
             uri: the URI of the resource.
         """
         if not matches_name(uri, self._patterns):
-            raise ToolError(f"{uri} is not one of the resources of {self.name}")
+            raise ToolError(f"{uri} is not among the resources of {self.name}")
         try:
             return await self._server.read_resource(uri)
         except McpError as error:

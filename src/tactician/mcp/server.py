@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self, TypeVar
 
-from typing_extensions import TypedDict, Unpack, override
+from typing_extensions import Unpack, override
 
-from tactician.clock import SYSTEM_CLOCK, Clock
+from tactician.clock import SYSTEM_CLOCK
 from tactician.errors import TacticianError
 from tactician.llm import Message
 from tactician.mcp.calls import CallsInProgress, ToolOfServerCall
 from tactician.mcp.connection import Connection, McpHealth
 from tactician.mcp.content import read_contents, read_message, read_result
-from tactician.mcp.errors import McpError, find_cause
+from tactician.mcp.errors import McpError, find_cause, is_loss
 from tactician.mcp.listing import Page, list_all
 from tactician.mcp.naming import ToolSelection
+from tactician.mcp.options import McpOptions
 from tactician.mcp.references import McpPrompt, McpReference
-from tactician.mcp.tools import McpTool, create_tools, select_tools
+from tactician.mcp.selection import SelectedTools, ServerTools
+from tactician.mcp.tools import McpTool, create_tools
 from tactician.mcp.transports import HttpTransport, InProcessTransport, ProgramTransport, ServerTransport
 from tactician.runs import RunContext
 from tactician.text import describe_error
-from tactician.tools import NamingStrategy, Tool, ToolOutput, ToolProvider
+from tactician.tools import Tool, ToolOutput
 
 if TYPE_CHECKING:
     import httpx2
@@ -44,50 +44,6 @@ _LONGEST_ERROR = 10_000
 _NEWER_PROTOCOL = "2026-"
 """Beginning of the versions of the protocol in which the SDK keeps lists for as long as the server says."""
 _NOTHING: Final[Mapping[str, str]] = {}
-
-
-class McpOptions(TypedDict, total=False):
-    """Options of every server.
-
-    Attributes:
-        name: the name for messages, events and reports; that of the program or the host by default.
-        timeout: seconds that a call may take; 300 by default.
-        connect_timeout: seconds that connecting may take; 60 by default.
-        sampling: whether the model around a call may answer questions of the server; true by default.
-        protocol: version of the protocol, or `"legacy"` for the one before 2026; `"auto"`, the default, asks.
-        clock: the clock of restarts.
-    """
-
-    name: str
-    timeout: float
-    connect_timeout: float
-    sampling: bool
-    protocol: str
-    clock: Clock
-
-
-class ServerTools(ToolProvider):
-    """Tools of a server, all or a selection of them."""
-
-    @abstractmethod
-    def _select(self, change: Callable[[ToolSelection], ToolSelection]) -> ServerTools:
-        """Return another selection of the same tools."""
-
-    def only(self, *patterns: str) -> ServerTools:
-        """Return only the tools of these names on the server, which may be patterns such as `read_*`."""
-        return self._select(lambda own: replace(own, only=patterns))
-
-    def without(self, *patterns: str) -> ServerTools:
-        """Return the tools without those of these names on the server, which may be patterns."""
-        return self._select(lambda own: replace(own, but=(*own.but, *patterns)))
-
-    def named(self, naming: NamingStrategy) -> ServerTools:
-        """Return the tools under other names for the model: with a prefix, or as a function of the name says."""
-        return self._select(lambda own: replace(own, naming=naming))
-
-    def with_approval(self, *patterns: str) -> ServerTools:
-        """Return the tools, of which calls of those of these names on the server wait for an approval."""
-        return self._select(lambda own: replace(own, approved=(*own.approved, *(patterns or ("*",)))))
 
 
 class McpServer(ServerTools):
@@ -292,7 +248,12 @@ class McpServer(ServerTools):
     def _select(self, change: Callable[[ToolSelection], ToolSelection]) -> ServerTools:
         return SelectedTools(self, change(ToolSelection()))
 
-    async def _list_tools(self) -> tuple[McpTool, ...]:
+    async def list_tools(self) -> tuple[McpTool, ...]:
+        """Return the tools under their names on the server, as they are now or were before a restart.
+
+        Raises:
+            McpError: when the server cannot be reached.
+        """
         try:
             client = await self._connection.use()
         except McpError:
@@ -304,7 +265,7 @@ class McpServer(ServerTools):
             assert self._tools is not None
             return self._tools
         self._is_listed = True  # before the list comes: a change meanwhile is not lost
-        listed = await self._list("tools", lambda one, at: one.list_tools(cursor=at), lambda page: page.tools)
+        listed = await self._list("tools", lambda client, at: client.list_tools(cursor=at), lambda page: page.tools)
         self._tools = create_tools(listed, self.name, self.call_tool)
         return self._tools
 
@@ -331,7 +292,7 @@ class McpServer(ServerTools):
         except Exception as error:
             cause = find_cause(error)
             text = self._transport.redact(describe_error(cause))[:_LONGEST_ERROR]
-            if _is_loss(cause):
+            if is_loss(cause):
                 self._connection.report_loss(text)
             raise McpError(f"The MCP server {self.name!r}: {text}") from error
 
@@ -355,38 +316,3 @@ class McpServer(ServerTools):
 
         if isinstance(message, ToolListChangedNotification):
             self._is_listed = False
-
-
-class SelectedTools(ServerTools):
-    """ToolSelection of the tools of a server."""
-
-    def __init__(self, server: McpServer, selection: ToolSelection) -> None:
-        self._server = server
-        self._selection = selection
-
-    def __repr__(self) -> str:
-        return repr(self._server)
-
-    @override
-    async def load_tools(self) -> tuple[Tool, ...]:
-        return select_tools(await self._server._list_tools(), self._server.name, self._selection)
-
-    @override
-    async def aclose(self) -> None:
-        await self._server.aclose()
-
-    @override
-    def _select(self, change: Callable[[ToolSelection], ToolSelection]) -> ServerTools:
-        return SelectedTools(self._server, change(self._selection))
-
-
-def _is_loss(error: BaseException) -> bool:
-    """Return whether an error means that the server has ended, or has forgotten the session."""
-    import httpx2
-    from anyio import BrokenResourceError, ClosedResourceError
-    from mcp import MCPError
-    from mcp_types import CONNECTION_CLOSED
-
-    if isinstance(error, MCPError):
-        return error.code == CONNECTION_CLOSED or "session terminated" in str(error).lower()
-    return isinstance(error, httpx2.TransportError | ConnectionError | BrokenResourceError | ClosedResourceError)

@@ -10,7 +10,9 @@ from tactician.config import McpServerSettings
 from tactician.documents import Variable, substitute_variables
 from tactician.errors import ConfigurationError
 from tactician.mcp.naming import ToolSelection
-from tactician.mcp.server import McpOptions, McpServer, SelectedTools, ServerTools
+from tactician.mcp.options import McpOptions
+from tactician.mcp.selection import SelectedTools, ServerTools
+from tactician.mcp.server import McpServer
 from tactician.tools import SERVERS
 
 _EVERYTHING: Final = ToolSelection()

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from typing_extensions import Unpack
 
-from tactician.mcp.server import McpOptions, McpServer
+from tactician.mcp.options import McpOptions
+from tactician.mcp.server import McpServer
 
 _FILESYSTEM = "@modelcontextprotocol/server-filesystem"
 _GIT = "mcp-server-git"
@@ -22,7 +23,7 @@ def filesystem(folder: str | Path, *more: str | Path, **options: Unpack[McpOptio
         *more: further folders.
         **options: see `McpOptions`.
     """
-    folders = (str(Path(one).absolute()) for one in (folder, *more))
+    folders = (str(Path(item).absolute()) for item in (folder, *more))
     return McpServer.stdio("npx", "-y", _FILESYSTEM, *folders, **McpOptions(name="filesystem") | options)
 
 

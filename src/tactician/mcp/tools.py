@@ -67,12 +67,12 @@ class McpTool(Tool):
 def create_tools(listed: Iterable[ListedTool], server: str, call: CallTool) -> tuple[McpTool, ...]:
     """Return the tools that a server lists. A tool that no model could use is left out, and logged."""
     tools: dict[str, McpTool] = {}
-    for one in listed:
-        if (problem := _find_problem(one)) is not None or one.name in tools:
+    for listed_tool in listed:
+        if (problem := _find_problem(listed_tool)) is not None or listed_tool.name in tools:
             _logger.warning("a tool of the MCP server %s is left out: %s", server, problem or "its name is taken")
             continue
-        description = replace_surrogates(one.description or one.title or "")[:_LONGEST_DESCRIPTION]
-        tools[one.name] = McpTool(ToolSpec(one.name, description, one.input_schema), call)
+        description = replace_surrogates(listed_tool.description or listed_tool.title or "")[:_LONGEST_DESCRIPTION]
+        tools[listed_tool.name] = McpTool(ToolSpec(listed_tool.name, description, listed_tool.input_schema), call)
     return tuple(tools.values())
 
 

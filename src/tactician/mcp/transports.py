@@ -5,13 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urlsplit
 
 from typing_extensions import override
 
+from tactician.frozen import frozen
 from tactician.mcp.standard_error import capture_errors
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class ServerTransport(ABC):
         return ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProgramTransport(ServerTransport):
     """Transport to a program that reads its input and writes to its output."""
 
@@ -80,7 +81,7 @@ class ProgramTransport(ServerTransport):
         return self.environment.values()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HttpTransport(ServerTransport):
     """Transport to a server at a URL, by streamable HTTP, or by SSE for old servers."""
 
@@ -120,7 +121,7 @@ class HttpTransport(ServerTransport):
         return *self.headers.values(), *tokens, *own, *filter(None, (parts.password, parts.query))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InProcessTransport(ServerTransport):
     """Transport to a server in this program, as in tests."""
 

@@ -13,43 +13,51 @@ its plans:
 - Unknown conditions: `pursuit` plans for any number of them and asks only for those that decide.
 """
 
-from tactician.planning.astar import AStarPlanner
-from tactician.planning.budget import DEFAULT_PLANNING, PlanningBudget
-from tactician.planning.consultation import Consultation
-from tactician.planning.errors import SearchLimitExceeded
-from tactician.planning.explanation import Explanation, Obstacle
-from tactician.planning.hybrid import HybridPlanner
-from tactician.planning.inquiry import Determine
-from tactician.planning.model import NIRVANA, Action, Amount, Goal, Plan
-from tactician.planning.planner import PlanningAlgorithm
-from tactician.planning.search_trace import SearchMilestone, SearchTrace
-from tactician.planning.utility import UtilityPlanner
-from tactician.planning.verdict import Reason, Verdict
-from tactician.planning.world import UNKNOWN, ConditionValue, Unknown, WorldState
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "DEFAULT_PLANNING",
-    "NIRVANA",
-    "UNKNOWN",
-    "AStarPlanner",
-    "Action",
-    "Amount",
-    "ConditionValue",
-    "Consultation",
-    "Determine",
-    "Explanation",
-    "Goal",
-    "HybridPlanner",
-    "Obstacle",
-    "Plan",
-    "PlanningAlgorithm",
-    "PlanningBudget",
-    "Reason",
-    "SearchLimitExceeded",
-    "SearchMilestone",
-    "SearchTrace",
-    "Unknown",
-    "UtilityPlanner",
-    "Verdict",
-    "WorldState",
-]
+from tactician.late_names import export_late
+
+if TYPE_CHECKING:
+    from tactician.planning.astar import AStarPlanner as AStarPlanner
+    from tactician.planning.budget import DEFAULT_PLANNING as DEFAULT_PLANNING
+    from tactician.planning.budget import PlanningBudget as PlanningBudget
+    from tactician.planning.consultation import Consultation as Consultation
+    from tactician.planning.errors import SearchLimitExceeded as SearchLimitExceeded
+    from tactician.planning.explanation import Explanation as Explanation
+    from tactician.planning.explanation import Obstacle as Obstacle
+    from tactician.planning.hybrid import HybridPlanner as HybridPlanner
+    from tactician.planning.inquiry import Determine as Determine
+    from tactician.planning.model import NIRVANA as NIRVANA
+    from tactician.planning.model import Action as Action
+    from tactician.planning.model import Amount as Amount
+    from tactician.planning.model import Goal as Goal
+    from tactician.planning.model import Plan as Plan
+    from tactician.planning.planner import PlanningAlgorithm as PlanningAlgorithm
+    from tactician.planning.search_trace import SearchMilestone as SearchMilestone
+    from tactician.planning.search_trace import SearchTrace as SearchTrace
+    from tactician.planning.utility import UtilityPlanner as UtilityPlanner
+    from tactician.planning.verdict import Reason as Reason
+    from tactician.planning.verdict import Verdict as Verdict
+    from tactician.planning.world import UNKNOWN as UNKNOWN
+    from tactician.planning.world import ConditionValue as ConditionValue
+    from tactician.planning.world import Unknown as Unknown
+    from tactician.planning.world import WorldState as WorldState
+else:
+    __getattr__, __dir__, __all__ = export_late(
+        __name__,
+        {
+            "tactician.planning.astar": "AStarPlanner",
+            "tactician.planning.budget": "DEFAULT_PLANNING PlanningBudget",
+            "tactician.planning.consultation": "Consultation",
+            "tactician.planning.errors": "SearchLimitExceeded",
+            "tactician.planning.explanation": "Explanation Obstacle",
+            "tactician.planning.hybrid": "HybridPlanner",
+            "tactician.planning.inquiry": "Determine",
+            "tactician.planning.model": "NIRVANA Action Amount Goal Plan",
+            "tactician.planning.planner": "PlanningAlgorithm",
+            "tactician.planning.search_trace": "SearchMilestone SearchTrace",
+            "tactician.planning.utility": "UtilityPlanner",
+            "tactician.planning.verdict": "Reason Verdict",
+            "tactician.planning.world": "UNKNOWN ConditionValue Unknown WorldState",
+        },
+    )

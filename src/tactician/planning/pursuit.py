@@ -6,13 +6,16 @@ import heapq
 import math
 from collections.abc import Iterable
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from tactician.planning.errors import SearchLimitExceeded
 from tactician.planning.inquiry import Inquiry
 from tactician.planning.model import NIRVANA, Goal, Plan, round_amount
 from tactician.planning.problem import PlanningProblem
 from tactician.planning.session import Session
-from tactician.planning.solving import Solution
+
+if TYPE_CHECKING:
+    from tactician.planning.solving import Solution
 
 
 def plan_for(session: Session, goal: Goal) -> Inquiry[Plan | None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from tactician.planning.budget import PlanningMeter
 from tactician.planning.direct import find_direct_plan
@@ -13,8 +14,10 @@ from tactician.planning.inquiry import Inquiry
 from tactician.planning.model import Action, Goal, Plan
 from tactician.planning.problem import UNITS_PER_COST, PlanningProblem
 from tactician.planning.search_trace import SearchMilestone
-from tactician.planning.solving import Solution, solve
 from tactician.planning.world import UNKNOWN, WorldState
+
+if TYPE_CHECKING:
+    from tactician.planning.solving import Solution
 
 
 class Session:
@@ -98,6 +101,8 @@ class Session:
         Raises:
             SearchLimitExceeded: a limit was reached before there was a plan
         """
+        from tactician.planning.solving import solve
+
         self.meter.begin_search(self.rivals)
         weights = problem.weights(self.cost)
         solution = yield from solve(problem, weights, start, self.meter, self._known_steps(problem, start))

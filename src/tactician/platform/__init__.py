@@ -1,55 +1,55 @@
 """Registered agents, their configuration, the choice of an agent by its result type, and views of runs."""
 
-from tactician.errors import Ranked
-from tactician.platform.autonomy import Autonomy
-from tactician.platform.event_replay import replay_events
-from tactician.platform.platform import Platform
-from tactician.platform.publishing import GOALS, GoalTool
-from tactician.platform.read_model import RunReader
-from tactician.platform.requests import (
-    Conversations,
-    Picture,
-    Request,
-    RequestOptions,
-    Requests,
-    Role,
-    create_message,
-    create_model_agent,
-    create_request,
-    read_picture,
-)
-from tactician.platform.run_views import ObjectView, RunTree, RunView
-from tactician.platform.running import EnqueueOptions
-from tactician.platform.starting import list_start_types
-from tactician.platform.step_views import RunComparison, StepView
-from tactician.platform.supervision import SupervisorInvocation
-from tactician.platform.worker import Worker
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "Autonomy",
-    "Conversations",
-    "EnqueueOptions",
-    "GOALS",
-    "GoalTool",
-    "ObjectView",
-    "Picture",
-    "Platform",
-    "Ranked",
-    "Request",
-    "RequestOptions",
-    "Requests",
-    "Role",
-    "RunComparison",
-    "RunReader",
-    "RunTree",
-    "RunView",
-    "StepView",
-    "list_start_types",
-    "SupervisorInvocation",
-    "Worker",
-    "create_message",
-    "create_model_agent",
-    "create_request",
-    "read_picture",
-    "replay_events",
-]
+from tactician.late_names import export_late
+
+if TYPE_CHECKING:
+    from tactician.errors import Ranked as Ranked
+    from tactician.platform.autonomy import Autonomy as Autonomy
+    from tactician.platform.event_replay import replay_events as replay_events
+    from tactician.platform.platform import Platform as Platform
+    from tactician.platform.publishing import GOALS as GOALS
+    from tactician.platform.publishing import GoalTool as GoalTool
+    from tactician.platform.read_model import RunReader as RunReader
+    from tactician.platform.requests import Conversations as Conversations
+    from tactician.platform.requests import Picture as Picture
+    from tactician.platform.requests import Request as Request
+    from tactician.platform.requests import RequestOptions as RequestOptions
+    from tactician.platform.requests import Requests as Requests
+    from tactician.platform.requests import Role as Role
+    from tactician.platform.requests import create_message as create_message
+    from tactician.platform.requests import create_model_agent as create_model_agent
+    from tactician.platform.requests import create_request as create_request
+    from tactician.platform.requests import read_picture as read_picture
+    from tactician.platform.run_views import ObjectView as ObjectView
+    from tactician.platform.run_views import RunTree as RunTree
+    from tactician.platform.run_views import RunView as RunView
+    from tactician.platform.running import EnqueueOptions as EnqueueOptions
+    from tactician.platform.starting import list_start_types as list_start_types
+    from tactician.platform.step_views import RunComparison as RunComparison
+    from tactician.platform.step_views import StepView as StepView
+    from tactician.platform.supervision import SupervisorInvocation as SupervisorInvocation
+    from tactician.platform.worker import Worker as Worker
+else:
+    __getattr__, __dir__, __all__ = export_late(
+        __name__,
+        {
+            "tactician.errors": "Ranked",
+            "tactician.platform.autonomy": "Autonomy",
+            "tactician.platform.event_replay": "replay_events",
+            "tactician.platform.platform": "Platform",
+            "tactician.platform.publishing": "GOALS GoalTool",
+            "tactician.platform.read_model": "RunReader",
+            "tactician.platform.requests": (
+                "Conversations Picture Request RequestOptions Requests Role create_message create_model_agent "
+                "create_request read_picture"
+            ),
+            "tactician.platform.run_views": "ObjectView RunTree RunView",
+            "tactician.platform.running": "EnqueueOptions",
+            "tactician.platform.starting": "list_start_types",
+            "tactician.platform.step_views": "RunComparison StepView",
+            "tactician.platform.supervision": "SupervisorInvocation",
+            "tactician.platform.worker": "Worker",
+        },
+    )

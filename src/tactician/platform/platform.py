@@ -17,14 +17,14 @@ from tactician.config import load_settings
 from tactician.conversation import ConversationStore
 from tactician.errors import ConfigurationError
 from tactician.events import EventBus, EventListener
-from tactician.llm import LanguageModel, ModelSource, as_model_source, load_default_models
+from tactician.llm import LanguageModel, ModelSource, as_model_source
 from tactician.planning import PlanningBudget
 from tactician.platform.choosing import find_able, raise_if_none_can
 from tactician.platform.control import RunControl
 from tactician.platform.forking import Forker
 from tactician.platform.publishing import GoalTool, goal_tools, local_goals
 from tactician.platform.registry import Registry
-from tactician.platform.requests import Conversations, Requests, find_model_agent
+from tactician.platform.requests import Conversations, Requests
 from tactician.platform.running import EnqueueOptions, Runner
 from tactician.process import (
     AgentProcess,
@@ -79,7 +79,7 @@ class Platform(RunControl):
     ) -> None:
         start_telemetry()
         services = Services(
-            load_default_models() if models is None else as_model_source(models),
+            _load_default_models() if models is None else as_model_source(models),
             MemoryStore() if store is None else store,
             SYSTEM_CLOCK,
             EventBus(on_event),
@@ -150,7 +150,7 @@ class Platform(RunControl):
             AgentNotFoundError: when there is neither.
             ConfigurationError: when the key for the model is not set.
         """
-        agent = self._registry.find(name) or find_model_agent(name, self.services.models)
+        agent = self._registry.find(name) or _find_model_agent(name, self.services.models)
         if agent is None:
             raise self._registry.not_found(name)
         return agent
@@ -351,3 +351,15 @@ def _default() -> Platform:
     platform = Platform.__new__(Platform)
     platform._set_up(Services.default())
     return platform
+
+
+def _load_default_models() -> ModelSource:
+    from tactician.llm import load_default_models
+
+    return load_default_models()
+
+
+def _find_model_agent(name: str, models: ModelSource) -> Runnable | None:
+    from tactician.platform.requests import find_model_agent
+
+    return find_model_agent(name, models)

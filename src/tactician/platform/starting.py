@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create_model
 
+from tactician.frozen import frozen
 from tactician.llm import JsonSchema
 from tactician.process import GoalSpec, PlannedAgentSpec, UserInput
 from tactician.tools import create_arguments_error, snake_case
@@ -14,7 +14,7 @@ from tactician.tools import create_arguments_error, snake_case
 _CLOSED = ConfigDict(extra="forbid")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StartInput:
     """Object to start from: its type, and the name that it needs, if any."""
 
@@ -27,7 +27,7 @@ class StartInput:
         return self.name or snake_case(self.kind.__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StartObjects:
     """Objects to start from.
 
@@ -87,12 +87,12 @@ class Start:
 
 def list_start_types(agent: PlannedAgentSpec) -> tuple[type, ...]:
     """Return the types of objects that actions need and none gives."""
-    given = {name for action in agent.plannable for name, value in action.effects.items() if value}
+    produced = {name for action in agent.plannable for name, value in action.effects.items() if value}
     kinds = {
         kind: None
         for action in agent.actions
         for label, kind in zip(action.needs, action.input_types, strict=False)
-        if label.removesuffix("?") not in given
+        if label.removesuffix("?") not in produced
     }
     return tuple(kinds)
 

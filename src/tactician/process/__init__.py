@@ -1,157 +1,129 @@
 """Every multi-step run: a blackboard, a plan, and a tick that replans after each action."""
 
-from tactician.process.blackboard import (
-    DEFAULT_BINDING,
-    GAVE_NOTHING,
-    STATE,
-    Blackboard,
-    Bound,
-    Entry,
-    Named,
-    Rejection,
-    SomeOf,
-    StateDeclaration,
-    UserInput,
-    get_field_names,
-    get_state_declaration,
-    preserves_blackboard,
-    with_named,
-)
-from tactician.process.decision import lookup_price
-from tactician.process.deliberation import PlanningSettings
-from tactician.process.diagram import draw_agent
-from tactician.process.errors import ProcessError, ProcessFailedError, ProcessStuckError, ProcessWaitingError
-from tactician.process.events import (
-    ActionCompleted,
-    ActionResumed,
-    ActionStarted,
-    ActionSuspended,
-    MessageSent,
-    PlanMade,
-    PlanningEnded,
-    PlanningStarted,
-    ProcessEnded,
-    ProcessStarted,
-    format_new_messages,
-    format_response,
-)
-from tactician.process.forking import renew_processes
-from tactician.process.goals import Export, GoalSpec
-from tactician.process.handle import ProcessHandle
-from tactician.process.idle import IdleProcess
-from tactician.process.operation import TOWARDS, OperationContext
-from tactician.process.options import DEFAULT_BUDGET, ActionRetryPolicy, ProcessOptions, Verbosity, create_blackboard
-from tactician.process.people import HINTS, allow_questions, ask_human, build_form, build_label, confirm, parse_answer
-from tactician.process.process import AgentProcess
-from tactician.process.progress import (
-    ProcessOrigin,
-    SavedState,
-    is_process,
-    read_board,
-    read_history,
-    read_origin,
-    read_state,
-)
-from tactician.process.saved_parts import check_options
-from tactician.process.spec import (
-    ActionSpec,
-    Look,
-    Negation,
-    Observe,
-    Perform,
-    PlannedAgentSpec,
-    Price,
-    StuckHandler,
-    add_inputs,
-    check_tool_groups,
-)
-from tactician.process.state import ActionRun, ChildRun, ProcessStatus
-from tactician.process.stored_objects import decode_object, encode_object
-from tactician.process.stored_types import SavedObject, formerly, stored_names, type_name, upgrades
-from tactician.process.stuck import find_rejection
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "AgentProcess",
-    "IdleProcess",
-    "ProcessHandle",
-    "ProcessStatus",
-    "ProcessOptions",
-    "Verbosity",
-    "DEFAULT_BUDGET",
-    "ActionRetryPolicy",
-    "ActionRun",
-    "ChildRun",
-    "Blackboard",
-    "Entry",
-    "create_blackboard",
-    "add_inputs",
-    "GAVE_NOTHING",
-    "DEFAULT_BINDING",
-    "UserInput",
-    "Rejection",
-    "SomeOf",
-    "get_field_names",
-    "STATE",
-    "StateDeclaration",
-    "get_state_declaration",
-    "preserves_blackboard",
-    "Bound",
-    "Named",
-    "with_named",
-    "PlannedAgentSpec",
-    "ActionSpec",
-    "GoalSpec",
-    "Export",
-    "Look",
-    "Negation",
-    "Observe",
-    "Perform",
-    "Price",
-    "lookup_price",
-    "StuckHandler",
-    "check_tool_groups",
-    "OperationContext",
-    "TOWARDS",
-    "ask_human",
-    "confirm",
-    "allow_questions",
-    "build_form",
-    "parse_answer",
-    "build_label",
-    "HINTS",
-    "find_rejection",
-    "draw_agent",
-    "ProcessOrigin",
-    "SavedState",
-    "is_process",
-    "read_origin",
-    "read_state",
-    "read_history",
-    "read_board",
-    "renew_processes",
-    "SavedObject",
-    "encode_object",
-    "decode_object",
-    "check_options",
-    "type_name",
-    "stored_names",
-    "upgrades",
-    "formerly",
-    "format_new_messages",
-    "format_response",
-    "ProcessStarted",
-    "PlanMade",
-    "PlanningStarted",
-    "PlanningEnded",
-    "PlanningSettings",
-    "ActionStarted",
-    "ActionCompleted",
-    "ActionSuspended",
-    "ActionResumed",
-    "MessageSent",
-    "ProcessEnded",
-    "ProcessError",
-    "ProcessFailedError",
-    "ProcessWaitingError",
-    "ProcessStuckError",
-]
+from tactician.late_names import export_late
+
+if TYPE_CHECKING:
+    from tactician.process.blackboard import DEFAULT_BINDING as DEFAULT_BINDING
+    from tactician.process.blackboard import GAVE_NOTHING as GAVE_NOTHING
+    from tactician.process.blackboard import STATE as STATE
+    from tactician.process.blackboard import Blackboard as Blackboard
+    from tactician.process.blackboard import Bound as Bound
+    from tactician.process.blackboard import Entry as Entry
+    from tactician.process.blackboard import Named as Named
+    from tactician.process.blackboard import Rejection as Rejection
+    from tactician.process.blackboard import SomeOf as SomeOf
+    from tactician.process.blackboard import StateDeclaration as StateDeclaration
+    from tactician.process.blackboard import UserInput as UserInput
+    from tactician.process.blackboard import get_field_names as get_field_names
+    from tactician.process.blackboard import get_state_declaration as get_state_declaration
+    from tactician.process.blackboard import preserves_blackboard as preserves_blackboard
+    from tactician.process.blackboard import with_named as with_named
+    from tactician.process.decision import lookup_price as lookup_price
+    from tactician.process.deliberation import PlanningSettings as PlanningSettings
+    from tactician.process.diagram import draw_agent as draw_agent
+    from tactician.process.errors import ProcessError as ProcessError
+    from tactician.process.errors import ProcessFailedError as ProcessFailedError
+    from tactician.process.errors import ProcessStuckError as ProcessStuckError
+    from tactician.process.errors import ProcessWaitingError as ProcessWaitingError
+    from tactician.process.events import ActionCompleted as ActionCompleted
+    from tactician.process.events import ActionResumed as ActionResumed
+    from tactician.process.events import ActionStarted as ActionStarted
+    from tactician.process.events import ActionSuspended as ActionSuspended
+    from tactician.process.events import MessageSent as MessageSent
+    from tactician.process.events import PlanMade as PlanMade
+    from tactician.process.events import PlanningEnded as PlanningEnded
+    from tactician.process.events import PlanningStarted as PlanningStarted
+    from tactician.process.events import ProcessEnded as ProcessEnded
+    from tactician.process.events import ProcessStarted as ProcessStarted
+    from tactician.process.events import format_new_messages as format_new_messages
+    from tactician.process.events import format_response as format_response
+    from tactician.process.forking import renew_processes as renew_processes
+    from tactician.process.goals import Export as Export
+    from tactician.process.goals import GoalSpec as GoalSpec
+    from tactician.process.handle import ProcessHandle as ProcessHandle
+    from tactician.process.idle import IdleProcess as IdleProcess
+    from tactician.process.operation import TOWARDS as TOWARDS
+    from tactician.process.operation import OperationContext as OperationContext
+    from tactician.process.options import DEFAULT_BUDGET as DEFAULT_BUDGET
+    from tactician.process.options import ActionRetryPolicy as ActionRetryPolicy
+    from tactician.process.options import ProcessOptions as ProcessOptions
+    from tactician.process.options import Verbosity as Verbosity
+    from tactician.process.options import create_blackboard as create_blackboard
+    from tactician.process.people import HINTS as HINTS
+    from tactician.process.people import allow_questions as allow_questions
+    from tactician.process.people import ask_human as ask_human
+    from tactician.process.people import build_form as build_form
+    from tactician.process.people import build_label as build_label
+    from tactician.process.people import confirm as confirm
+    from tactician.process.people import parse_answer as parse_answer
+    from tactician.process.process import AgentProcess as AgentProcess
+    from tactician.process.progress import ProcessOrigin as ProcessOrigin
+    from tactician.process.progress import SavedState as SavedState
+    from tactician.process.progress import is_process as is_process
+    from tactician.process.progress import read_board as read_board
+    from tactician.process.progress import read_history as read_history
+    from tactician.process.progress import read_origin as read_origin
+    from tactician.process.progress import read_state as read_state
+    from tactician.process.saved_parts import check_options as check_options
+    from tactician.process.spec import ActionSpec as ActionSpec
+    from tactician.process.spec import Look as Look
+    from tactician.process.spec import Negation as Negation
+    from tactician.process.spec import Observe as Observe
+    from tactician.process.spec import Perform as Perform
+    from tactician.process.spec import PlannedAgentSpec as PlannedAgentSpec
+    from tactician.process.spec import Price as Price
+    from tactician.process.spec import StuckHandler as StuckHandler
+    from tactician.process.spec import add_inputs as add_inputs
+    from tactician.process.spec import check_tool_groups as check_tool_groups
+    from tactician.process.state import ActionRun as ActionRun
+    from tactician.process.state import ChildRun as ChildRun
+    from tactician.process.state import ProcessStatus as ProcessStatus
+    from tactician.process.stored_objects import decode_object as decode_object
+    from tactician.process.stored_objects import encode_object as encode_object
+    from tactician.process.stored_types import SavedObject as SavedObject
+    from tactician.process.stored_types import formerly as formerly
+    from tactician.process.stored_types import stored_names as stored_names
+    from tactician.process.stored_types import type_name as type_name
+    from tactician.process.stored_types import upgrades as upgrades
+    from tactician.process.stuck import find_rejection as find_rejection
+else:
+    __getattr__, __dir__, __all__ = export_late(
+        __name__,
+        {
+            "tactician.process.blackboard": (
+                "DEFAULT_BINDING GAVE_NOTHING STATE Blackboard Bound Entry Named Rejection SomeOf "
+                "StateDeclaration UserInput get_field_names get_state_declaration preserves_blackboard "
+                "with_named"
+            ),
+            "tactician.process.decision": "lookup_price",
+            "tactician.process.deliberation": "PlanningSettings",
+            "tactician.process.diagram": "draw_agent",
+            "tactician.process.errors": "ProcessError ProcessFailedError ProcessStuckError ProcessWaitingError",
+            "tactician.process.events": (
+                "ActionCompleted ActionResumed ActionStarted ActionSuspended MessageSent PlanMade PlanningEnded "
+                "PlanningStarted ProcessEnded ProcessStarted format_new_messages format_response"
+            ),
+            "tactician.process.forking": "renew_processes",
+            "tactician.process.goals": "Export GoalSpec",
+            "tactician.process.handle": "ProcessHandle",
+            "tactician.process.idle": "IdleProcess",
+            "tactician.process.operation": "TOWARDS OperationContext",
+            "tactician.process.options": "DEFAULT_BUDGET ActionRetryPolicy ProcessOptions Verbosity create_blackboard",
+            "tactician.process.people": "HINTS allow_questions ask_human build_form build_label confirm parse_answer",
+            "tactician.process.process": "AgentProcess",
+            "tactician.process.progress": (
+                "ProcessOrigin SavedState is_process read_board read_history read_origin read_state"
+            ),
+            "tactician.process.saved_parts": "check_options",
+            "tactician.process.spec": (
+                "ActionSpec Look Negation Observe Perform PlannedAgentSpec Price StuckHandler add_inputs "
+                "check_tool_groups"
+            ),
+            "tactician.process.state": "ActionRun ChildRun ProcessStatus",
+            "tactician.process.stored_objects": "decode_object encode_object",
+            "tactician.process.stored_types": "SavedObject formerly stored_names type_name upgrades",
+            "tactician.process.stuck": "find_rejection",
+        },
+    )

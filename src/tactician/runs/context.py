@@ -423,6 +423,8 @@ class RunContext:
 _allocate: Final = object.__new__
 _set_fields: Final = RunContext.__dict__["__dict__"].__set__
 _current: ContextVar[RunContext | None] = ContextVar("the run whose code runs", default=None)
+set_current: Final = _current.set
+reset_current: Final = _current.reset
 
 
 class EnteredRun:

@@ -15,7 +15,7 @@ from tactician.errors import (
 )
 from tactician.frozen import frozen
 from tactician.runs.budget import Budget
-from tactician.runs.context import MISSED_DEADLINE, EnteredRun, RunContext
+from tactician.runs.context import MISSED_DEADLINE, EnteredRun, RunContext, reset_current, set_current
 from tactician.runs.creation import OWNER, create_durable_run
 from tactician.runs.durable import DEFAULT_LEASE, DurableRun
 from tactician.runs.endings import complete_run, create_resting_result, fail_run, suspend_run, terminate_run
@@ -273,8 +273,11 @@ async def _run_in_memory(
     input: Input, child: RunContext, work: Work[T], kind: str, input_types: InputTypes
 ) -> RunResult[T]:
     try:
-        with EnteredRun(child):
+        entered = set_current(child)  # a context manager takes three calls more
+        try:
             return await work(input, child)
+        finally:
+            reset_current(entered)
     except BaseException as error:
         if (suspended := find_suspension(error)) is None:
             raise

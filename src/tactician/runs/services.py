@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.events import EventBus
-from tactician.llm import ModelCatalog, ModelSource, load_default_models
+from tactician.llm import ModelSource
 from tactician.runs.store import default_store
 from tactician.runs.telemetry import start_telemetry
 from tactician.stores import DocumentStore
+
+if TYPE_CHECKING:
+    from tactician.llm import ModelCatalog
 
 T = TypeVar("T")
 
@@ -56,6 +59,8 @@ class Services:
         Raises:
             ConfigurationError: when the settings are not valid.
         """
+        from tactician.llm import load_default_models
+
         return _services_over(load_default_models())
 
     def find(self, kind: type[T]) -> T:

@@ -106,6 +106,6 @@ def _check(event: Event, depth: int) -> None:
     if isinstance(event, AliasEvent) or (isinstance(event, NodeEvent) and event.anchor is not None):
         raise FrontMatterError(f"line {line}: anchors and aliases are not allowed")
     if isinstance(event, CollectionStartEvent) and event.flow_style:
-        raise FrontMatterError(f"line {line}: braces and brackets are not allowed; write one entry per line")
+        raise FrontMatterError(f"line {line}: braces and brackets are not allowed; write an entry per line")
     if getattr(event, "tag", None) is not None:
         raise FrontMatterError(f"line {line}: tags are not allowed")

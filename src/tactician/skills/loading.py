@@ -31,22 +31,22 @@ def load_skills(folder: Path, *, nested: bool = False, checks_files: bool = True
     Raises:
         ConfigurationError: when there is no skill in it.
     """
-    found = [skill for place in find_skill_folders(folder, nested=nested) if (skill := _load(place, checks_files))]
-    if not found:
+    skills = [skill for place in find_skill_folders(folder, nested=nested) if (skill := _load(place, checks_files))]
+    if not skills:
         raise ConfigurationError(f"there is no skill in {folder}: a skill is a folder with a file SKILL.md")
-    return tuple(found)
+    return tuple(skills)
 
 
 def find_skill_folders(folder: Path, *, nested: bool = False) -> tuple[Path, ...]:
     """Return the folder if it is that of a skill, else those inside it that are."""
     if find_skill_file(folder) is not None:
         return (folder.absolute(),)
-    found: list[Path] = []
+    folders: list[Path] = []
     for place in _walk(folder.absolute(), _MAX_DEPTH if nested else 1):
-        found.append(place)
-        if len(found) == _MAX_SKILLS:
+        folders.append(place)
+        if len(folders) == _MAX_SKILLS:
             break
-    return tuple(found)
+    return tuple(folders)
 
 
 def _walk(folder: Path, depth: int) -> Iterator[Path]:

@@ -8,7 +8,6 @@ import secrets
 import shutil
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import Final, Self
@@ -16,6 +15,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from tactician.environment import read_environment
 from tactician.errors import ConfigurationError
+from tactician.frozen import frozen
 
 DEFAULT_SCHEMES: Final = ("https", "ssh")
 _SCHEMES: Final = ("https", "ssh", "file")
@@ -34,7 +34,7 @@ _SAFE: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SkillRepository:
     """Place of skills in a Git repository.
 
@@ -54,7 +54,7 @@ class SkillRepository:
 
     @classmethod
     def parse(cls, url: str, *, ref: str, commit: str, path: str, schemes: Sequence[str]) -> Self:
-        """Return the place that a URL names; one such as `https://github.com/acme/skills/tree/main/office` has all.
+        """Return the place that a URL names, also that of a page: `https://github.com/acme/skills/tree/main/office`.
 
         Raises:
             ConfigurationError: when a part is not valid.
@@ -118,8 +118,8 @@ def _fetch_anew(place: SkillRepository, cache: Path, key: str, seconds: float) -
     try:
         git = _Git(place, draft, seconds)
         git.run("init", "--quiet")
-        wanted = place.commit or place.ref or "HEAD"
-        git.run("fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--", place.url, wanted)
+        revision = place.commit or place.ref or "HEAD"
+        git.run("fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--", place.url, revision)
         commit = git.run("rev-parse", "FETCH_HEAD^{commit}").strip()
         if place.commit and commit != place.commit:
             raise git.create_error(f"it is at {commit}, not at the pinned commit")

@@ -20,7 +20,7 @@ _LONGEST_COMPATIBILITY: Final = 500
 
 
 def check_skill(folder: Path) -> tuple[str, ...]:
-    """Return what is wrong with the skill in a folder; nothing for a valid one."""
+    """Return what is wrong with the skill in a folder; nothing for a valid skill."""
     if not folder.is_dir():
         return ("it is not a folder",)
     if (file := find_skill_file(folder)) is None:

@@ -7,12 +7,12 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final
 
 from tactician.environment import read_environment
+from tactician.frozen import frozen
 
 _TRIAL_SECONDS: Final = 10
 _ROOTS: Final = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
@@ -23,7 +23,7 @@ SKILL_FOLDER: Final = "/skill"
 WORK_FOLDER: Final = "/work"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ScriptLimits:
     """Limits of scripts.
 
@@ -68,7 +68,7 @@ def build_sandboxed_command(
     Args:
         arguments: the program and its arguments, as it is called inside.
         skill: the folder of the skill.
-        work: the folder in which it may write; one that is gone afterwards, when `None`.
+        work: the folder in which it may write; a temporary folder, when `None`.
         limits: its limits.
     """
     bwrap = shutil.which("bwrap") or "bwrap"

@@ -1,15 +1,16 @@
-"""Scripts of skills: in a sandbox where there is one, else after an approval."""
+"""Scripts of skills: in a sandbox if possible, else after an approval."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, Literal, TypeAlias
 
 from tactician.clock import Clock
 from tactician.errors import ToolError
+from tactician.frozen import frozen
 from tactician.skills.sandbox import (
     SKILL_FOLDER,
     ScriptLimits,
@@ -29,7 +30,7 @@ _MAX_INPUT: Final = 1_000_000
 _MAX_SCRIPT: Final = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ScriptPolicy:
     """Rules for the scripts of skills.
 
@@ -37,7 +38,7 @@ class ScriptPolicy:
         mode: `"sandbox"` to run them without an approval in a sandbox, and after one where there is no sandbox; `"ask"`
             to ask always; `"never"` to run none.
         limits: their limits.
-        folder: the folder in which they may write; one that is gone afterwards, when `None`.
+        folder: the folder in which they may write; a temporary folder, when `None`.
     """
 
     mode: ScriptMode = "sandbox"

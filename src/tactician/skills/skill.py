@@ -62,14 +62,14 @@ class Skill:
             raise ToolError(f"The skill {self.name!r}: {error}.") from error
 
     def list_files(self, kind: ResourceKind | None = None) -> tuple[str, ...]:
-        """Return the paths of its files; of one kind, or of all. Links and hidden files are left out."""
+        """Return the paths of its files, all or those of a kind. Links and hidden files are left out."""
         start = self.folder if kind is None else self.folder / kind
-        found: list[str] = []
+        paths: list[str] = []
         for path in _walk(start, 0):
-            found.append(path.relative_to(self.folder).as_posix())
-            if len(found) == _MAX_FILES:
+            paths.append(path.relative_to(self.folder).as_posix())
+            if len(paths) == _MAX_FILES:
                 break
-        return tuple(sorted(path for path in found if path not in FILE_NAMES))
+        return tuple(sorted(path for path in paths if path not in FILE_NAMES))
 
     def find_missing_files(self, instructions: str) -> tuple[str, ...]:
         """Return the paths that the instructions name, as `scripts/build.sh`, but that do not exist."""

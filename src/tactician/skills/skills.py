@@ -108,7 +108,7 @@ class Skills(LlmReference):
         Args:
             mode: `"sandbox"` to ask only where there is no sandbox, `"ask"` to ask always, `"never"` to run none.
             limits: their limits; by default a minute, a gigabyte, and no network.
-            folder: the folder in which they may write; by default one that is gone afterwards.
+            folder: the folder in which they may write; by default a temporary folder.
         """
         place = None if folder is None else Path(folder).absolute()
         return replace(self, scripts=ScriptPolicy(mode, limits or self.scripts.limits, place))

@@ -48,7 +48,7 @@ class ArtifactSink:
 
     Args:
         receive: function that is called with each object.
-        outer: receiver around this one, which gets each object too.
+        outer: outer receiver, which gets each object too.
     """
 
     def __init__(self, receive: Callable[[object], object], outer: ArtifactSink | None = None) -> None:
@@ -66,9 +66,9 @@ class ArtifactSink:
 def collect_artifacts() -> Iterator[Sequence[object]]:
     """Collect the objects that tools produce in the runs that are started inside a `with` block, in order."""
     run = RunContext.around()
-    found: list[object] = []
-    with run.inside({ArtifactSink: ArtifactSink(found.append, run.find(ArtifactSink))}).enter():
-        yield found
+    objects: list[object] = []
+    with run.inside({ArtifactSink: ArtifactSink(objects.append, run.find(ArtifactSink))}).enter():
+        yield objects
 
 
 def deliver_result(result: object, tool: str, context: RunContext) -> str | ToolOutput:

@@ -96,12 +96,12 @@ def create_server_groups(settings: Mapping[str, McpServerSettings]) -> dict[str,
     return {
         name: ToolGroup(
             name,
-            ConfiguredServer(name, one),
-            description=one.description,
+            ConfiguredServer(name, server),
+            description=server.description,
             provider="MCP",
-            permissions=map(ToolGroupPermission, one.permissions),
+            permissions=map(ToolGroupPermission, server.permissions),
         )
-        for name, one in settings.items()
+        for name, server in settings.items()
     }
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
+from tactician.frozen import frozen
 from tactician.llm import ToolCall, ToolResult
 from tactician.tools.toolbox import Toolbox
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolInvoker:
     """Way in which a tool calls other tools: with the approvals, guardrails, limits and events of direct calls.
 

@@ -21,7 +21,7 @@ from tactician.tools.tool import Tool, snake_case
 class ToolRequest(BaseModel):
     """Arguments of a Runnable without typed arguments: a text."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     request: str = Field(description="what is to be done, in full")
 

@@ -18,7 +18,7 @@ from tactician.tools.toolbox import require_declared_tools
 NameFilter: TypeAlias = Callable[[str], bool] | str | Sequence[str]
 """Rule for names: a function, or patterns such as `search` and `brave_*`."""
 NamingStrategy: TypeAlias = Callable[[str], str] | str
-"""Function from a name to another one, or a prefix."""
+"""Function from a name to a new name, or a prefix."""
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 

@@ -1,7 +1,23 @@
 """Traces: the tree of all that a run did, made from its events, and its exports."""
 
-from tactician.trace.capture import CaptureMode, Recorder
-from tactician.trace.node import ModelUse, TraceNode, TraceNote, TracePause
-from tactician.trace.trace import Trace
+from typing import TYPE_CHECKING
 
-__all__ = ["Trace", "TraceNode", "TraceNote", "TracePause", "ModelUse", "CaptureMode", "Recorder"]
+from tactician.late_names import export_late
+
+if TYPE_CHECKING:
+    from tactician.trace.capture import CaptureMode as CaptureMode
+    from tactician.trace.capture import Recorder as Recorder
+    from tactician.trace.node import ModelUse as ModelUse
+    from tactician.trace.node import TraceNode as TraceNode
+    from tactician.trace.node import TraceNote as TraceNote
+    from tactician.trace.node import TracePause as TracePause
+    from tactician.trace.trace import Trace as Trace
+else:
+    __getattr__, __dir__, __all__ = export_late(
+        __name__,
+        {
+            "tactician.trace.capture": "CaptureMode Recorder",
+            "tactician.trace.node": "ModelUse TraceNode TraceNote TracePause",
+            "tactician.trace.trace": "Trace",
+        },
+    )

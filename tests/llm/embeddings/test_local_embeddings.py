@@ -25,7 +25,7 @@ pytestmark = [
     pytest.mark.embedded,
     pytest.mark.skipif(
         not embedded.is_available() and "CI" not in os.environ,
-        reason=f"the embedded model is not installed: {embedded.INSTALL_HINT}",
+        reason=f"the embedded model is not installed: {embedded.LOCAL_INSTALL_HINT}",
     ),
 ]
 

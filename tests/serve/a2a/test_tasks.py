@@ -59,7 +59,7 @@ async def test_one_of_several_skills_is_named(http: httpx.AsyncClient, platform:
         platform.register(Greeter())  # what is registered later is on the card
         card = (await http.get(f"{url}/.well-known/agent-card.json")).json()
         assert {skill["id"] for skill in card["skills"]} == {"quote", "greet"}
-        with pytest.raises(RefusedError, match=r"Name one of the skills as `skillId`.*: quote, greet"):
+        with pytest.raises(RefusedError, match=r"Name a skill as `skillId`.*: quote, greet"):
             await client.call("SendMessage", {"message": order()})
 
 

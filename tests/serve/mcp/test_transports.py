@@ -19,11 +19,12 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp.server.auth.provider import AccessToken, TokenVerifier
 
-from tactician import Platform
+from tactician import Platform, achieves_goal, action, planned_agent
 from tactician.errors import ConfigurationError
 from tactician.serve import McpPublisher
+from tactician.stores import SqliteStore
 from tactician.testing import ScriptedModel
-from tests.serve.mcp.kitchen import ERAS, Era, Person, add, create_platform, read, read_json
+from tests.serve.mcp.kitchen import ERAS, Era, Person, Wish, add, create_platform, read, read_json
 
 ROOT = Path(__file__).parents[3]
 SERVED = str(ROOT / "tests" / "serve" / "mcp" / "served.py")
@@ -120,6 +121,11 @@ async def open_http(publisher: McpPublisher, **headers: str) -> AsyncIterator[ht
         yield http
 
 
+async def _call(port: int, tool: str, arguments: dict[str, object]) -> None:
+    async with Client(f"http://127.0.0.1:{port}/mcp") as client:
+        await client.call_tool(tool, arguments)
+
+
 def find_port() -> int:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -168,6 +174,34 @@ class TestHttp:
         await asyncio.gather(server, return_exceptions=True)
         shown = capsys.readouterr()
         assert (shown.out, shown.err.splitlines()[1]) == ("", "Tactician MCP ASYNC Server")
+
+    async def test_a_server_that_is_stopped_leaves_its_runs_to_others(self, tmp_path: Path) -> None:
+        started = asyncio.Event()
+
+        @planned_agent(description="Takes long")
+        class Slow:
+            @achieves_goal("done")
+            @action
+            async def work(self, wish: Wish) -> str:
+                started.set()
+                await asyncio.sleep(60)
+                return "done"
+
+        port = find_port()
+        async with Platform(ScriptedModel(), store=SqliteStore(str(tmp_path / "runs.db"))) as platform:
+            server = asyncio.create_task(McpPublisher(platform, Slow()).run_http(port))
+            await wait_until_it_listens(port)
+            client = asyncio.create_task(_call(port, "work", {"dish": "pie"}))
+            await asyncio.wait_for(started.wait(), 10)
+            server.cancel()
+            await asyncio.gather(server, client, return_exceptions=True)
+            (run,) = await platform.runs()
+            for _ in range(500):  # the server does not wait until the call has ended
+                if run.was_interrupted or run.status != "running":
+                    break
+                await asyncio.sleep(0.01)
+                (run,) = await platform.runs()
+        assert (run.status, run.was_interrupted) == ("running", True)
 
     @pytest.mark.parametrize(
         ("header", "value", "status"),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Final
 
 from tactician.ensemble.learning.scopes import ScopeEntry
+from tactician.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Parcel:
     """What a task leaves for later runs.
 

@@ -1,22 +1,30 @@
 """Requests to agents and models, alone or in conversations: each is a run."""
 
-from tactician.platform.requests.answering import RUN_NAME, Requests
-from tactician.platform.requests.conversations import Conversations, Role, create_message
-from tactician.platform.requests.pictures import Picture, read_picture
-from tactician.platform.requests.request import Request, RequestOptions, create_model_agent, create_request
-from tactician.platform.requests.targets import find_model_agent
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "Conversations",
-    "Picture",
-    "RUN_NAME",
-    "Request",
-    "RequestOptions",
-    "Requests",
-    "Role",
-    "create_message",
-    "create_model_agent",
-    "create_request",
-    "find_model_agent",
-    "read_picture",
-]
+from tactician.late_names import export_late
+
+if TYPE_CHECKING:
+    from tactician.platform.requests.answering import RUN_NAME as RUN_NAME
+    from tactician.platform.requests.answering import Requests as Requests
+    from tactician.platform.requests.conversations import Conversations as Conversations
+    from tactician.platform.requests.conversations import Role as Role
+    from tactician.platform.requests.conversations import create_message as create_message
+    from tactician.platform.requests.pictures import Picture as Picture
+    from tactician.platform.requests.pictures import read_picture as read_picture
+    from tactician.platform.requests.request import Request as Request
+    from tactician.platform.requests.request import RequestOptions as RequestOptions
+    from tactician.platform.requests.request import create_model_agent as create_model_agent
+    from tactician.platform.requests.request import create_request as create_request
+    from tactician.platform.requests.targets import find_model_agent as find_model_agent
+else:
+    __getattr__, __dir__, __all__ = export_late(
+        __name__,
+        {
+            "tactician.platform.requests.answering": "RUN_NAME Requests",
+            "tactician.platform.requests.conversations": "Conversations Role create_message",
+            "tactician.platform.requests.pictures": "Picture read_picture",
+            "tactician.platform.requests.request": "Request RequestOptions create_model_agent create_request",
+            "tactician.platform.requests.targets": "find_model_agent",
+        },
+    )

@@ -44,11 +44,11 @@ def read_answer(message: A2aMessage, questions: Sequence[PendingRequest]) -> tup
     Raises:
         InvalidParamsError: when there is no such request, or the answer has to be yes or no.
     """
-    wanted = message.metadata.get(REQUEST_ID)
-    chosen = [request for request in questions if wanted in (None, request.id)]
+    request_id = message.metadata.get(REQUEST_ID)
+    chosen = [request for request in questions if request_id in (None, request.id)]
     if not chosen:
         known = ", ".join(request.id for request in questions)
-        raise InvalidParamsError(f"The task does not ask {wanted!r}; it asks: {known}.")
+        raise InvalidParamsError(f"The task does not ask {request_id!r}; it asks: {known}.")
     request = chosen[0]
     if request.kind in ("confirmation", "approval"):
         return request.id, _read_decision(message)

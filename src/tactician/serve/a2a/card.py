@@ -92,7 +92,8 @@ class CardSource:
             default_input_modes=INPUT_MODES,
             default_output_modes=OUTPUT_MODES,
             skills=[
-                AgentSkill(id=one.id, name=one.name, description=one.description, tags=["agent"]) for one in skills
+                AgentSkill(id=skill.id, name=skill.name, description=skill.description, tags=["agent"])
+                for skill in skills
             ],
         )
 

@@ -122,7 +122,7 @@ class TaskPieces:
 
 
 def _list_changes(before: Task, after: Task, pieces: TaskPieces | None) -> Iterator[TaskEvent]:
-    """Yield the events that make one state of a task of another."""
+    """Yield the events that lead from a state of a task to another."""
     whole = after.artifacts[0] if after.artifacts and not before.artifacts else None
     text = "" if pieces is None else pieces.text
     if whole is not None and not (text and [part.text for part in whole.parts] == [text]):

@@ -128,8 +128,8 @@ class TaskHandler(RequestHandler):
     @validate_request_params
     async def on_list_tasks(self, params: ListTasksRequest, context: ServerCallContext) -> ListTasksResponse:
         check_list_request(params)
-        found = await self._documents.list_tasks(context.user.user_name, params.context_id or None)
-        views = [await self._view(document, with_result=params.include_artifacts) for document in found]
+        documents = await self._documents.list_tasks(context.user.user_name, params.context_id or None)
+        views = [await self._view(document, with_result=params.include_artifacts) for document in documents]
         return create_page([task for task in views if task is not None], params)
 
     @override

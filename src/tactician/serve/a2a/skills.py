@@ -74,7 +74,7 @@ class GoalSkill(PublishedSkill):
         return (await self._tool.agent.run(start.objects, named=start.named, context=context)).output
 
     def _write_arguments(self, message: A2aMessage) -> str:
-        if [one.kind for one in self._tool.inputs] == [A2aMessage]:
+        if [start.kind for start in self._tool.inputs] == [A2aMessage]:
             return TypeAdapter(A2aMessage).dump_json(message).decode()
         if message.has_data:
             return to_json(message.data).decode()
@@ -91,19 +91,19 @@ def find_skills(platform: Platform, published: Sequence[Runnable]) -> Mapping[st
     return {skill.id: skill for skill in (*goals, *runnables)}
 
 
-def choose_skill(skills: Mapping[str, PublishedSkill], wanted: object) -> PublishedSkill:
+def choose_skill(skills: Mapping[str, PublishedSkill], skill_id: object) -> PublishedSkill:
     """Return the skill that a message names, or the only skill.
 
     Raises:
         LookupError: when there is no such skill, or there are several and none is named.
     """
     known = ", ".join(skills) or "none"
-    if isinstance(wanted, str):
-        if (skill := skills.get(wanted)) is None:
-            raise LookupError(f"There is no skill {wanted!r}.{did_you_mean(wanted, skills)} There are: {known}.")
+    if isinstance(skill_id, str):
+        if (skill := skills.get(skill_id)) is None:
+            raise LookupError(f"There is no skill {skill_id!r}.{did_you_mean(skill_id, skills)} There are: {known}.")
         return skill
     if len(skills) != 1:
-        raise LookupError(f"Name one of the skills as `skillId` in the metadata of the message: {known}.")
+        raise LookupError(f"Name a skill as `skillId` in the metadata of the message: {known}.")
     return next(iter(skills.values()))
 
 

@@ -62,7 +62,7 @@ class TaskDocuments:
         return None if document is None else _read(document)
 
     async def add(self, task: TaskDocument) -> TaskDocument:
-        """Store a new task; return the task that is stored, if there is one with its id."""
+        """Store a new task; return the task that is stored, if its id is known."""
         try:
             await self._store.save(_write(task))
         except DocumentConflictError:
@@ -91,15 +91,15 @@ class TaskDocuments:
 
     async def list_tasks(self, owner: str, context_id: str | None = None) -> list[TaskDocument]:
         """Return the last 1000 tasks of a user, newest first."""
-        found = await self._store.find(
+        documents = await self._store.find(
             _COLLECTION, names=(f"user {owner}",), parent_id=context_id, limit=_MOST_LISTED, newest_first=True
         )
-        return list(map(_read, found))
+        return list(map(_read, documents))
 
     async def list_notifying(self) -> list[TaskDocument]:
         """Return tasks whose changes somebody is notified of."""
-        found = await self._store.find(_COLLECTION, statuses=(_NOTIFYING,), limit=_MOST_LISTED, newest_first=True)
-        return list(map(_read, found))
+        documents = await self._store.find(_COLLECTION, statuses=(_NOTIFYING,), limit=_MOST_LISTED, newest_first=True)
+        return list(map(_read, documents))
 
     async def delete(self, task_id: str) -> None:
         """Delete the document of a task."""
@@ -107,7 +107,7 @@ class TaskDocuments:
 
 
 def _write(task: TaskDocument) -> StoredDocument:
-    values = {one.name: getattr(task, one.name) for one in fields(TaskDocument) if one.name != "version"}
+    values = {part.name: getattr(task, part.name) for part in fields(TaskDocument) if part.name != "version"}
     return StoredDocument(
         collection=_COLLECTION,
         id=task.task_id,

@@ -22,7 +22,7 @@ def check_list_request(request: ListTasksRequest) -> None:
     """Check the numbers of a request, and its token.
 
     Raises:
-        InvalidParamsError: when one of them is not valid.
+        InvalidParamsError: when a part is not valid.
     """
     validate_history_length(request)
     if request.HasField("page_size"):
@@ -33,16 +33,16 @@ def check_list_request(request: ListTasksRequest) -> None:
 
 def create_page(tasks: Iterable[Task], request: ListTasksRequest) -> ListTasksResponse:
     """Return the page that a request asks for: the tasks that changed last come first."""
-    found = sorted((task for task in tasks if _matches(task, request)), key=_get_place, reverse=True)
-    left = found
+    matching = sorted((task for task in tasks if _matches(task, request)), key=_get_place, reverse=True)
+    left = matching
     if request.page_token and (cursor := decode_list_tasks_cursor(request.page_token)) is not None:
-        left = [task for task in found if _get_place(task) < (cursor.timestamp_ns or 0, cursor.task_id)]
+        left = [task for task in matching if _get_place(task) < (cursor.timestamp_ns or 0, cursor.task_id)]
     size = request.page_size if request.HasField("page_size") else _PAGE_SIZE
     page = left[:size]
     return ListTasksResponse(
         tasks=[_shorten(task, request) for task in page],
         page_size=size,
-        total_size=len(found),
+        total_size=len(matching),
         next_page_token=encode_list_tasks_cursor(ListTasksCursor(*_get_place(page[-1]))) if len(left) > size else "",
     )
 

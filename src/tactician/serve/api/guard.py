@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
 from ipaddress import ip_address
 from time import monotonic
 from typing import Final
@@ -13,6 +12,7 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from tactician.frozen import frozen
 from tactician.runs import DEFAULT_LEASE
 from tactician.serve.api.people import LOCAL, Person, Tokens
 from tactician.serve.api.problems import ApiError, describe_problem
@@ -27,7 +27,7 @@ _HEADERS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RequestLimits:
     """Limits of requests.
 

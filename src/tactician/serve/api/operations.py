@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, TypeAlias, TypeVar
 
 from pydantic import ValidationError
@@ -12,6 +12,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from tactician.errors import TacticianError
+from tactician.frozen import frozen
 from tactician.serve.api.forms import Form
 from tactician.serve.api.people import Person, Right
 from tactician.serve.api.problems import ApiError, describe_problem
@@ -21,7 +22,7 @@ F = TypeVar("F", bound=Form)
 _LONGEST_ID: Final = 200
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Call:
     """Call of an operation.
 
@@ -75,7 +76,7 @@ class Call:
 Handler: TypeAlias = Callable[[Call], Awaitable[Form | Response]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ApiOperation:
     """Operation of the server.
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from hmac import compare_digest
 from typing import Final, Literal, TypeAlias
 
 from tactician.errors import ConfigurationError
+from tactician.frozen import frozen
 
 Right: TypeAlias = Literal["see", "start", "answer"]
 ALL_RIGHTS: Final[frozenset[Right]] = frozenset({"see", "start", "answer"})
 SHORTEST_TOKEN: Final = 16
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Person:
     """Person or program that calls the server.
 

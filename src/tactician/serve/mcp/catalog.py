@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from tactician.errors import DeclarationError
 from tactician.platform import GoalTool, Platform
@@ -24,18 +24,24 @@ class Catalog:
         sources: what else is published.
         resources: resources besides those of the references and agents.
         banner: the banner.
+        is_stopping: tells that the server is being stopped.
 
     Raises:
         DeclarationError: when a goal cannot be published, a source has no tools, or two tools have the same name.
     """
 
     def __init__(
-        self, platform: Platform, sources: Sequence[McpSource], resources: Iterable[McpResource], banner: Banner
+        self,
+        platform: Platform,
+        sources: Sequence[McpSource],
+        resources: Iterable[McpResource],
+        banner: Banner,
+        is_stopping: Callable[[], bool],
     ) -> None:
         self._platform = platform
         self._sources = ToolSources(platform, sources)
         self._resources = (*resources, *map(describe_reference, self._sources.references))
-        self._runs = ClientRuns(platform, lambda: self._entries)
+        self._runs = ClientRuns(platform, lambda: self._entries, is_stopping)
         self._own: tuple[PublishedTool, ...] = (RespondTool(self._runs), StatusTool(self._runs), BannerTool(banner))
         self._goals: tuple[GoalTool, ...] | None = None
         self._made: dict[int, tuple[Tool, PublishedTool]] = {}

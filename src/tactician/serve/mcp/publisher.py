@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import mcp_types as types
@@ -78,8 +78,9 @@ class McpPublisher:
         self.banner = Banner(name)
         self._verifier = token_verifier if token is None else SharedToken(token)
         self._auth = create_auth(self._verifier, auth)
+        self._is_stopping: Callable[[], bool] = lambda: False
         notices = ChangeNotices()
-        self._handlers = Handlers(Catalog(platform, sources, resources, self.banner))
+        self._handlers = Handlers(Catalog(platform, sources, resources, self.banner, lambda: self._is_stopping()))
         self.server = _create_server(name, instructions, self._handlers, notices)
         security = RequestStateSecurity.ephemeral() if secret is None else RequestStateSecurity(keys=[secret])
         self.server.middleware.append(RequestStateBoundary(security, default_audience=name))
@@ -140,6 +141,7 @@ class McpPublisher:
             app, host=host, port=port, log_level="warning", timeout_graceful_shutdown=_GRACE, access_log=False
         )
         server = uvicorn.Server(config)
+        self._is_stopping = lambda: server.should_exit
         serving = asyncio.create_task(server.serve())
         try:
             await asyncio.shield(serving)

@@ -48,11 +48,15 @@ class ClientRuns:
     Args:
         platform: the platform.
         list_entries: returns the Runnables that are published now.
+        is_stopping: tells that the server is being stopped.
     """
 
-    def __init__(self, platform: Platform, list_entries: Callable[[], Iterable[RunEntry]]) -> None:
+    def __init__(
+        self, platform: Platform, list_entries: Callable[[], Iterable[RunEntry]], is_stopping: Callable[[], bool]
+    ) -> None:
         self._platform = platform
         self._list_entries = list_entries
+        self._is_stopping = is_stopping
         self._known: OrderedDict[str, RunEntry] = OrderedDict()
 
     async def start(self, entry: RunEntry, work: Work, caller: Caller) -> CallResult:
@@ -127,12 +131,15 @@ class ClientRuns:
         }
 
     async def _run(self, work: Work, caller: Caller, entry: RunEntry) -> RunResult[object]:
-        """Do the work of a call. When the client cancels the call, the run is killed, unless it waits."""
+        """Do the work of a call. When the client cancels the call, the run is killed, unless it waits.
+
+        When the server is stopped, a run in a durable store is left to whoever continues it.
+        """
         try:
             async with caller.listen(self._platform.context()) as context:
                 result = await work(context)
         except asyncio.CancelledError:
-            if caller.run_id is not None:
+            if caller.run_id is not None and not self._is_stopping():
                 with anyio.move_on_after(_SECONDS_TO_KILL, shield=True):
                     await self._kill(caller.run_id)
             raise

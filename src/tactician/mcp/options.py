@@ -1,0 +1,27 @@
+"""Options of servers."""
+
+from __future__ import annotations
+
+from typing_extensions import TypedDict
+
+from tactician.clock import Clock
+
+
+class McpOptions(TypedDict, total=False):
+    """Options of every server.
+
+    Attributes:
+        name: the name for messages, events and reports; that of the program or the host by default.
+        timeout: seconds that a call may take; 300 by default.
+        connect_timeout: seconds that connecting may take; 60 by default.
+        sampling: whether the model around a call may answer questions of the server; true by default.
+        protocol: version of the protocol, or `"legacy"` for the one before 2026; `"auto"`, the default, asks.
+        clock: the clock of restarts.
+    """
+
+    name: str
+    timeout: float
+    connect_timeout: float
+    sampling: bool
+    protocol: str
+    clock: Clock

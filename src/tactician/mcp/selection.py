@@ -1,0 +1,78 @@
+"""Tools of a server, all or a selection of them."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Protocol
+
+from typing_extensions import override
+
+from tactician.mcp.naming import ToolSelection
+from tactician.mcp.tools import McpTool, select_tools
+from tactician.tools import NamingStrategy, Tool, ToolProvider
+
+
+class ServerTools(ToolProvider):
+    """Tools of a server, all or a selection of them."""
+
+    @abstractmethod
+    def _select(self, change: Callable[[ToolSelection], ToolSelection]) -> ServerTools:
+        """Return another selection of the same tools."""
+
+    def only(self, *patterns: str) -> ServerTools:
+        """Return only the tools of these names on the server, which may be patterns such as `read_*`."""
+        return self._select(lambda own: replace(own, only=patterns))
+
+    def without(self, *patterns: str) -> ServerTools:
+        """Return the tools without those of these names on the server, which may be patterns."""
+        return self._select(lambda own: replace(own, but=(*own.but, *patterns)))
+
+    def named(self, naming: NamingStrategy) -> ServerTools:
+        """Return the tools under other names for the model: with a prefix, or as a function of the name says."""
+        return self._select(lambda own: replace(own, naming=naming))
+
+    def with_approval(self, *patterns: str) -> ServerTools:
+        """Return the tools, of which calls of those of these names on the server wait for an approval."""
+        return self._select(lambda own: replace(own, approved=(*own.approved, *(patterns or ("*",)))))
+
+
+class ToolLister(Protocol):
+    """Server that lists its tools."""
+
+    @property
+    def name(self) -> str:
+        """The name for messages."""
+        ...
+
+    async def list_tools(self) -> tuple[McpTool, ...]:
+        """Return the tools under their names on the server."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close the connection."""
+        ...
+
+
+class SelectedTools(ServerTools):
+    """ToolSelection of the tools of a server."""
+
+    def __init__(self, server: ToolLister, selection: ToolSelection) -> None:
+        self._server = server
+        self._selection = selection
+
+    def __repr__(self) -> str:
+        return repr(self._server)
+
+    @override
+    async def load_tools(self) -> tuple[Tool, ...]:
+        return select_tools(await self._server.list_tools(), self._server.name, self._selection)
+
+    @override
+    async def aclose(self) -> None:
+        await self._server.aclose()
+
+    @override
+    def _select(self, change: Callable[[ToolSelection], ToolSelection]) -> ServerTools:
+        return SelectedTools(self._server, change(self._selection))
