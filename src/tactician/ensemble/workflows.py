@@ -12,7 +12,7 @@ class Workflow(StrEnum):
     """Order in which the tasks of an ensemble run."""
 
     SEQUENTIAL = "sequential"
-    """Each after the other, in the order of the list. A task that names no context gets the output of the task before."""
+    """One after another, in the order of the list. A task that names no context gets the output of the task before."""
     PARALLEL = "parallel"
     """Each as soon as its context tasks are completed."""
     HIERARCHICAL = "hierarchical"
