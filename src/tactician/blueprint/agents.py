@@ -9,16 +9,13 @@ from pydantic import Field
 
 from tactician.agents import Agent, AgentSettings, AgentSpec, SupervisorAgent
 from tactician.blueprint.abilities import (
-    AgentToolPart,
     GuardrailPart,
     HandoffPart,
     TypeText,
     build_guardrails,
     build_handoffs,
-    build_tools,
     export_guardrails,
     export_handoffs,
-    export_tools,
     find_type,
 )
 from tactician.blueprint.blueprint import Blueprint, Node, blueprint_type
@@ -27,6 +24,7 @@ from tactician.blueprint.built_in_tools import BuiltInTool
 from tactician.blueprint.exporter import Exporter, blueprint_exporter
 from tactician.blueprint.models import ModelParts, OptionsPart, ResponderPart, TracePart, export_trace, set_trace
 from tactician.blueprint.schema_base import Flag, Name, Part, Positive, Seconds, Temperature
+from tactician.blueprint.tool_lists import AgentToolPart, build_tools, export_tools
 from tactician.blueprint.turn_settings import (
     AutonomyPart,
     Instructions,

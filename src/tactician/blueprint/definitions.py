@@ -8,12 +8,13 @@ from typing import TypeVar
 from pydantic.alias_generators import to_camel
 
 from tactician.agents import AgentDefinition, BlueprintLike, HandoffDefinition, WindowDefinition
-from tactician.blueprint.abilities import GuardrailPart, export_tools
+from tactician.blueprint.abilities import GuardrailPart
 from tactician.blueprint.agents import PLAIN, AgentBlueprint
 from tactician.blueprint.exporter import Exporter
 from tactician.blueprint.models import ResponderPart, export_responder
 from tactician.blueprint.references import BlueprintRef
 from tactician.blueprint.schema_base import Part, Pending
+from tactician.blueprint.tool_lists import export_tools
 from tactician.blueprint.turn_settings import SlidingPart, SummarizationPart, WindowPart
 from tactician.documents import Problems
 from tactician.errors import BlueprintError, Problem

@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from tactician.agents import Agent
-from tactician.blueprint.abilities import AgentToolPart, build_tools
 from tactician.blueprint.blueprint import Blueprint, Node, blueprint_type
 from tactician.blueprint.builder import Builder
 from tactician.blueprint.built_in_tools import BuiltInTool
@@ -32,6 +31,7 @@ from tactician.blueprint.ensembles.team_settings import (
 from tactician.blueprint.models import ModelParts, OptionsPart, ResponderPart, TracePart, set_trace
 from tactician.blueprint.references import BlueprintRef
 from tactician.blueprint.schema_base import DEFERRED_IN_TEXT, Name, Part, Positive, Rate, Temperature
+from tactician.blueprint.tool_lists import AgentToolPart, build_tools
 from tactician.context_format import ContextFormat, ContextFormatter
 from tactician.documents import DataPath
 from tactician.ensemble import Ensemble, Phase, ReviewPolicy, Task, Workflow

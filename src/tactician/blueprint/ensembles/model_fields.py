@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tactician.blueprint.abilities import export_tools
 from tactician.blueprint.exporter import Exporter
 from tactician.blueprint.models import DEFAULT, ModelParts
+from tactician.blueprint.tool_lists import export_tools
 from tactician.llm import ModelLike
 from tactician.tools import Toolbox, ToolLike
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from tactician.blueprint.abilities import build_guardrails, build_tools, find_type
+from tactician.blueprint.abilities import build_guardrails, find_type
 from tactician.blueprint.blueprint import Blueprint
 from tactician.blueprint.builder import Builder
 from tactician.blueprint.ensembles.agent_directory import AgentDirectory
@@ -19,6 +19,7 @@ from tactician.blueprint.ensembles.task_parts import TaskItemPart, TaskPart
 from tactician.blueprint.functions import find_function
 from tactician.blueprint.models import ModelParts
 from tactician.blueprint.schema_base import Part
+from tactician.blueprint.tool_lists import build_tools
 from tactician.documents import DataPath, did_you_mean
 from tactician.ensemble import Ensemble, Task, TaskLike
 

@@ -8,13 +8,14 @@ from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import Field, WithJsonSchema
 
-from tactician.blueprint.abilities import AgentToolPart, GuardrailPart, TypeText
+from tactician.blueprint.abilities import GuardrailPart, TypeText
 from tactician.blueprint.blueprint import KINDS, Blueprint
 from tactician.blueprint.built_in_tools import BuiltInTool
 from tactician.blueprint.ensembles.gates import ReviewPart
 from tactician.blueprint.ensembles.reflection import ReflectPart
 from tactician.blueprint.models import OptionsPart, ResponderPart
 from tactician.blueprint.schema_base import Count, Name, Part, Positive, Temperature, one_of, part_or
+from tactician.blueprint.tool_lists import AgentToolPart
 from tactician.documents import DataPath
 
 TASK_KINDS: Final[dict[str, type[Part]]] = {}
