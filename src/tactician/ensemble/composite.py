@@ -33,7 +33,7 @@ class Casting(NamedTuple):
     chosen: Mapping[Task, Task] = MappingProxyType({})
 
     def find(self, task: Task) -> Task:
-        """Return the task with its agent as chosen, if one was chosen."""
+        """Return the task with its agent as chosen, if there is a choice."""
         return self.chosen.get(task, task)
 
 

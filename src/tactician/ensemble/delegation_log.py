@@ -167,7 +167,7 @@ class _SavedResponse(BaseModel):
 
 
 def encode_request(request: DelegationRequest, types: Types) -> object:
-    """Return a request as JSON; its output type is one of those that a delegation may ask for by their names.
+    """Return a request as JSON; its output type is among those that a delegation may ask for by their names.
 
     Raises:
         StoredStateError: when its output type is another type, or its scope or metadata have no JSON form.

@@ -30,7 +30,7 @@ class TaskEnvironment(NamedTuple):
         revision: revision of the first tasks when all of the work is done again.
         reviews: the settings for reviews of tasks inside of others.
         exit: the early end of the ensemble around; `None` for an ensemble itself.
-        synthesize: model of the ensemble around that makes agents for tasks without an agent; `None` without one.
+        synthesize: model of the ensemble around that makes agents for tasks without an agent, or `None`.
         outbox: outbox for what the tasks leave for later runs.
     """
 

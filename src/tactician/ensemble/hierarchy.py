@@ -139,7 +139,7 @@ async def run_hierarchy(
         raise
     except Exception as error:
         if isinstance(error, ConstraintViolationError) and error.result.run_id == context.run_id:
-            raise  # it is of this hierarchy, and not of one inside
+            raise  # it is of this hierarchy, and not of another inside
         failed = conclude(ExitReason.FAILED)
         message = f"{name}: the manager failed after {len(failed.task_outputs)} delegations: {describe_error(error)}"
         completed = {output.task_id: output for output in failed.task_outputs}

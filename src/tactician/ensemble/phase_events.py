@@ -86,8 +86,8 @@ class PhaseReviewed(Event):
 
     def describe(self) -> str:
         """Return the decision."""
-        said = f"phase {self.phase!r}, attempt {self.attempt}: {self.decision} {self.feedback}".rstrip()
-        return said if self.by is None else f"{said}, by {self.by}"
+        line = f"phase {self.phase!r}, attempt {self.attempt}: {self.decision} {self.feedback}".rstrip()
+        return line if self.by is None else f"{line}, by {self.by}"
 
 
 @frozen(kw_only=True)

@@ -58,7 +58,7 @@ class TaskOrder:
     def plans(self) -> Sequence[tuple[TaskPlan, tuple[str, ...]]]:
         """The plans of the tasks, each with the ids of its context tasks, as far as they run in this order too.
 
-        The output of the last one is that of the ensemble.
+        The output of the last task is that of the ensemble.
         """
         own = {job.task.id for job in self.jobs}
         plans = (TaskPlan.create(job, self.reviews, is_last=job is self.jobs[-1]) for job in self.jobs)

@@ -67,7 +67,7 @@ async def synthesize_agents(tasks: Iterable[Task], model: ModelLike, context: Ru
 
 
 async def synthesize_alike(tasks: Sequence[Task], model: ModelLike, context: RunContext) -> Mapping[Task, Task]:
-    """Return tasks of one kind with the agents that a model has chosen for the first of them; see `synthesize_agents`.
+    """Return tasks of a kind with the agents that a model has chosen for the first of them; see `synthesize_agents`.
 
     Args:
         tasks: the tasks, which a single function has made.

@@ -59,7 +59,7 @@ class Task:
             task before, and else none; with `[]` none.
         output_type: the type of the output, as any that pydantic can describe; text by default.
         max_output_retries: number of further attempts of an agent at a valid output.
-        tools: tools beside those of the agent; for one name, the agent's counts.
+        tools: tools beside those of the agent; for the same name, the agent's counts.
         model: the model for an agent without a model.
         handler: sync or async function that does the task without a model.
         max_tool_calls: number of tool calls of an agent that has no such limit of its own. After them it must answer.

@@ -52,7 +52,7 @@ class PhaseRuns:
         """Run a phase until its outputs are accepted, and return them.
 
         Raises:
-            TaskFailedError: when one of its tasks or its review fails, or a phase that has to run again for it.
+            TaskFailedError: when a task of it or its review fails, or a phase that has to run again for it.
             Suspended: when tasks or reviews wait for answers.
         """
         progress = self._progress[name]

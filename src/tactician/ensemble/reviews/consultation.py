@@ -128,10 +128,10 @@ class PersonConsultation(Generic[T]):
         """Return the answer of the reviewer; `None` when it does not answer."""
         tries = 0
         while self._reviewer is not None:
-            if (given := await ask_reviewer(self._reviewer, request, self._place)) is None:
+            if (answer := await ask_reviewer(self._reviewer, request, self._place)) is None:
                 break
             try:
-                return PersonAnswer(self._question.read(given.response), given.by)
+                return PersonAnswer(self._question.read(answer.response), answer.by)
             except InvalidOutput as error:
                 if (tries := tries + 1) >= _MAX_TRIES:
                     raise

@@ -22,7 +22,7 @@ ReadLine: TypeAlias = Callable[[str], str | Awaitable[str]]
 class Terminal:
     """Terminal whose questions are asked in turn, also those of several reviewers.
 
-    A question that is cancelled, as at its timeout, leaves nothing behind that would take the line for the next one.
+    A question that is cancelled, as at its timeout, leaves nothing behind that would take the line for the next.
     What somebody has typed for it is no answer to the next question, which they had not seen.
 
     Args:
