@@ -93,12 +93,7 @@ def test_a_planned_agent_with_a_model_in_the_process_runs_without_what_only_serv
         refused.discard("sqlite3")
     assert not modules & refused
     assert not modules & {f"tactician.llm.{name}" for name in SERVED}
-    assert not modules & {
-        "tactician.ensemble",
-        "tactician.blueprint",
-        "tactician.planning.solving",
-        "tactician.trace.trace",
-    }
+    assert not modules & {"tactician.ensemble", "tactician.blueprint", "tactician.planning.solving"}
     assert len([name for name in modules if name.startswith("tactician.")]) < MOST_MODULES, "see export_late"
 
 

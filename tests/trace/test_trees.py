@@ -176,7 +176,7 @@ async def test_a_run_that_waited_is_one_node_with_a_pause() -> None:
     (root,) = recorder.read_trace().roots
     assert (root.status, root.seconds) == ("completed", 3600)
     assert [pause.ended - pause.started for pause in root.pauses] == [3600]
-    assert [note.kind for note in root.notes] == ["RunSuspended"]
+    assert [note.kind for note in root.notes] == ["RunSuspended", "RequestAnswered"]
 
 
 class HangingModel(ScriptedModel):
