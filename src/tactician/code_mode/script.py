@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
+from functools import cache
+from time import sleep
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from pydantic import JsonValue
@@ -32,6 +35,8 @@ CallTool: TypeAlias = Callable[[int, str, str], Awaitable[ToolResult]]
 _CONCURRENT: Final = re.compile(r"\b(gather|create_task|TaskGroup)\s*\(")
 _FILE: Final = re.compile(r"<python-input-\d+>")
 _LONGEST_ARGUMENTS: Final = 1_000_000
+_REST: Final = 0.1
+"""Seconds between the last script and the end of the program."""
 
 
 @frozen
@@ -75,6 +80,7 @@ async def run_script(
     """
     from pydantic_monty import AsyncMonty, CollectString, MontyError
 
+    _wait_at_exit()
     printed = CollectString(sandbox.limits.output)
     runner = _ScriptRunner(functions, call, sandbox.limits, is_concurrent=_CONCURRENT.search(code) is not None)
     try:
@@ -94,6 +100,16 @@ async def run_script(
     except MontyError as error:
         raise ToolError(_describe(error, printed.output)) from error
     return ScriptOutput(printed.output, _write_value(value))
+
+
+@cache
+def _wait_at_exit() -> None:
+    """Let the threads of Monty come to rest before the interpreter ends.
+
+    A thread of Monty 1.4 that lets go of an object while Python is about to end aborts the program: it did so in every
+    tenth program that ended right after a script.
+    """
+    atexit.register(sleep, _REST)
 
 
 class _ScriptRunner:
