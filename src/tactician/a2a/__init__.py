@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING
 
 from tactician.a2a.errors import RemoteCardError, RemoteTaskError, RemoteUnavailableError
 from tactician.a2a.events import RemoteTaskChanged
-from tactician.a2a.extra import require_a2a
 from tactician.a2a.messages import A2aData, A2aMessage, A2aPart, create_parts
 from tactician.a2a.questions import IDEMPOTENCY_KEY, REQUEST_ID, REQUESTS, SKILL_ID
 from tactician.a2a.remote_agent import RemoteAgent
 from tactician.a2a.settings import RemoteOptions
+from tactician.extras import require_extra
 
 if TYPE_CHECKING:
     from tactician.a2a.cards import sign_card
@@ -52,7 +52,7 @@ __all__ = [
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module 'tactician.a2a' has no attribute {name!r}")
-    with require_a2a():
+    with require_extra("a2a", "A2A needs"):
         from tactician.a2a import cards, connection, wire
     known: dict[str, object] = {**vars(connection), **vars(cards), **vars(wire)}
     value = known[name]

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from typing_extensions import Unpack, override
 
 from tactician.a2a.errors import RemoteCardError, RemoteUnavailableError
-from tactician.a2a.extra import require_a2a
 from tactician.a2a.settings import RemoteOptions, RemoteSettings, complete_url
 from tactician.agents import BaseRunnable
+from tactician.extras import require_extra
 from tactician.runs import Input, RunContext, RunResult
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class RemoteAgent(BaseRunnable[object]):
     """
 
     def __init__(self, url: str, *, name: str, description: str = "", **options: Unpack[RemoteOptions]) -> None:
-        with require_a2a():
+        with require_extra("a2a", "A2A needs"):
             from tactician.a2a import connection  # noqa: F401 - a missing extra is an error now
         self.name = name
         self.description = description

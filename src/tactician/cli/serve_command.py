@@ -20,7 +20,8 @@ from tactician.cli.console import Debug, ModelName, StoreUrl, err
 from tactician.cli.loading import load_agents
 from tactician.cli.run_command import open_catalog
 from tactician.cli.stores import find_store
-from tactician.errors import ConfigurationError, MissingExtraError
+from tactician.errors import ConfigurationError
+from tactician.extras import require_extra
 from tactician.platform import Platform
 from tactician.runs import DEFAULT_LEASE
 from tactician.stores import MemoryStore, open_store
@@ -92,12 +93,8 @@ def _find_people(file: Path | None) -> dict[str, Person] | None:
 
 
 async def _serve(app: Starlette, host: str, port: int) -> None:
-    try:
+    with require_extra("serve", "A server needs"):
         import uvicorn
-    except ImportError as error:
-        raise MissingExtraError(
-            'A server needs uvicorn, which is not installed. Run: pip install "tactician[serve]"'
-        ) from error
 
     class Serving(uvicorn.Server):
         """Server that ends its streams at the first signal, and not only when it stops waiting for them."""

@@ -17,7 +17,7 @@ from tactician.llm import ModelLike
 
 
 class TaskEnvironment(NamedTuple):
-    """What the tasks of a run begin with.
+    """Beginning that the tasks of a run share.
 
     Attributes:
         input: the values for templates, and the text of the caller.

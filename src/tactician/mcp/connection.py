@@ -9,9 +9,9 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from tactician.clock import Clock
+from tactician.extras import require_extra
 from tactician.frozen import frozen
 from tactician.mcp.errors import McpError, find_cause
-from tactician.mcp.extras import require_sdk
 from tactician.mcp.watching import watch_end
 from tactician.text import describe_error
 
@@ -170,7 +170,7 @@ class Connection:
         return opened is not None and opened.done() and opened.exception() is None
 
     def _start(self) -> None:
-        with require_sdk():
+        with require_extra("mcp", "MCP servers need"):
             import mcp  # noqa: F401 - the owner needs it
         self._loop = asyncio.get_running_loop()
         self._opened = self._loop.create_future()

@@ -6,7 +6,7 @@ The names are loaded when they are first used, as each of them needs an extra.
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tactician.errors import MissingExtraError
+from tactician.extras import require_extra
 
 if TYPE_CHECKING:
     from tactician.serve.a2a import A2aSettings, a2a_app
@@ -60,12 +60,8 @@ def __getattr__(name: str) -> object:
     if name not in _LOADERS:
         raise AttributeError(f"module 'tactician.serve' has no attribute {name!r}")
     extra, load = _LOADERS[name]
-    try:
+    with require_extra(extra, f"tactician.serve.{name} needs"):
         value = load(name)
-    except ImportError as error:
-        raise MissingExtraError(
-            f'tactician.serve.{name} needs {error.name}, which is not installed. Run: pip install "tactician[{extra}]"'
-        ) from error
     globals()[name] = value
     return value
 

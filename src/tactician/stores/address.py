@@ -11,9 +11,9 @@ from typing import Final, TypeAlias
 from tactician.documents import did_you_mean
 from tactician.environment import read_environment
 from tactician.errors import ConfigurationError
+from tactician.extras import require_extra
 from tactician.frozen import frozen
 from tactician.stores.document_store import DocumentStore
-from tactician.stores.extras import require_extra
 
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9.+-]+):(.*)", re.DOTALL)  # a single letter is a drive of Windows
 _SQLITE: Final = ("sqlite", "sqlite+aiosqlite")
@@ -58,11 +58,11 @@ def open_store(address: StoreAddress) -> DocumentStore:
     if isinstance(address, StoreVariable):
         address = address.read()
     if (path := store_path(address)) is not None:
-        with require_extra("sql"):
+        with require_extra("sql", "A store needs"):
             from tactician.stores.sqlite import SqliteStore
 
         return SqliteStore(path)
-    with require_extra("postgres"):
+    with require_extra("postgres", "A store needs"):
         from tactician.stores.postgres import PostgresStore
 
     return PostgresStore(str(address))

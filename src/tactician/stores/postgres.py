@@ -13,7 +13,7 @@ from sqlalchemy.exc import ArgumentError, InvalidRequestError, NoSuchModuleError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from tactician.errors import ConfigurationError
-from tactician.stores.extras import require_extra
+from tactician.extras import require_extra
 from tactician.stores.sql import SqlStore
 from tactician.stores.tables import create_tables
 
@@ -114,7 +114,7 @@ def _parse_url(text: str) -> URL:
         url = url.set(drivername=_DRIVERS.get(url.drivername, url.drivername))
         if url.get_backend_name() != "postgresql":
             raise NoSuchModuleError
-        with require_extra("postgres") if url.drivername == _DRIVER else nullcontext():
+        with require_extra("postgres", "A store needs") if url.drivername == _DRIVER else nullcontext():
             _create_engine(url)
     except (ArgumentError, NoSuchModuleError, InvalidRequestError, ModuleNotFoundError, ValueError):
         raise ConfigurationError(

@@ -12,7 +12,7 @@ MOST_EVENTS: Final = 200_000
 
 
 class CaptureMode(StrEnum):
-    """How much is captured.
+    """Amount that is captured.
 
     `OFF` records nothing. `STANDARD` records everything that happens, with long texts shortened, and of each call of a
     model only what it had not received before. `FULL` has all texts, and all messages of each call.

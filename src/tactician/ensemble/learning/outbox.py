@@ -11,7 +11,7 @@ from tactician.frozen import frozen
 
 @frozen
 class Parcel:
-    """What a task leaves for later runs.
+    """Entries and reflections that a task leaves for later runs.
 
     Attributes:
         place: the place of the task in the run; another parcel from there takes its place.
@@ -25,7 +25,7 @@ class Parcel:
 
 
 class LearningOutbox:
-    """What tasks leave for later runs: it is delivered at once, or held until somebody accepts their work.
+    """Parcels of tasks for later runs: each is delivered at once, or held until somebody accepts their work.
 
     Args:
         holds: true to hold it.

@@ -27,7 +27,7 @@ class LearningStores:
 
 @frozen
 class Recollection:
-    """What a task has read of earlier runs.
+    """Entries and reflections of earlier runs that a task has read.
 
     Attributes:
         memory: entries by scope.

@@ -1,4 +1,4 @@
-"""Errors that name the extra which a store needs."""
+"""Errors that name the extra which a feature needs."""
 
 from __future__ import annotations
 
@@ -9,8 +9,12 @@ from tactician.errors import MissingExtraError
 
 
 @contextmanager
-def require_extra(extra: str) -> Iterator[None]:
+def require_extra(extra: str, needs: str) -> Iterator[None]:
     """Name the extra when a module is missing.
+
+    Args:
+        extra: the extra that installs the module.
+        needs: beginning of the message, such as `"A store needs"`.
 
     Raises:
         MissingExtraError: when a module is not installed.
@@ -21,5 +25,5 @@ def require_extra(extra: str) -> Iterator[None]:
         # SQLAlchemy names a module that it misses in the cause only.
         missing = error.name or getattr(error.__cause__, "name", None) or error
         raise MissingExtraError(
-            f'A store needs {missing}, which is not installed. Run: pip install "tactician[{extra}]"'
+            f'{needs} {missing}, which is not installed. Run: pip install "tactician[{extra}]"'
         ) from error
