@@ -60,6 +60,7 @@ def serve(
     The variable TACTICIAN_TOKEN has a bearer token for all that the server does. With neither that nor --people, only
     programs on this machine may call.
     """
+    limits = server.RequestLimits(lease=lease)
     access = BlueprintAccess.of(allow, modules, root)
     loaded = [load_agents(file, access) for file in files]
     callers = _find_people(people)
@@ -77,7 +78,6 @@ def serve(
                 platform.register(*agents.values(), *agents.tool_groups)
             if address is None:
                 err.print("Runs end with this program: add --store FILE to keep them.", style="yellow")
-            limits = server.RequestLimits(lease=lease)
             await _serve(server.app(platform, people=callers, hosts=names or None, limits=limits), host, port)
 
     with suppress(KeyboardInterrupt):  # the way to end it
