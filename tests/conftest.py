@@ -1,5 +1,6 @@
 """What all tests share."""
 
+import gc
 import os
 
 import pytest
@@ -11,9 +12,24 @@ from tests.support.effort import EFFORT
 # How long an example takes says nothing on a machine that does other things too. `make test` runs the same examples
 # each time; `make soak` looks for new ones, and keeps those that fail in `.hypothesis`.
 settings.register_profile(
-    "tactician", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=EFFORT == 1
+    "tactician",
+    max_examples=50 if EFFORT == 1 else 100,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=EFFORT == 1,
 )
 settings.load_profile("tactician")
+
+
+# Nothing of the thousands of tests becomes garbage before the last of them has run, so that nothing looks for it there.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Collect garbage from now on, but seldom: tests that measure memory say when."""
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
+    gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -52,7 +52,7 @@ VALUES = {
     "TACTICIAN_TELEMETRY_ENABLED": ("true", True),
     "TACTICIAN_TELEMETRY_CONTENT": ("true", True),
     "TACTICIAN_TELEMETRY_SERVICE_NAME": ("shop", "shop"),
-    "TACTICIAN_TEMPLATES_FOLDER": ("t", "t"),
+    "TACTICIAN_TEMPLATES_FOLDERS": ("t, package:acme/t", ("t", "package:acme/t")),
 }
 
 

@@ -19,6 +19,7 @@ HEAVY = (
     "mcp_types",
     "opentelemetry",
     "pydantic",
+    "prompt_toolkit",
     "pydantic_monty",
     "sqlalchemy",
     "starlette",

@@ -173,3 +173,17 @@ def test_a_program_that_has_configured_no_logging_sees_the_lines() -> None:
     first, last = done.stderr.splitlines()
     assert first.endswith("INFO    Host: starts")
     assert "INFO    Host: is completed, 0." in last
+
+
+async def test_a_personality_tells_of_processes_with_the_facts_behind(lines: list[str]) -> None:
+    disable = tactician.log.enable("info", personality="starwars")
+    try:
+        await Platform(models=ScriptedModel()).start(Echo(), UserInput("hello"))
+    finally:
+        disable()
+        tactician.log.enable("info")()
+    assert lines[0] == "INFO Echo: Echo leaves the hangar, course set for echo (starts towards echo)"
+    assert any(line.startswith("INFO Echo: echo: a direct hit (echo gave str, ") for line in lines)
+    assert lines[-1].startswith("INFO Echo: the Force was strong with this one (is completed, ")
+    with pytest.raises(ConfigurationError, match="There is no personality 'pirate'"):
+        tactician.log.enable(personality="pirate")

@@ -9,12 +9,13 @@ import tactician
 PUBLIC = {
     "tactician.a2a": """
         A2aData A2aMessage A2aPart IDEMPOTENCY_KEY JsonObject REQUESTS REQUEST_ID RemoteAgent RemoteCardError
-        RemoteOptions RemoteTaskChanged RemoteTaskError RemoteUnavailableError SKILL_ID create_parts from_wire_message
-        from_wire_parts open_http require_a2a restore_whole_numbers sign_card to_json_object to_wire_part
+        RemoteOptions RemoteSettings RemoteTaskChanged RemoteTaskError RemoteUnavailableError SKILL_ID create_parts
+        from_wire_message from_wire_parts open_http require_a2a restore_whole_numbers sign_card to_json_object
+        to_wire_part
     """,
     "tactician": """
         achieves_goal action Agent AgentDefinition AgenticTool AgentNetwork AgentService Ai approve ask_human
-        AssistantMessage Autonomous Autonomy Blackboard Blueprint Budget by_name component condition confirm
+        AssistantMessage Autonomous Autonomy Blackboard Blueprint Budget by_name Chatbot component condition confirm
         consensus ContextFormat ContextFormatter cost days Delegation Department Edge END Ensemble Export
         Feedback Graph Handoff handoff HierarchicalAgents HierarchicalConstraints Image InProcessMemory
         LlmOptions log Loop MapReduce MemoryReflections ModelRouter OperationContext ParallelAgents Phase
@@ -26,7 +27,7 @@ PUBLIC = {
     """,
     "tactician.agents": """
         Agent AgentDefinition AgenticTool AgentNetwork AgentSettings AgentSpec BLUEPRINTS BaseRunnable BlueprintLike
-        PromptCreator ToolParameter
+        PromptCreator
         Broadcast WindowDefinition DEFAULT_SUPERVISOR_ROUNDS DEFINITIONS Department FirstOf FunctionRunnable
         LEADER HandoffDefinition HierarchicalAgents Member ParallelAgents Planned PlannedAgent Planner TypedRunnable
         RouterAgent RouteChosen RunnableTool SupervisorAgent Synthesis ModelWithTemperature achieves_goal
@@ -44,10 +45,12 @@ PUBLIC = {
         AgentBlueprint AgentRegistry Blueprint BlueprintRef BlueprintWarning Builder DEFAULT_LIMITS Difference
         EnsembleBlueprint Exporter
         FunctionBlueprint HierarchicalBlueprint Limits NetworkBlueprint Node Outline ParallelBlueprint PlannedBlueprint
-        ResolvedBlueprint RouterBlueprint SupervisorBlueprint create_blueprint blueprint_type create_definition
-        compare_blueprints export_blueprint blueprint_exporter json_schema build_outline resolve_references
+        RemoteBlueprint ResolvedBlueprint RouterBlueprint SupervisorBlueprint create_blueprint blueprint_type
+        create_definition compare_blueprints export_blueprint blueprint_exporter json_schema build_outline
+        resolve_references
     """,
-    "tactician.cli": "main",
+    "tactician.chat": "Chatbot ChatProgress ChatReply ChatSession ChatUser QueueChannel",
+    "tactician.cli": "ShellOption main shell_command",
     "tactician.conversation": """
         Chain CompactToolResults WindowStrategy ConversationSummarized Conversation ConversationStore ESTIMATE
         Messages RunPart SlidingWindow Summarization TextCounter TokenCounter
@@ -70,7 +73,7 @@ PUBLIC = {
     """,
     "tactician.events": """
         Event EventBus EventEmitter EventListener EventLog encode event_from_json event_to_json find_event_type new_id
-        read_event_log subscribe_everywhere OpenSpan OpenSpans SpanFacts SpanKind find_span_id
+        read_event_log subscribe_everywhere RunMoment MomentName OpenSpan OpenSpans SpanFacts SpanKind find_span_id
     """,
     "tactician.flow": """
         ErrorPolicy FlowStep RetryPolicy Scheduler StepCompleted StepFailed StepOutcome StepSkipped StepSuspended
@@ -85,28 +88,46 @@ PUBLIC = {
         output_guardrail passed registry retry tool_input tool_input_guardrail tool_output tool_output_guardrail
     """,
     "tactician.mcp": """
-        create_server filesystem git McpError McpHealth McpOptions McpProgress McpPrompt McpReference McpServer
-        ServerTools
+        create_server filesystem git McpError McpHealth McpOptions McpProgress McpPrompt McpReference McpResult
+        McpServer ServerTools
     """,
     "tactician.platform": """
-        Autonomy Conversations EnqueueOptions GOALS GoalTool ObjectView Picture Platform Ranked Request RequestOptions
-        Requests Role RunComparison RunReader RunTree RunView StepView SupervisorInvocation Worker create_message
-        create_model_agent create_request list_start_types read_picture replay_events
+        AgentChoice Autonomy Conversations EnqueueOptions GOALS GoalTool Mode ObjectView Picture Platform Ranked
+        Request RequestOptions Requests Role RunComparison RunReader RunTree RunView StepView SupervisorInvocation
+        Worker create_message create_model_agent create_request list_start_types read_picture replay_events
     """,
     "tactician.prompts": """
-        CurrentDate FolderPrompts InstructionFile InstructionSource InstructionTemplate KnowledgeCutoff LangfusePrompts
-        LlmReference Persona Place PromptContributor PromptProvider PromptProviders ProvidedInstructions Reference
-        ReferenceKind RoleGoalBackstory Templates check_contributor find_variables load_default_templates
-        load_references prompt_providers render_template render_variables
+        ContributionFunction ContributorLike CurrentDate FolderPrompts FunctionContributor InstructionFile
+        InstructionSource InstructionTemplate KnowledgeCutoff LangfusePrompts LlmReference ObjectContributor PackagePath
+        Persona Place PromptContributor PromptProvider PromptProviders ProvidedInstructions Reference RoleGoalBackstory
+        SupportsContribution Templates as_contributor build_instructions check_reference find_package_folders
+        find_text_file find_variables load_default_templates prompt_providers read_text_file render_template
+        render_variables split_references
     """,
-    "tactician.serve": "A2aSettings McpPublisher McpResource Person RequestLimits a2a_app app load_people",
+    "tactician.rag": """
+        Chunk ChunkHit Chunking ChunkStore Citation CitationCheck CitedText Condition ContainerSection
+        ContentElement ContentRoot DocumentRecord Embedder Filter find_citations FolderLibrary format_citation
+        HybridSearch HypotheticalDocument IngestionFailure IngestionProgress IngestionReport LeafSection
+        Library Metadata ModelReranker parse_markdown ParserLimits PostgresChunkStore ProgressListener
+        RagSearch RagTools RefreshPolicy RegexSearch Reranker ResultExpansion RetrievedChunks ScopeFunction
+        SearchableLibrary SearchListener SearchMethod SearchQueryError SearchResults Section split_document
+        SqliteChunkStore StoreStatistics TextSearch TextToEmbed UnreadableDocumentError VectorLibrary
+        VectorSearch Where WordLlamaEmbedder
+    """,
+    "tactician.references": """
+        CODE_ONLY CONTRIBUTOR_KINDS DEFAULT_SCHEMES EntryKind EntryPath EntryScope FolderReference GitRepository
+        LocalDirectory PackageResource PythonApi REFERENCE_KINDS ReferenceKind RepositoryAddress TextFile WebPage
+        confine_paths create_contributor create_reference describe_entry fetch_repository find_cache_folder
+        load_references
+    """,
+    "tactician.serve": "A2aSettings McpPublisher McpResource Person RequestLimits a2a_app ag_ui_app app load_people",
     "tactician.service": "AgentOptions AgentService ModelOptions Picture",
     "tactician.stores": """
         AT_ONCE Body DocumentStore HeldLease LEASE_HEARTBEAT Lease MemoryStore PostgresStore SqliteStore
         StoreAddress StoredDocument StoredStep StoreVariable SupportsJson
         list_documents open_store store_path escape_invalid translate_json_errors
     """,
-    "tactician.trace": "CaptureMode ModelUse Recorder Trace TraceNode TraceNote TracePause",
+    "tactician.trace": "CaptureMode ModelUse Recorder Trace TraceNode TraceNote TracePause merge_uses subtract_use",
     "tactician.testing": "FakeClock FakeContext ScriptError ScriptedModel Step ToolCall When",
 }
 

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from tactician.agents.flows import simple_agent as simple_agent
     from tactician.ai import Ai as Ai
     from tactician.blueprint import Blueprint as Blueprint
+    from tactician.chat import Chatbot as Chatbot
     from tactician.context_format import ContextFormat as ContextFormat
     from tactician.context_format import ContextFormatter as ContextFormatter
     from tactician.ensemble import END as END
@@ -113,6 +114,7 @@ else:
             ),
             "tactician.ai": "Ai",
             "tactician.blueprint": "Blueprint",
+            "tactician.chat": "Chatbot",
             "tactician.context_format": "ContextFormat ContextFormatter",
             "tactician.ensemble": (
                 "END Delegation Edge Ensemble Graph HierarchicalConstraints InProcessMemory Loop MapReduce "

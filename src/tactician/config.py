@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Annotated, Literal, Self, TypeAlias, TypeVar
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from tactician.config_variables import apply_variables
 from tactician.documents import DocumentModel, UnreadableFileError, load_document, validate_document
@@ -345,10 +345,17 @@ class TemplateSettings(DocumentModel):
     """Settings of the `[templates]` table.
 
     Attributes:
-        folder: the folder of the Jinja templates, relative to the working directory; `prompts` if `None`.
+        folders: the folders of the Jinja templates, relative to the working directory, or in packages, as
+            `package:acme.support/prompts`; the first with a template counts. `prompts`, if there are none. A text,
+            such as an environment variable, has them with commas between them.
     """
 
-    folder: str | None = Field(default=None, min_length=1)
+    folders: tuple[Annotated[str, Field(min_length=1)], ...] = ()
+
+    @field_validator("folders", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        return [part.strip() for part in value.split(",")] if isinstance(value, str) else value
 
 
 class Settings(DocumentModel):

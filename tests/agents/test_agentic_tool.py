@@ -23,7 +23,7 @@ from tactician import (
     planned_agent,
     tool,
 )
-from tactician.errors import BlueprintError, DeclarationError
+from tactician.errors import DeclarationError
 from tactician.llm import LlmOptions, ModelRequest, ToolResult
 from tactician.runs import BudgetError, RunContext, RunStatus
 from tactician.testing import ScriptedModel, ToolCall
@@ -261,7 +261,6 @@ class TestRunnablesWithTypedParameters:
         with pytest.raises(DeclarationError, match="its arguments are int: they must be a class with fields"):
             Agent("Researcher").as_tool(arguments=int)
 
-    def test_a_blueprint_cannot_have_them(self) -> None:
+    def test_a_blueprint_has_them(self) -> None:
         agent = Agent("Outer", tools=[Agent("Researcher").as_tool(arguments=Topic)])
-        with pytest.raises(BlueprintError, match="typed arguments cannot be saved"):
-            agent.to_blueprint()
+        assert f'"arguments": "{__name__}.Topic"' in agent.to_blueprint().to_json()

@@ -11,7 +11,8 @@ import pytest
 from tactician import tool
 from tactician.errors import ConfigurationError
 from tactician.llm import SystemMessage
-from tactician.prompts import LlmReference, Reference, load_references
+from tactician.prompts import LlmReference, Reference
+from tactician.references import load_references
 from tactician.testing import ScriptedModel
 
 
@@ -42,6 +43,7 @@ def written(file: Path, text: str) -> Path:
     return file
 
 
+KNOWN = "known: text, file, web, directory, repository, python, resource, git, nothing"
 GOOD = """\
     - name: House rules
       description: What guests do
@@ -111,15 +113,15 @@ def test_every_mistake_is_told_with_its_entry(file: Path) -> None:
     first, *problems = str(raised.value).splitlines()
     assert first == f"{file}:"
     assert problems == [
-        "  - line 3: [1]: there is no kind 'wiki' of references; known: text, file, git, nothing",
+        f"  - line 3: [1]: there is no kind 'wiki'; {KNOWN}",
         "  - line 5: [2]: missing a required argument: 'description'",
         "  - line 7: [3]: got an unexpected keyword argument 'note'",
-        f"  - line 10: [4]: there is no file '../secret' in {file.parent}, where the references are",
+        f"  - line 13: [4].path: '../secret' is outside of {file.parent}: nothing is read there",
         "  - line 14: [5]: ftp://example.com is no address",
         "  - line 17: [6]: missing a required argument: 'url'",
         "  - line 19: [7]: the kind 'nothing' must return an LlmReference, not a NoneType",
         "  - line 20: [8]: it must be a mapping, such as `name: ...` with `description: ...` below it",
-        "  - line 21: [9]: there is no kind ['text'] of references; known: text, file, git, nothing",
+        f"  - line 21: [9]: there is no kind ['text']; {KNOWN}",
         "  - line 22: [10]: missing a required argument: 'name'",
     ]
 

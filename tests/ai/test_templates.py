@@ -11,8 +11,8 @@ from textwrap import dedent
 
 import pytest
 
-from tactician import Agent, Ai, AssistantMessage, Image, UserMessage
-from tactician.errors import ConfigurationError, MissingTemplateVariables, TemplateError
+from tactician import Agent, Ai, AssistantMessage, Blueprint, Image, UserMessage
+from tactician.errors import BlueprintError, ConfigurationError, MissingTemplateVariables, TemplateError
 from tactician.llm import Message, SystemMessage, Text
 from tactician.prompts import InstructionTemplate, Templates, load_default_templates
 from tactician.testing import ScriptedModel
@@ -219,9 +219,84 @@ async def test_the_first_folder_that_has_a_template_counts(tmp_path: Path) -> No
     assert repr(Templates("one", "two")) == "Templates('one', 'two')"
 
 
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The templates of a package that must not be imported."""
+    root = tmp_path / "site" / "acme_texts" / "support"
+    write(root / "__init__.py", "raise RuntimeError('nobody imports it')")
+    write(root / "prompts" / "bot.jinja", '{% include "name.jinja" %}, {% include "tone.jinja" %}')
+    write(root / "prompts" / "name.jinja", "Clause")
+    write(root / "prompts" / "tone.jinja", "polite")
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    return root
+
+
+async def test_a_program_overrides_templates_of_a_package(
+    scripted_model: ScriptedModel, folder: Path, package: Path
+) -> None:
+    write(folder.parent / "tactician.toml", '[templates]\nfolders = ["prompts", "package:acme_texts.support/prompts"]')
+    ai = scripted_model.ai().with_template("bot")
+    assert await asked(scripted_model, ai, {}) == "Clause, polite"
+
+    write(folder / "tone.jinja", "brief")
+    assert await asked(scripted_model, ai, {}) == "Clause, brief"
+    (folder / "tone.jinja").unlink()
+    assert await asked(scripted_model, ai, {}) == "Clause, polite"
+
+
+async def test_a_template_of_a_package_by_its_own_path(
+    scripted_model: ScriptedModel, folder: Path, package: Path
+) -> None:
+    write(folder / "tone.jinja", "never")
+    ai = scripted_model.ai()
+    bot = "package:acme_texts.support/prompts/bot"
+
+    assert await asked(scripted_model, ai.with_template(bot), {}) == "Clause, polite"
+    scripted_model.script("x")
+    await Agent("Bot", model=scripted_model, instructions=InstructionTemplate(bot)).run("hi")
+    assert scripted_model.calls[-1].messages[0] == SystemMessage("Clause, polite")
+    assert "acme_texts" not in sys.modules
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("package:acme_nothing/prompts/bot", "There is no package 'acme_nothing'"),
+        ("package:acme_texts.support/texts/bot", "has no folder 'texts'"),
+        ("package:acme_texts.support/../../bot", r"has no folder '\.\./\.\.'"),
+        ("package:../x/bot", r"'\.\.' is not the name of a package"),
+        ("package:acme_texts.support/prompts/none", r"there is no file none\.jinja"),
+    ],
+)
+async def test_templates_of_packages_that_do_not_exist(
+    scripted_model: ScriptedModel, package: Path, name: str, problem: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=problem):
+        await scripted_model.ai().with_template(name).generate_text({})
+
+
+def test_blueprints_have_templates_as_instructions(package: Path) -> None:
+    source = InstructionTemplate("ragbot", {"persona": "clause", "words": 3})
+    blueprint = Agent("Bot", model="m", instructions=source).to_blueprint(strict=True)
+    again = Blueprint.from_json(blueprint.to_json()).build()
+    assert isinstance(again, Agent)
+    assert again.spec.instructions == source
+
+    inside = InstructionTemplate("package:acme_texts.support/prompts/bot")
+    text = Agent("Bot", model="m", instructions=inside).to_blueprint(strict=True).to_json()
+    with pytest.raises(BlueprintError, match="not allowed in a text"):
+        Blueprint.from_json(text).build()
+    allowed = Blueprint.from_json(text).build(allow=["acme_texts"])
+    assert isinstance(allowed, Agent)
+    assert allowed.spec.instructions == inside
+
+    with pytest.raises(BlueprintError, match="have no JSON form"):
+        Agent("Bot", model="m", instructions=InstructionTemplate("t", {"p": Properties()})).to_blueprint(strict=True)
+
+
 async def test_the_configuration_names_the_folder(scripted_model: ScriptedModel, folder: Path) -> None:
     write(folder / "t.jinja", "usual")
-    write(folder.parent / "tactician.toml", '[templates]\nfolder = "words"')
+    write(folder.parent / "tactician.toml", '[templates]\nfolders = ["words"]')
     write(folder.parent / "words" / "t.jinja", "configured")
 
     assert await asked(scripted_model, scripted_model.ai().with_template("t"), {}) == "configured"

@@ -27,13 +27,16 @@ def test_tools(value: object, hint: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "hint"), [("Be brief", "with_system_prompt"), (42, "such as Persona(...)"), (dict, "an object of a")]
+    ("value", "hint"),
+    [("Be brief", "with_system_prompt"), (42, "such as Persona(...)"), (dict, "a method contribution()")],
 )
 def test_prompt_contributors(value: object, hint: str) -> None:
-    for add in (ai().with_prompt_contributor, ai().with_prompt_contributors, ai().with_reference):
-        with pytest.raises(DeclarationError, match="a prompt contributor is an object of a subclass") as caught:
+    for add in (ai().with_prompt_contributor, ai().with_prompt_contributors):
+        with pytest.raises(DeclarationError, match="a prompt contributor is an object") as caught:
             add(cast("Any", value))
         assert hint in str(caught.value)
+    with pytest.raises(DeclarationError, match="a reference is an object of a subclass of LlmReference"):
+        ai().with_reference(cast("Any", value))
 
 
 def search(text: str) -> str:

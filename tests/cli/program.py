@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import sys
 
-import genai_prices
-
 from tactician.cli import main
-from tactician.stores import SqliteStore
+from tests.support.forking import load_tactician
 from tests.support.forking import serve as serve_forks
-
-LOADED = (SqliteStore, genai_prices)
-"""Classes and modules that most commands load when they need them: loaded once, for all."""
 
 
 def serve() -> None:
     """Carry out commands."""
+    load_tactician()
     serve_forks(_run_command)
 
 

@@ -22,9 +22,9 @@ def program() -> ForkingProgram:
     return ForkingProgram("tests.cli.program:serve")
 
 
-def tactician(*arguments: str, env: Mapping[str, str] | None = None, cwd: Path | None = None) -> Done:
+def tactician(*arguments: str, env: Mapping[str, str] | None = None, cwd: Path | None = None, input: str = "") -> Done:
     """Runs the command, without a terminal."""
-    return program().run(arguments, environment(**(env or {})), cwd or Path.cwd())
+    return program().run(arguments, environment(**(env or {})), cwd or Path.cwd(), input)
 
 
 def written(folder: Path, source: str) -> str:

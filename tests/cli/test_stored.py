@@ -411,3 +411,20 @@ def test_it_is_known_since_when_there_is_a_process_that_has_done_nothing(tmp_pat
     assert isinstance(row["since"], float)
     assert row["parent_id"] is None
     assert re.search(r"waiting .* 20\d\d-.* Well\?", desk("ps").out)
+
+
+def test_the_trace_of_a_stored_run_is_a_tree_or_a_page(tmp_path: Path) -> None:
+    file, store = written(tmp_path, POET), ("--store", "runs.db")
+    assert tactician("run", file, "roses", *store, cwd=tmp_path).code == 3
+    (run,) = json.loads(tactician("ps", "--json", *store, cwd=tmp_path).out)
+    shown = tactician("trace", run["id"], *store, cwd=tmp_path).out
+    for fact in ("run Poet", "action write", "model scripted", "waiting"):
+        assert fact in shown
+    done = tactician("trace", run["id"], *store, "--html", "run.html", "--json", "run.json", cwd=tmp_path)
+    assert (done.code, done.out) == (0, "")
+    page = (tmp_path / "run.html").read_text("utf-8")
+    assert "Roses are red" in page
+    assert "What do you say?" in page
+    assert json.loads((tmp_path / "run.json").read_text("utf-8"))["format"] == "tactician-trace"
+    unknown = tactician("trace", "f00", "--events", "none.jsonl", cwd=tmp_path)
+    assert (unknown.code, unknown.err) == (2, "error: none.jsonl cannot be read: No such file or directory\n")

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from tactician import Agent, Budget, approve, guardrails, reject, tool
+from tactician import Agent, Budget, Platform, approve, guardrails, reject, tool
 from tactician.code_mode import CodeLimits, CodeTool
 from tactician.errors import DeclarationError, MissingExtraError
 from tactician.events import Event
@@ -16,9 +16,11 @@ from tactician.guardrails import GuardrailError, GuardrailResult
 from tactician.llm import ToolCall as Called
 from tactician.llm import ToolResult
 from tactician.loop import ToolCalled, ToolReturned
+from tactician.mcp import McpServer
 from tactician.runs import BudgetError, RunContext, RunResult, RunStatus
 from tactician.testing import FakeClock, ScriptedModel, ToolCall
-from tactician.tools import Artifact, Tool, Toolbox, collect_artifacts
+from tactician.tools import Artifact, Tool, Toolbox, ToolProvider, collect_artifacts
+from tests.mcp_client.demo import Demo
 from tests.support.stored import JsonStore
 
 calls: list[str] = []
@@ -95,9 +97,45 @@ async def test_calls_that_are_gathered_run_at_the_same_time() -> None:
     assert result.content == '["a","b"]'
 
 
-def test_the_model_sees_functions_with_types() -> None:
-    described = CodeTool([weather]).spec.description
+async def test_the_model_sees_functions_with_types() -> None:
+    (run_code,) = await CodeTool([weather]).load_tools()
+    described = run_code.spec.description
     assert "weather(city: str, days: int = ...)\n    Look up the weather.\n    city: the city" in described
+
+
+class Shop(ToolProvider):
+    """Provider whose tools change."""
+
+    def __init__(self) -> None:
+        self.tools: tuple[Tool, ...] = (weather,)
+        self.is_closed = False
+
+    async def load_tools(self) -> tuple[Tool, ...]:
+        return self.tools
+
+    async def aclose(self) -> None:
+        self.is_closed = True
+
+
+async def test_tools_of_a_provider_are_those_that_it_has_when_a_run_begins() -> None:
+    shop, model = Shop(), ScriptedModel(ToolCall("run_code", code="weather('Rome')['degrees']"), "ok")
+    async with Platform(model) as platform:
+        agent = Agent("A", tools=[CodeTool([pay, shop])])
+        assert find_results(await agent.run("go", context=platform.context()))[0].content == "5"
+        shop.tools = ()
+        model.script(ToolCall("run_code", code="weather('Rome')"), "ok")
+        gone = find_results(await agent.run("go", context=platform.context()))[0]
+        assert "there is no function 'weather'" in gone.content
+    assert shop.is_closed
+
+
+async def test_tools_of_an_mcp_server_are_functions_too() -> None:
+    async with McpServer.in_process(Demo().server) as server:
+        code = "weather(city='Rome')['celsius'] + add(a=1, b=2)"
+        model = ScriptedModel(ToolCall("run_code", code=code), "ok")
+        result = await Agent("A", model=model, tools=[CodeTool([server.only("add", "weather")])]).run("go")
+    assert find_results(result)[0].content == "7.0"
+    assert result.artifacts == ({"celsius": 4.0}, {"result": 3})
 
 
 class TestErrors:
@@ -111,6 +149,10 @@ class TestErrors:
             ("weather('a', 1, 2)", "takes 2 arguments, not 3"),
             ("weather('a', city='b')", "two values for city"),
             ("class A: pass\nweather(A())", "arguments must be JSON values"),
+            (
+                "import asyncio\nawait asyncio.gather(weather('a'))\nweather('b')",
+                "nothing awaits it: weather.",
+            ),
             ("wether('a')", "there is no function 'wether'. Did you mean 'weather'?"),
             ("open('/etc/passwd').read()", "a script has no files"),
             ("import socket", "socket"),
@@ -275,8 +317,9 @@ class TestApprovals:
 
     async def test_no_call_is_made_where_nothing_checks_it(self) -> None:
         called = ToolCall("run_code", code="weather('Rome')").to_call("1")
-        result = await Toolbox([CodeTool([weather])]).answer(called, RunContext.over(ScriptedModel()))
-        assert result.is_error
+        tools = await CodeTool([weather]).load_tools()
+        result = await Toolbox(tools).answer(called, RunContext.over(ScriptedModel()))
+        assert "in the turns of a model only" in result.content
         assert calls == []
 
 

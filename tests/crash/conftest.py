@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.crash.fleet import Nursery
 from tests.crash.site import Site
 from tests.stores import postgres
 from tests.support.effort import SEED
+from tests.support.nursery import Nursery
 
 
 @pytest.fixture(scope="package")
@@ -30,7 +30,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 @pytest.fixture(scope="package")
 def nursery() -> Iterator[Nursery]:
-    nursery = Nursery()
+    nursery = Nursery("tests.crash.worker")
     yield nursery
     nursery.close()
 

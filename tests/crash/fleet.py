@@ -2,43 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from itertools import count
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-LEASE = 1.0
+from tests.support.nursery import Nursery
+
+LEASE = 2.0
 LOST = "has been taken by another worker"
 """Part of what a worker logs that has lost a lease."""
-
-
-class Nursery:
-    """Program that starts, freezes and kills workers."""
-
-    def __init__(self) -> None:
-        self._program = subprocess.Popen(
-            [sys.executable, "-m", "tests.crash.worker"], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
-        self._names = (f"w{number}" for number in count(1))
-
-    def start(self, *arguments: str) -> str:
-        """Start a worker, and return its name."""
-        name = next(self._names)
-        self.command("start", name, *arguments)
-        return name
-
-    def command(self, *words: str) -> None:
-        """Let the program do something, and wait until it has."""
-        assert self._program.stdin is not None
-        assert self._program.stdout is not None
-        self._program.stdin.write(" ".join(words).encode() + b"\n")
-        self._program.stdin.flush()
-        assert self._program.stdout.readline() == b"done\n", "the program of the workers has ended"
-
-    def close(self) -> None:
-        """End the program, and all workers."""
-        self._program.communicate()
 
 
 class Fleet:

@@ -49,11 +49,14 @@ class Ledger:
     Args:
         path: the file.
         worker: name of the worker that writes.
+
+    Attributes:
+        path: the file.
     """
 
     def __init__(self, path: Path, worker: str = "") -> None:
         path.touch()
-        self._path = path
+        self.path = path
         self._holds = path.with_suffix(".holds")
         self._worker = worker
 
@@ -72,11 +75,11 @@ class Ledger:
 
     def read(self) -> list[Entry]:
         """Return all lines."""
-        return _parse(self._path.read_text().rpartition("\n")[0])  # the last line may be in the middle of being written
+        return _parse(self.path.read_text().rpartition("\n")[0])  # the last line may be in the middle of being written
 
     def follow(self) -> LedgerReader:
         """Return a reader of what is written from now on."""
-        return LedgerReader(self._path)
+        return LedgerReader(self.path)
 
     def _is_held(self, run: str, step: str) -> bool:
         if not self._holds.exists() or f"{run}\t{step}" not in self._holds.read_text().splitlines():
@@ -84,7 +87,7 @@ class Ledger:
         return not any(entry.run == run and entry.step == step for entry in self.read())
 
     def _write(self, entry: Entry) -> None:
-        descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND)
+        descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND)
         try:
             os.write(descriptor, "\t".join(entry).encode() + b"\n")
             os.fsync(descriptor)

@@ -13,10 +13,11 @@ from tactician.llm import join_text
 from tactician.runs import Response, RunStatus, RunStore, keep_responses
 from tactician.stores import Lease, open_store
 from tactician.testing import ScriptedModel
-from tests.crash.fleet import LOST, Fleet, Nursery
+from tests.crash.fleet import LOST, Fleet
 from tests.crash.kinds import Kind, create_agents, create_service, messages_of_request
 from tests.crash.ledger import Entry, Ledger
 from tests.crash.newsroom import create_newsroom
+from tests.support.nursery import Nursery
 
 _LONGEST = 60.0
 _PATIENCE = 10

@@ -1,15 +1,10 @@
-"""Workers that are forked from one program, which starts and ends them by name.
-
-Run as a program, it takes commands, one on each line, such as `start w1 sqlite:///runs.db ledger 1.0`, `freeze w1` or
-`kill w1`, and answers each.
-"""
+"""Program that forks workers, which continue the runs of a store."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import os
-import signal
 import sys
 import traceback
 from collections.abc import Iterator
@@ -26,6 +21,7 @@ from tactician.testing import ScriptedModel
 from tests.crash.kinds import create_agents, create_service
 from tests.crash.ledger import Ledger, note_check
 from tests.crash.newsroom import create_newsroom
+from tests.support.nursery import serve_nursery
 
 _POLL = 0.02
 _logger = logging.getLogger(__name__)
@@ -46,35 +42,7 @@ async def work(url: str, ledger: Ledger, name: str, lease: float, request: str =
     await Worker(platform, name=name, lease=lease, poll=_POLL).run()
 
 
-class Nursery:
-    """Program that forks workers: a fork starts much faster than a program."""
-
-    def __init__(self) -> None:
-        self._workers: dict[str, int] = {}
-
-    def obey(self, command: str, name: str, *arguments: str) -> None:
-        """Do what a command says; a worker is as it should be then."""
-        match command:
-            case "start":
-                self._workers[name] = os.fork() or _be_worker(name, *arguments)
-            case "kill":
-                self._signal(self._workers.pop(name), signal.SIGKILL)
-            case "freeze":
-                self._signal(self._workers[name], signal.SIGSTOP)
-            case "thaw":
-                os.kill(self._workers[name], signal.SIGCONT)
-
-    def end(self) -> None:
-        """Kill all workers."""
-        for name in list(self._workers):
-            self.obey("kill", name)
-
-    def _signal(self, worker: int, number: signal.Signals) -> None:
-        os.kill(worker, number)
-        os.waitpid(worker, os.WUNTRACED)
-
-
-def _be_worker(name: str, url: str, ledger: str, lease: str, *request: str) -> int:
+def be_worker(name: str, url: str, ledger: str, lease: str, *request: str) -> None:
     """Work until somebody ends the process. What the worker logs is beside the ledger."""
     path = Path(ledger)
     defaults = DurableRun.__init__.__kwdefaults__
@@ -88,8 +56,6 @@ def _be_worker(name: str, url: str, ledger: str, lease: str, *request: str) -> i
             asyncio.run(work(url, Ledger(path, name), name, float(lease), *request))
     except BaseException:
         traceback.print_exc()
-    finally:
-        os._exit(1)
 
 
 @contextmanager
@@ -105,16 +71,5 @@ def _checks_noted() -> Iterator[None]:
         yield
 
 
-def main() -> None:
-    """Obey commands until there are no more."""
-    nursery = Nursery()
-    try:
-        for line in sys.stdin:
-            nursery.obey(*line.split())
-            print("done", flush=True)
-    finally:
-        nursery.end()
-
-
 if __name__ == "__main__":
-    main()
+    serve_nursery(be_worker)

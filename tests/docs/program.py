@@ -5,24 +5,20 @@ from __future__ import annotations
 import ast
 import asyncio
 import inspect
-import pkgutil
 import sys
 from importlib import import_module
 from pathlib import Path
 from types import FunctionType, ModuleType
 
-import tactician
+from tests.support.forking import load_tactician
 from tests.support.forking import serve as serve_forks
 
-NOT_LOADED = ("tactician.testing.plugin", "tactician.__main__")
-LOADED_TOO = ("genai_prices", "aiohttp", "sqlalchemy.ext.asyncio", "pydantic_ai", "temporalio.client", "fastapi")
+LOADED_TOO = ("pydantic_ai", "temporalio.client", "fastapi")
 
 
 def serve() -> None:
     """Run the files that are asked for."""
-    for module in pkgutil.walk_packages(tactician.__path__, "tactician."):
-        if module.name not in NOT_LOADED:
-            import_module(module.name)
+    load_tactician()
     for name in LOADED_TOO:
         import_module(name)
     serve_forks(_run_files)

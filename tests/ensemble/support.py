@@ -6,7 +6,7 @@ from tactician import Agent, RunContext, Task, tool
 from tactician.ensemble import Handler, TaskInput
 from tactician.errors import Problem
 from tactician.events import EventListener
-from tactician.llm import SystemMessage
+from tactician.llm import ModelRequest, ModelResponse, SystemMessage
 from tactician.testing import ScriptedModel, Step, ToolCall
 from tests.support.stored import JsonStore
 
@@ -24,6 +24,21 @@ def durable(model: ScriptedModel | None = None, listener: EventListener | None =
 def says(role: str, *steps: Step) -> Agent:
     """An agent with a role and a script."""
     return Agent(role=role, model=ScriptedModel(*steps))
+
+
+class CallsOnce(ScriptedModel):
+    """Model that calls a tool, and answers once it has the result, also in another process."""
+
+    def __init__(self, name: str, answer: str = "done", **arguments: object) -> None:
+        super().__init__()
+        self._call = ToolCall(name, **arguments)
+        self._answer = answer
+
+    async def generate(self, request: ModelRequest) -> ModelResponse:
+        """Return the call, or the answer."""
+        has_result = any(message.role == "tool" for message in request.messages)
+        self.script(self._answer if has_result else self._call)
+        return await super().generate(request)
 
 
 def cashier(*answers: str) -> Agent:

@@ -32,10 +32,9 @@ from tactician import (
 )
 from tactician.agents import as_runnable
 from tactician.ensemble import EnsembleDefinitionError, TaskInput
-from tactician.llm import ModelRequest, ModelResponse
 from tactician.platform import Worker
 from tactician.testing import ScriptedModel, ToolCall
-from tests.ensemble.support import note, over, prompt_of
+from tests.ensemble.support import CallsOnce, note, over, prompt_of
 from tests.support.stored import JsonStore, load_record
 
 Log = list[str]
@@ -45,21 +44,6 @@ Group = Loop | Graph | MapReduce[str]
 @dataclass
 class Receipt:
     text: str
-
-
-class CallsOnce(ScriptedModel):
-    """Model that calls a tool, and answers once it has the result, also in another process."""
-
-    def __init__(self, name: str, answer: str = "done", **arguments: object) -> None:
-        super().__init__()
-        self._call = ToolCall(name, **arguments)
-        self._answer = answer
-
-    async def generate(self, request: ModelRequest) -> ModelResponse:
-        """Return the call, or the answer."""
-        has_result = any(message.role == "tool" for message in request.messages)
-        self.script(self._answer if has_result else self._call)
-        return await super().generate(request)
 
 
 @tool(needs_approval=True)

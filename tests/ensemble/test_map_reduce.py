@@ -267,10 +267,11 @@ class TestErrors:
 class TestDurability:
     async def test_a_map_reduce_that_waits_goes_on_without_completed_tasks(self) -> None:
         runs: list[str] = []
+        payer = cashier("paid")
 
         def make(item: str) -> Task:
             if item == "pay":
-                return Task("Pay", agent=cashier("paid"))
+                return Task("Pay", agent=payer)
             return Task(f"Read {item}", handler=note(runs, item))
 
         context = durable()

@@ -31,7 +31,18 @@ from tactician.llm import ModelCatalog
 from tactician.platform import Worker
 from tactician.runs import PendingRequest
 from tactician.testing import ScriptedModel, ToolCall
-from tests.ensemble.support import cashier, counter, note, numbered, over, places_of, prompt_of, says, script_of
+from tests.ensemble.support import (
+    CallsOnce,
+    cashier,
+    counter,
+    note,
+    numbered,
+    over,
+    places_of,
+    prompt_of,
+    says,
+    script_of,
+)
 from tests.support.effort import EFFORT
 from tests.support.stored import JsonStore, load_record
 
@@ -180,7 +191,8 @@ class TestDurability:
 
         def build() -> Ensemble:
             first = Task("first", handler=note(runs, "first"))
-            pay = Task("Pay", agent=cashier("paid"))
+            payer = Agent(role="Payer", model=CallsOnce("pay", "paid", amount=7), tools=[*cashier().tools])
+            pay = Task("Pay", agent=payer)
             graph = one_step(pay, id="graph")
             loop = Loop([first, graph], max_iterations=1, id="loop")
             inner = Ensemble("Inner", [loop])

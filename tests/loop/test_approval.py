@@ -9,7 +9,8 @@ import pytest
 from tactician import Agent, Budget, RunContext, RunResult, approve, reject, tool
 from tactician.errors import ModelServerError, RunConflictError, RunNotFoundError, StoredStateError
 from tactician.events import Event
-from tactician.llm import ToolResult
+from tactician.llm import AssistantMessage, ModelResponse, ToolResult
+from tactician.llm import ToolCall as LlmToolCall
 from tactician.loop import ToolCalled
 from tactician.runs import RunRecord, RunStatus, RunStore, RunSuspended
 from tactician.stores import MemoryStore
@@ -61,6 +62,23 @@ class TestApproval:
         assert pending.prompt == 'May pay({"amount":5}) be called?'
         assert pending.schema is not None
         assert len(store) == 1
+
+    async def test_an_approval_is_for_a_single_call_though_the_model_uses_its_id_again(self) -> None:
+        def call(amount: int) -> ModelResponse:
+            return ModelResponse(AssistantMessage((LlmToolCall("call_0", "pay", f'{{"amount":{amount}}}'),)))
+
+        bank, store = Bank(), MemoryStore()
+        clerk = Agent("Clerk", tools=[bank.pay])
+        result = await clerk.run("pay", context=over(ScriptedModel(call(5)), store))
+        for amounts in ([5], [5, 1000]):
+            (pending,) = result.pending
+            steps = [call(1000)] if amounts == [5] else ["Paid."]
+            result = await clerk.resume(
+                result.run_id, {pending.id: approve()}, context=over(ScriptedModel(*steps), store)
+            )
+            assert bank.paid == amounts
+
+        assert result.output == "Paid."
 
     async def test_it_goes_on_elsewhere_when_it_is_approved(self) -> None:
         bank, store = Bank(), MemoryStore()

@@ -14,7 +14,7 @@ from tactician.llm import Image, ToolResult
 from tactician.mcp import McpError, McpHealth, McpProgress, McpServer
 from tactician.testing import ScriptedModel, ToolCall
 from tactician.tools import ToolProvider
-from tests.mcp_client.demo import PNG, Demo
+from tests.mcp_client.demo import PNG, Demo, Weather
 
 ERAS = ["auto", "legacy"]
 
@@ -45,6 +45,28 @@ async def test_an_agent_calls_a_tool(server: McpServer) -> None:
 async def test_structured_output_is_json(server: McpServer) -> None:
     result = await call(server, "weather", city="Rome")
     assert "".join(result.content.split()) == '{"celsius":4.0}'
+
+
+async def artifacts(tools: ToolProvider, name: str, **arguments: object) -> tuple[object, ...]:
+    """The objects that a tool gives the program."""
+    model = ScriptedModel(ToolCall(name, **arguments), "done")
+    return (await Agent("Caller", tools=[tools], model=model).run("call it")).artifacts
+
+
+async def test_structured_output_is_an_object_for_the_program(server: McpServer) -> None:
+    assert await artifacts(server, "weather", city="Rome") == ({"celsius": 4.0},)
+    typed = server.with_output_type(Weather, "weather").with_output_type(int, "add")
+    assert await artifacts(typed, "weather", city="Rome") == (Weather(celsius=4.0),)
+    assert await artifacts(typed, "add", a=1, b=2) == (3,)
+    assert await artifacts(typed, "show") == ()
+
+
+async def test_structured_output_of_another_type_is_an_error(server: McpServer) -> None:
+    failed = await call(server.with_output_type(list[int], "weather"), "weather", city="Rome")
+    assert failed.is_error
+    assert "not of the declared type: it: Input should be a valid list" in failed.content
+    with pytest.raises(ConfigurationError, match="has no tool 'wether'"):
+        await server.with_output_type(Weather, "wether").load_tools()
 
 
 async def test_errors_are_for_the_model(server: McpServer) -> None:

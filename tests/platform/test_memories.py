@@ -6,10 +6,13 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
 from tactician import Platform, ProcessOptions, ProcessStatus, UserInput, achieves_goal, action, planned_agent
-from tactician.stores import SqliteStore
+from tactician.stores import MemoryStore, SqliteStore
 from tactician.testing import ScriptedModel
 from tests.agents.running import steps
+from tests.support.stored import JsonStore
 
 
 @dataclass
@@ -115,3 +118,33 @@ async def test_findings_are_stored_as_they_read_back(tmp_path: Path) -> None:
     assert stored is not None
     assert [one["value"] for one in json.loads(stored.text)] == [{"number": 1}]
     await store.aclose()
+
+
+class TestByTheirIds:
+    @pytest.fixture(params=["memory", "json"])
+    def platform(self, request: pytest.FixtureRequest) -> Platform:
+        store = MemoryStore() if request.param == "memory" else JsonStore()
+        return Platform(ScriptedModel(), store=store).register(Writer(), Improver())
+
+    async def test_what_is_seeded_is_known_from_the_beginning(self, platform: Platform) -> None:
+        await platform.memories.seed("c", Facts(7), Article(1))
+        await platform.memories.seed("c", Facts(7))
+        process = await platform.start("Writer", "x", options=OPTIONS)
+        assert process.result == Article(7)
+        assert steps(process) == ["write"]
+        assert await platform.memories.read("c", Facts) == [Facts(7)]
+        assert await platform.memories.list_ids() == ("c",)
+
+    async def test_what_is_forgotten_is_found_anew(self, platform: Platform) -> None:
+        await platform.memories.seed("c", Facts(7), Article(1))
+        assert await platform.memories.forget("c", Facts)
+        assert not await platform.memories.forget("c", Facts)
+        assert await platform.memories.read("c", Article) == [Article(1)]
+        assert await platform.memories.forget("c")
+        assert not await platform.memories.forget("c")
+        assert (await platform.start("Writer", "x", options=OPTIONS)).result == Article(1)
+        assert await platform.memories.read("c", Facts) == [Facts(1)]
+
+    async def test_there_is_no_such_memory(self, platform: Platform) -> None:
+        assert await platform.memories.read("nobody", Facts) == []
+        assert await platform.memories.list_ids() == ()

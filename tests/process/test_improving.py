@@ -14,7 +14,7 @@ from tactician.process import AgentProcess, PlanMade
 from tactician.testing import ScriptedModel
 from tests.process.hard_agents import build_gatherer
 
-QUICK = PlanningBudget(time=None, expansions=120)
+QUICK = PlanningBudget(time=None, expansions=150)
 
 
 async def act_at_once() -> None:

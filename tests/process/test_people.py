@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
+from typing import Any, cast
 
 import pytest
 from pydantic import BaseModel, Field
@@ -24,7 +25,7 @@ from tactician import (
     planned_agent,
     tool,
 )
-from tactician.errors import ConfigurationError, ResponseError
+from tactician.errors import ConfigurationError, DeclarationError, ResponseError
 from tactician.events import Event
 from tactician.process import AgentProcess, OperationContext, ask_human, confirm
 from tactician.runs import RunSuspended
@@ -366,3 +367,13 @@ async def test_time_in_which_it_waits_is_not_counted() -> None:
     await process.respond(process.pending[0].id, {"comments": "good", "stars": 5})
 
     assert process.status is ProcessStatus.COMPLETED
+
+
+async def test_arguments_in_the_wrong_order_are_an_error_that_shows_the_right_call() -> None:
+    ask: Any = ask_human
+    with pytest.raises(DeclarationError, match=r"the prompt is the second argument, a text: ask_human\(Feedback, 'How"):
+        await ask("How is it?", Feedback)
+    with pytest.raises(DeclarationError, match="the prompt is the second argument"):
+        await ask(Feedback, Feedback)
+    with pytest.raises(DeclarationError, match="the prompt is the second argument"):
+        await confirm("Print it?", cast(Any, Story("x")))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tactician import ProcessStatus
 from tactician.runs import TERMINAL, RunStatus
 
-RESTING = {ProcessStatus.STUCK, ProcessStatus.WAITING, ProcessStatus.PAUSED}
+RESTING = {ProcessStatus.STUCK, ProcessStatus.WAITING, ProcessStatus.PAUSED, ProcessStatus.RESTING}
 statuses = st.sampled_from(ProcessStatus)
 
 

@@ -59,8 +59,8 @@ class ServiceProcess:
 
 
 @asynccontextmanager
-async def two_services(address: str) -> AsyncIterator[list[ServiceProcess]]:
-    program = (sys.executable, "-m", "tests.service.serving", address)
+async def two_services(address: str, agent: str) -> AsyncIterator[list[ServiceProcess]]:
+    program = (sys.executable, "-m", "tests.service.serving", address, agent)
     pipe = asyncio.subprocess.PIPE
     started = [await asyncio.create_subprocess_exec(*program, cwd=ROOT, stdin=pipe, stdout=pipe) for _ in range(2)]
     services = [ServiceProcess(process) for process in started]
@@ -85,8 +85,10 @@ def address(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 
 
 @pytest.mark.soak
-async def test_no_conversation_is_lost_split_or_mixed(address: str) -> None:
+@pytest.mark.parametrize("agent", ["host", "chat"])
+async def test_no_conversation_is_lost_split_or_mixed(address: str, agent: str) -> None:
     chance, places = random.Random(SEED), asyncio.Semaphore(AT_ONCE)
+    conversations = CONVERSATIONS if agent == "host" else CONVERSATIONS // 4  # each message takes several steps
 
     async def talk(services: list[ServiceProcess], number: int) -> None:
         talk_id = f"talk-{number}"
@@ -97,9 +99,9 @@ async def test_no_conversation_is_lost_split_or_mixed(address: str) -> None:
                 output = await chance.choice(services).ask(talk_id, f"{number}.{request}")
             assert output == " ".join(f"{number}.{one}" for one in range(request + 1))
 
-    async with two_services(address) as services:
-        await asyncio.gather(*(talk(services, number) for number in range(CONVERSATIONS)))
-        for number in range(CONVERSATIONS):
+    async with two_services(address, agent) as services:
+        await asyncio.gather(*(talk(services, number) for number in range(conversations)))
+        for number in range(conversations):
             texts = await chance.choice(services).ask(f"talk-{number}", None)
             assert isinstance(texts, list)
             assert texts[::2] == [f"{number}.{request}" for request in range(REQUESTS)]

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tactician.errors import ConfigurationError
+from tactician.references import RepositoryAddress
 from tactician.skills import Skills
-from tactician.skills.repository import SkillRepository
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -103,7 +103,7 @@ def test_parts_are_checked(part: dict[str, str]) -> None:
 
 def test_load_skills_from_a_github_url() -> None:
     url = "https://github.com/wshobson/agents/tree/main/plugins/business-analytics/skills"
-    place = SkillRepository.parse(url, ref="", commit="", path="", schemes=["https"])
+    place = RepositoryAddress.parse(url, ref="", commit="", path="", schemes=["https"])
     assert (place.url, place.ref, place.path) == (
         "https://github.com/wshobson/agents", "main", "plugins/business-analytics/skills"
     )  # fmt: skip
@@ -122,7 +122,7 @@ def test_errors_say_what_git_said_without_passwords(repository: Path, tmp_path: 
 def test_a_repository_that_is_too_large_is_refused(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tactician.skills.repository._MAX_BYTES", 10)
+    monkeypatch.setattr("tactician.references.git._MAX_BYTES", 10)
     with pytest.raises(ConfigurationError, match=r"1 files with .* bytes are too many"):
         load(repository, tmp_path / "cache")
     assert list((tmp_path / "cache").iterdir()) == []

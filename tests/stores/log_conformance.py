@@ -131,6 +131,27 @@ class StateConformance:
         assert not expired.is_leased
         assert not await seen()
 
+    async def test_who_reads_a_document_sees_who_holds_it_and_until_when(
+        self, store: DocumentStore, other: DocumentStore
+    ) -> None:
+        await store.save(document())
+        _, lease = await claimed(store, "anna")
+        held = await read(other)
+        (listed,) = await other.find("docs", with_bodies=False)
+        await store.release(lease)
+        free = await read(other)
+
+        assert (held.owner, listed.owner, free.owner) == ("anna", "anna", "")
+        assert held.lease_ends_at == listed.lease_ends_at == lease.expires_at
+        assert free.lease_ends_at is None
+
+    async def test_statuses_are_counted(self, store: DocumentStore, other: DocumentStore) -> None:
+        for number in range(3):
+            await store.save(document(f"d{number}", status="waiting" if number else "running"))
+
+        assert await other.count_statuses("docs") == {"running": 1, "waiting": 2}
+        assert await other.count_statuses("nothing") == {}
+
     @pytest.mark.parametrize("text", ["a\ud83d", "\udc38b", "a\0b"])
     @pytest.mark.parametrize("field", ["key", "header"])
     async def test_a_state_that_no_database_has_is_refused(self, store: DocumentStore, field: str, text: str) -> None:

@@ -15,6 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 from tactician.errors import DocumentConflictError, LeaseLostError, StoreError
 from tactician.stores import DocumentStore, PostgresStore, StoredStep
 from tests.stores import postgres
+from tests.stores.attachments import AttachmentConformance, CountAttachments
 from tests.stores.codecs import StoreConformance
 from tests.stores.conformance import HOUR, document
 from tests.stores.shared import SharedStoreConformance
@@ -76,10 +77,21 @@ async def transaction_of(url: str, *statements: str) -> AsyncIterator[Transactio
         await engine.dispose()
 
 
-class TestPostgres(SharedStoreConformance):
+class TestPostgres(SharedStoreConformance, AttachmentConformance):
     @pytest.fixture
     def url(self, database: str) -> str:
         return f"postgresql://{database}"
+
+    @pytest.fixture
+    def count_attachments(self, server: str) -> CountAttachments:
+        async def count() -> int:
+            engine = create_async_engine(f"postgresql+asyncpg://{server}/postgres")
+            async with engine.connect() as connection:
+                found = await connection.scalar(text("SELECT count(*) FROM tactician_attachments"))
+            await engine.dispose()
+            return int(found)
+
+        return count
 
     async def test_connections_that_the_server_has_closed_are_made_anew(
         self, server: str, store: DocumentStore

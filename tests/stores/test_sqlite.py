@@ -20,16 +20,26 @@ import pytest
 from tactician.conversation import Conversation, ConversationStore
 from tactician.errors import ConfigurationError, DocumentConflictError, StoredStateError, StoreError
 from tactician.stores import SqliteStore, StoredDocument, StoredStep, list_documents, open_store
+from tests.stores.attachments import AttachmentConformance, CountAttachments
 from tests.stores.conformance import HOUR, document
 from tests.stores.shared import SharedStoreConformance
 
 T = TypeVar("T")
 
 
-class TestSqlite(SharedStoreConformance):
+class TestSqlite(SharedStoreConformance, AttachmentConformance):
     @pytest.fixture
     def url(self, tmp_path: Path) -> str:
         return f"sqlite:///{tmp_path}/runs.db"
+
+    @pytest.fixture
+    def count_attachments(self, tmp_path: Path) -> CountAttachments:
+        async def count() -> int:
+            with closing(sqlite3.connect(tmp_path / "runs.db")) as database:
+                (found,) = database.execute("SELECT count(*) FROM tactician_attachments").fetchone()
+                return int(found)
+
+        return count
 
 
 async def test_the_name_of_a_file_may_be_any(tmp_path: Path) -> None:
@@ -40,7 +50,7 @@ async def test_the_name_of_a_file_may_be_any(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == [path.name]  # noqa: PTH208 - its other form is refused where this is asynchronous
     with closing(sqlite3.connect(path)) as database:
         assert database.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-        assert database.execute("SELECT version FROM tactician_schema").fetchall() == [(3,)]
+        assert database.execute("SELECT version FROM tactician_schema").fetchall() == [(4,)]
 
 
 def permissions(path: Path) -> dict[str, int]:
@@ -77,10 +87,10 @@ async def test_tables_of_another_version_are_left_alone(tmp_path: Path) -> None:
     execute(path, "UPDATE tactician_schema SET version = 2")
 
     for _ in range(2):
-        with pytest.raises(ConfigurationError, match="have version 2, and this Tactician knows 3"):
+        with pytest.raises(ConfigurationError, match="have version 2, and this Tactician knows 4"):
             await store.load("docs", "d")
 
-    execute(path, "UPDATE tactician_schema SET version = 3")
+    execute(path, "UPDATE tactician_schema SET version = 4")
     assert await store.load("docs", "d") is not None
     await store.aclose()
 

@@ -26,8 +26,8 @@ CONVERSATIONS: Final = _read_number("CONVERSATIONS", 60)
 """How many conversations there are with two service processes."""
 EFFORT: Final = _read_number("EFFORT", 1)
 """How many times as many examples as usual are tried, and how many times as long what grows is."""
-FUZZED: Final = 1_000 if EFFORT == 1 else 10_000
-"""How many random inputs a parser gets, times `EFFORT`: 10,000 and more for all together, or a million."""
+FUZZED: Final = 500 if EFFORT == 1 else 10_000
+"""How many random inputs a parser gets, times `EFFORT`: 5,000 and more for all together, or a million."""
 
 
 def examples(usual: int, *suppressed: HealthCheck) -> Callable[[F], F]:

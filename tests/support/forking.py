@@ -9,16 +9,20 @@ import atexit
 import gc
 import json
 import os
+import pkgutil
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
 
 ROOT = Path(__file__).parent.parent.parent
+NOT_LOADED = ("tactician.testing.plugin", "tactician.__main__")
+LOADED_TOO = ("aiohttp", "genai_prices", "sqlalchemy.ext.asyncio", "typer.rich_utils", "rich.live", "rich.progress")
 LONGEST = 120
 """Seconds after which a process is killed."""
 
@@ -48,13 +52,15 @@ class ForkingProgram:
         )
         atexit.register(self.close)
 
-    def run(self, arguments: tuple[str, ...], env: Mapping[str, str], cwd: Path) -> Done:
-        """Carry something out."""
+    def run(self, arguments: tuple[str, ...], env: Mapping[str, str], cwd: Path, input: str = "") -> Done:
+        """Carry something out, with a text on its stdin."""
         with TemporaryDirectory(prefix="tactician-fork-") as folder:
-            out, err = Path(folder, "out"), Path(folder, "err")
+            typed, out, err = Path(folder, "in"), Path(folder, "out"), Path(folder, "err")
             for file in (out, err):
                 file.touch()
-            request = {"arguments": arguments, "environment": env, "folder": str(cwd), "out": str(out), "err": str(err)}
+            typed.write_text(input, "utf-8")
+            request = {"arguments": arguments, "environment": env, "folder": str(cwd)}
+            request |= {"in": str(typed), "out": str(out), "err": str(err)}
             return Done(self._ask(json.dumps(request)), out.read_text("utf-8"), err.read_text("utf-8"))
 
     def close(self) -> None:
@@ -82,6 +88,15 @@ def bare_environment(**more: str) -> dict[str, str]:
     return {**kept, "COLUMNS": "200", **more}
 
 
+def load_tactician() -> None:
+    """Load all modules, and the libraries that many of them load late, so that no fork has to."""
+    package = import_module("tactician")
+    names = [module.name for module in pkgutil.walk_packages(package.__path__, "tactician.")]
+    for name in (*names, *LOADED_TOO):
+        if name not in NOT_LOADED:
+            import_module(name)
+
+
 def serve(carry_out: Callable[[list[str]], None]) -> None:
     """Carry out each line of stdin, a JSON object, in a fork, and answer it with the exit code."""
     gc.freeze()  # a process that ends need not look through all that was loaded before
@@ -89,19 +104,20 @@ def serve(carry_out: Callable[[list[str]], None]) -> None:
         child = os.fork()
         if child == 0:
             request = json.loads(line)
-            _become(request["environment"], request["folder"], request["out"], request["err"])
+            _become(request["environment"], request["folder"], request["in"], request["out"], request["err"])
             carry_out(request["arguments"])
             return
         _, status = os.waitpid(child, 0)
         print(os.waitstatus_to_exitcode(status), flush=True)
 
 
-def _become(environment: dict[str, str], folder: str, out: str, err: str) -> None:
+def _become(environment: dict[str, str], folder: str, typed: str, out: str, err: str) -> None:
     """Make this process one with that environment, without a terminal.
 
     Args:
         environment: environment variables that it has, and no others.
         folder: working directory.
+        typed: file that it reads as stdin.
         out: file for what it writes to stdout.
         err: file for what it writes to stderr.
     """
@@ -109,7 +125,7 @@ def _become(environment: dict[str, str], folder: str, out: str, err: str) -> Non
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
-    for number, path, flags in ((0, os.devnull, os.O_RDONLY), (1, out, os.O_WRONLY), (2, err, os.O_WRONLY)):
+    for number, path, flags in ((0, typed, os.O_RDONLY), (1, out, os.O_WRONLY), (2, err, os.O_WRONLY)):
         descriptor = os.open(path, flags)
         os.dup2(descriptor, number)
         os.close(descriptor)

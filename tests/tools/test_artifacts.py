@@ -6,9 +6,28 @@ from dataclasses import dataclass
 
 import pytest
 
-from tactician import Agent, OperationContext, PlannedAgent, UserInput, achieves_goal, action, planned_agent, tool
-from tactician.events import event_from_json, event_to_json
+from tactician import (
+    Agent,
+    Ensemble,
+    OperationContext,
+    PlannedAgent,
+    Platform,
+    RunContext,
+    Task,
+    UserInput,
+    achieves_goal,
+    action,
+    approve,
+    guardrails,
+    planned_agent,
+    tool,
+)
+from tactician.events import Event, event_from_json, event_to_json
+from tactician.guardrails import GuardrailError, GuardrailResult
+from tactician.llm import ToolCall as Called
 from tactician.llm import ToolResult
+from tactician.runs import RunStatus
+from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel, ToolCall
 from tactician.tools import Artifact, ArtifactProduced, DeclaredTool, Tool, collect_artifacts
 
@@ -49,6 +68,73 @@ def test_the_program_gets_the_object_without_an_event_loop() -> None:
     assert artifacts == [Report("Q1")]
 
 
+async def test_the_result_has_the_object() -> None:
+    result = await build(scripted()).run("go")
+    assert result.artifacts == (Report("Q1"),)
+    boss = Agent("Boss", model=ScriptedModel(ToolCall("clerk", request="x"), "ok"), tools=[build(scripted()).as_tool()])
+    assert (await boss.run("go")).artifacts == (Report("Q1"),)
+    assert (await Ensemble("Office", [Task("Report", agent=build(scripted()))]).run("")).artifacts == (Report("Q1"),)
+    assert (await build(ScriptedModel("nothing")).run("go")).artifacts == ()
+
+
+def accept(call: Called, content: str) -> GuardrailResult:
+    return guardrails.passed()
+
+
+def refuse(call: Called, content: str) -> GuardrailResult:
+    return guardrails.failed("secret")
+
+
+def ask_again(call: Called, content: str) -> GuardrailResult:
+    return guardrails.retry("secret")
+
+
+async def test_no_object_is_delivered_whose_text_a_guardrail_refuses() -> None:
+    events: list[Event] = []
+    with collect_artifacts() as artifacts, pytest.raises(GuardrailError):
+        await Agent("Clerk", model=scripted(), tools=[write_report], tool_output_guardrails=[refuse]).run("go")
+    careful = Agent("Clerk", model=scripted(), tools=[write_report], tool_output_guardrails=[ask_again])
+    with collect_artifacts() as more:
+        result = await careful.run("go", context=RunContext.around().with_listeners(events.append))
+    assert (artifacts, more, result.artifacts) == ([], [], ())
+    assert not any(isinstance(event, ArtifactProduced) for event in events)
+
+
+async def test_objects_are_delivered_once_where_guardrails_accept() -> None:
+    clerk = Agent("Clerk", model=scripted(), tools=[write_report], tool_output_guardrails=[accept])
+    model, events = ScriptedModel(ToolCall("clerk", request="x"), "ok"), list[Event]()
+    boss = Agent("Boss", model=model, tools=[clerk.as_tool()], tool_output_guardrails=[accept])
+    result = await boss.run("go", context=RunContext.around().with_listeners(events.append))
+    assert result.artifacts == (Report("Q1"),)
+    assert sum(isinstance(event, ArtifactProduced) for event in events) == 1
+
+
+async def test_an_object_is_not_lost_when_the_run_around_it_waits() -> None:
+    @tool(needs_approval=True)
+    def send() -> str:
+        """Send it."""
+        return "sent"
+
+    model = ScriptedModel(ToolCall("write_report", title="Q1"), ToolCall("send"), "done")
+    clerk = Agent("Clerk", model=model, tools=[write_report, send])
+    boss = Agent(
+        "Boss",
+        model=ScriptedModel(ToolCall("clerk", request="x"), "ok"),
+        tools=[clerk.as_tool()],
+        tool_output_guardrails=[accept],
+    )
+    waiting = await boss.run("go")
+    assert waiting.artifacts == (Report("Q1"),)
+    assert (await boss.resume(waiting.run_id, {waiting.pending[0].id: approve()})).status is RunStatus.COMPLETED
+
+
+async def test_what_a_blackboard_cannot_keep_is_an_error_of_the_tool() -> None:
+    async with Platform(scripted(), store=MemoryStore()) as platform:
+        platform.register(Keeper())
+        process = await platform.start("Keeper", "go")
+        assert "StoredStateError: `Report` cannot be stored" in str(process.result)
+
+
 async def test_listeners_get_the_object() -> None:
     events = [event async for event in build(scripted()).stream("go") if isinstance(event, ArtifactProduced)]
     assert [(event.tool, event.value) for event in events] == [("write_report", Report("Q1"))]
@@ -71,6 +157,19 @@ async def test_a_declared_tool_may_produce_one() -> None:
     with collect_artifacts() as artifacts:
         await build(scripted(), declared).run("go")
     assert artifacts == [b"pdf"]
+
+
+@planned_agent
+class Keeper:
+    """Lets an agent write a report of a type that no action declares."""
+
+    @achieves_goal("The report is written")
+    @action
+    async def write(self, asked: UserInput, context: OperationContext) -> str:
+        """Return what the tool says."""
+        clerk = Agent("Clerk", tools=[write_report], tool_output_guardrails=[accept])
+        result = await clerk.run(asked.content)
+        return next(message.content for message in result.messages if isinstance(message, ToolResult))
 
 
 @planned_agent

@@ -18,7 +18,7 @@ EVIL = "</pre></style><script>alert('x')</script><img src=x onerror=alert(1)>\" 
 ALLOWED = {
     *("html", "head", "meta", "title", "style", "body", "header", "main", "section", "h1", "h2", "h3", "h4", "p", "b"),
     *("a", "i", "div", "span", "dl", "dt", "dd", "pre", "details", "summary", "svg", "rect", "table", "thead", "tbody"),
-    *("tfoot", "tr", "th", "td"),
+    *("tfoot", "tr", "th", "td", "ol", "li", "defs", "marker", "path", "text", "g"),
 }
 
 
@@ -55,6 +55,7 @@ def evil_node(**changes: object) -> TraceNode:
     content: dict[str, JsonValue] = {
         EVIL: EVIL,
         "prompt": [{"role": EVIL, "text": EVIL, "calls": [{"tool": EVIL, "arguments": EVIL}]}],
+        "blackboard": [{"type": EVIL, "name": EVIL, "value": {EVIL: EVIL}, "hidden": True}, EVIL],
     }
     node = TraceNode(
         "id",
@@ -76,14 +77,14 @@ def evil_node(**changes: object) -> TraceNode:
 
 
 def test_nothing_that_anybody_said_becomes_an_element_or_an_attribute() -> None:
-    kinds = ("run", "task", "review", "model", "tool")
+    kinds = ("run", "task", "review", "model", "tool", "action")
     children = tuple(evil_node(id=str(number), kind=kind) for number, kind in enumerate(kinds))
     page = Page(Trace([evil_node(children=children)]).to_html())
     assert {tag for tag, _ in page.elements} <= ALLOWED
     names = {name for _, attributes in page.elements for name in attributes}
     assert not [name for name in names if name.startswith("on")]
     assert {value for _, found in page.elements for name, value in found.items() if name == "href"} <= {
-        f"#n{number}" for number in range(6)
+        f"#n{number}" for number in range(7)
     }
     assert "style" not in names
     assert EVIL.replace("\u202e", "\\u202e") in page.text
@@ -133,3 +134,66 @@ def test_a_deep_tree_has_a_page() -> None:
     for depth in range(1, 2000):
         node = TraceNode(str(depth), "run", "deep", 0.0, children=(node,))
     assert "deepest" in Trace([node]).to_html()
+
+
+def action_node(number: int, **changes: object) -> TraceNode:
+    node = TraceNode(str(number), "action", f"action {number}", float(number), number + 1.0, "completed")
+    return replace(node, **changes)  # type: ignore[arg-type]
+
+
+def test_plans_and_the_blackboard_have_sections() -> None:
+    actions = tuple(action_node(number, facts={"outputs": ["Draft"]}) for number in range(50))
+    board: JsonValue = [{"type": "shop.Draft", "name": "it", "value": {"text": "frogs"}, "hidden": False}]
+    notes = (TraceNote("PlanMade", 0.0, "plans write → publish"), TraceNote("PlanMade", 3.0, "plans ask → publish"))
+    root = replace(action_node(99), kind="run", children=actions, content={"blackboard": board}, notes=notes)
+    page = Page(Trace([root]).to_html())
+    for text in ("Plan", "action 39", "and 10 more", "plans ask → publish", "Blackboard", "Draft", '"text": "frogs"'):
+        assert text in page.text
+    assert "style" not in {name for _, attributes in page.elements for name in attributes}
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "sk-proj-aBcDeFgHiJkLmNoPqRsTuVwX",
+        "ghp_aBcDeFgHiJkLmNoPqRsTuVwX0123456789",
+        "AKIAIOSFODNN7EXAMPLE",
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl",
+        "a-password-of-this-machine",
+    ],
+)
+def test_secrets_are_masked(secret: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHOP_PASSWORD", "a-password-of-this-machine")
+    content: dict[str, JsonValue] = {"prompt": [{"role": "user", "text": f"use {secret} now"}], "arguments": secret}
+    node = action_node(
+        1, error=f"refused: {secret}", name=f"call {secret}", content=content, facts={"outputs": [secret]}
+    )
+    page = Trace([node]).to_html()
+    assert secret not in page
+    assert "use *** now" in page
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ('{"api_key": "hunter22", "size": 3}', '{"api_key": "***", "size": 3}'),
+        ("Authorization: Bearer abcdefghijkl", "Authorization: ***"),
+        ("postgresql://me:hunter22@db/runs", "postgresql://me:***@db/runs"),
+        ("password=hunter22&x=1", "password=***&x=1"),
+        ("the password is required, and 42 tokens", "the password is required, and 42 tokens"),
+    ],
+)
+def test_values_that_are_named_secrets_are_masked(text: str, shown: str) -> None:
+    page = Page(Trace([action_node(1, content={"arguments": text, "client_secret": "abc"})]).to_html())
+    assert shown in page.text
+    assert "abc" not in page.text.replace("Bearer abc", "")
+
+
+def test_the_page_of_a_long_run_is_bounded() -> None:
+    content: dict[str, JsonValue] = {"prompt": "p" * 1_500}
+    nodes = tuple(action_node(number, content=content) for number in range(6_500))
+    page = Trace([replace(action_node(0), kind="run", children=nodes)]).to_html()
+    assert len(page) < 12_000_000
+    assert "action 5998" in page
+    assert "… (1,500 characters)" in page
+    assert "501 more nodes are left out" in page

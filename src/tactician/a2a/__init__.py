@@ -7,7 +7,7 @@ from tactician.a2a.events import RemoteTaskChanged
 from tactician.a2a.messages import A2aData, A2aMessage, A2aPart, create_parts
 from tactician.a2a.questions import IDEMPOTENCY_KEY, REQUEST_ID, REQUESTS, SKILL_ID
 from tactician.a2a.remote_agent import RemoteAgent
-from tactician.a2a.settings import RemoteOptions
+from tactician.a2a.settings import RemoteOptions, RemoteSettings
 from tactician.extras import require_extra
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "RemoteAgent",
     "RemoteOptions",
+    "RemoteSettings",
     "A2aMessage",
     "A2aPart",
     "A2aData",

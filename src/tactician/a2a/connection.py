@@ -96,9 +96,10 @@ class GuardedTransport(httpx.AsyncBaseTransport):
 
         Raises:
             ConnectError: when its address is private.
+            ConfigurationError: when the variable with the token is not set.
         """
         if _get_origin(request.url) == self._origin:
-            request.headers.update(self._settings.headers)
+            request.headers.update(self._settings.create_headers())
         elif not self._settings.allow_private:
             await _pin_address(request)
         response = await self._inner.handle_async_request(request)

@@ -67,6 +67,11 @@ class RemoteAgent(BaseRunnable[object]):
         """Address of the card."""
         return self._settings.url
 
+    @property
+    def settings(self) -> RemoteSettings:
+        """Address of the card, and the options."""
+        return self._settings
+
     def __repr__(self) -> str:
         return f"RemoteAgent({self.name!r}, {self.url!r})"
 

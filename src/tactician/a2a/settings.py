@@ -11,6 +11,8 @@ from typing_extensions import TypedDict
 
 from tactician.a2a.errors import RemoteCardError
 from tactician.amounts import need_amount
+from tactician.environment import read_environment
+from tactician.errors import ConfigurationError
 from tactician.frozen import frozen
 
 _CARD: Final = "/.well-known/agent-card.json"
@@ -22,6 +24,8 @@ class RemoteOptions(TypedDict, total=False):
     Attributes:
         skill: id of the skill to use, where a Tactician server offers several.
         headers: headers of each request to the origin of the address, such as `{"Authorization": "Bearer ..."}`.
+        api_key_env: environment variable with a token, which goes to the origin of the address as a bearer token.
+        environment: the environment; that of this process by default.
         verify_key: public key, in PEM form, that the card has to be signed with; no check by default.
         timeout: seconds that the task may take, without the time in which it waits for input; 600 by default.
         idle: seconds without a byte after which a connection is given up, and the task is looked up again; 60 by
@@ -32,6 +36,8 @@ class RemoteOptions(TypedDict, total=False):
 
     skill: str | None
     headers: Mapping[str, str]
+    api_key_env: str | None
+    environment: Mapping[str, str] | None
     verify_key: str | None
     timeout: float
     idle: float
@@ -50,6 +56,8 @@ class RemoteSettings:
     url: str
     skill: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    api_key_env: str | None = None
+    environment: Mapping[str, str] | None = field(default=None, repr=False, compare=False)
     verify_key: str | None = field(default=None, repr=False)
     timeout: float = 600.0
     idle: float = 60.0
@@ -59,6 +67,18 @@ class RemoteSettings:
     def __post_init__(self) -> None:
         for name in ("timeout", "idle", "max_bytes"):
             need_amount(f"RemoteAgent.{name}", getattr(self, name))
+
+    def create_headers(self) -> Mapping[str, str]:
+        """Return the headers of a request to the origin of the address.
+
+        Raises:
+            ConfigurationError: when the variable with the token is not set.
+        """
+        if self.api_key_env is None:
+            return self.headers
+        if not (token := read_environment(self.environment).get(self.api_key_env, "").strip()):
+            raise ConfigurationError(f"{self.api_key_env} is not set: it has the token for {self.url}.")
+        return {**self.headers, "Authorization": f"Bearer {token}"}
 
 
 def complete_url(url: str) -> str:

@@ -8,7 +8,6 @@ if TYPE_CHECKING:
     from tactician.agents.agent import Agent as Agent
     from tactician.agents.agentic_tool import AgenticTool as AgenticTool
     from tactician.agents.agentic_tool import PromptCreator as PromptCreator
-    from tactician.agents.agentic_tool import ToolParameter as ToolParameter
     from tactician.agents.base import BLUEPRINTS as BLUEPRINTS
     from tactician.agents.base import BaseRunnable as BaseRunnable
     from tactician.agents.base import BlueprintLike as BlueprintLike
@@ -66,7 +65,7 @@ else:
         __name__,
         {
             "tactician.agents.agent": "Agent",
-            "tactician.agents.agentic_tool": "AgenticTool PromptCreator ToolParameter",
+            "tactician.agents.agentic_tool": "AgenticTool PromptCreator",
             "tactician.agents.base": "BLUEPRINTS BaseRunnable BlueprintLike TypedRunnable",
             "tactician.agents.composition": "Member",
             "tactician.agents.constellations": (

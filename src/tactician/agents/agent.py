@@ -16,6 +16,7 @@ from tactician.agents.toolboxes import DerivedTools, ToolboxSource, create_worke
 from tactician.conversation import Conversation, WindowStrategy
 from tactician.llm import NO_OPTIONS, LlmOptions, ModelLike
 from tactician.loop import Handoff, OutputType, TurnLoop, output_type
+from tactician.prompts import LlmReference, build_instructions
 from tactician.runs import (
     READS_MESSAGES,
     Input,
@@ -40,8 +41,10 @@ class Agent(BaseRunnable[T_co]):
         name: the name; the role by default.
         model: a name, options, or a model; by default the default model of the run's context.
         instructions: a text, or a source such as `InstructionFile("support.md")`.
-        tools: functions, `@tool` functions, tools, `other_agent.as_tool()`.
+        tools: functions, `@tool` functions, tools, `other_agent.as_tool()`, and references with their tools.
         tool_groups: tool groups, or their names on the platform.
+        references: knowledge to look up, such as `RagTools(...)`: its description and its tools.
+        contributors: further parts of the instructions, made for each run: objects such as `Persona(...)`, functions.
         handoffs: targets to which it may hand the conversation over: `handoff(...)`, or Runnables.
         output_type: the type of the answer; text by default.
         description: the purpose, for the choice between agents; the goal or the instructions by default.
@@ -70,6 +73,8 @@ class Agent(BaseRunnable[T_co]):
     _view: ToolboxSource | None = None
     _invocations: tuple[Tool, ...] = ()
     """The tools that stand for its workers. The instructions list them."""
+    _looked_up: tuple[Tool, ...] = ()
+    """The tools of its references."""
 
     def __init__(
         self, name: str | None = None, *, output_type: type[T_co] | None = None, **settings: Unpack[AgentSettings]
@@ -78,7 +83,9 @@ class Agent(BaseRunnable[T_co]):
 
     def _adopt(self, spec: AgentSpec[T_co]) -> None:
         """Become the agent that a spec describes."""
-        more = (*self._invocations, *spec.handoffs)
+        known = (tool for reference in spec.references for tool in reference.named_tools)
+        self._looked_up = tuple(known) if spec.references else ()
+        more = (*self._invocations, *self._looked_up, *spec.handoffs)
         self._tools = Toolbox((*spec.tools.contents, *more)) if more else spec.tools
         self.spec = spec
         self.name = spec.name
@@ -112,11 +119,11 @@ class Agent(BaseRunnable[T_co]):
 
     @property
     def tools(self) -> Toolbox:
-        """The tools of the agent, with handoffs and workers, but without the tools of its tool groups."""
+        """The tools of the agent, with references, handoffs and workers, but without those of its tool groups."""
         return self._current_tools()
 
-    def replace_tools(self, tools: Sequence[ToolLike]) -> None:
-        """Replace the tools of the agent, except its handoffs and workers.
+    def replace_tools(self, tools: Sequence[ToolLike | LlmReference]) -> None:
+        """Replace the tools of the agent, except its handoffs, its workers and the tools of its references.
 
         Runs that have begun use the new tools from their next turn on.
 
@@ -173,7 +180,7 @@ class Agent(BaseRunnable[T_co]):
         leader = copy(self)
         leader._view = None
         leader._invocations = (*self._invocations, *create_worker_tools(workers))
-        beside = (*self._invocations, *self.handoffs)
+        beside = (*self._invocations, *self._looked_up, *self.handoffs)
         own = [tool for tool in self.tools.contents if tool not in beside]
         leader._adopt(self.spec.with_settings(name=name, max_turns=max_turns, tools=own))
         return leader
@@ -215,20 +222,23 @@ class Agent(BaseRunnable[T_co]):
         self, input: Input, context: RunContext, conversation: Conversation | None
     ) -> Coroutine[object, object, RunResult[T_co]]:
         spec = self.spec
-        if spec.tool_groups or not isinstance(spec.instructions, str) or self._current_tools().providers:
+        is_loaded = spec.tool_groups or spec.references or spec.contributors
+        if is_loaded or not isinstance(spec.instructions, str) or self._current_tools().providers:
             return self._load_and_run(input, context, conversation)
         return self._start_loop(context, self._current_tools, spec.prompt).run(messages_of(input), conversation)
 
     async def _load_and_run(
         self, input: Input, context: RunContext, conversation: Conversation | None
     ) -> RunResult[T_co]:
-        """Load the tools of groups and the instructions from elsewhere, and work with them."""
+        """Load the tools of groups, and the instructions from elsewhere, and work with them."""
         tools: ToolboxSource = self._current_tools
         instructions, source = self.spec.prompt, self.spec.source
         if groups := (*self.spec.tool_groups, *tools().providers):
             tools = await with_groups(tools, groups, context)
         if source is not None and source.text is None:
             instructions = await source.resolve()
+        contributors = (*self.spec.contributors, *self.spec.references)
+        instructions = await build_instructions((instructions,), contributors, context)
         return await self._start_loop(context, tools, instructions).run(messages_of(input), conversation)
 
     def _start_loop(self, context: RunContext, tools: Toolbox | ToolboxSource, instructions: str) -> TurnLoop[T_co]:

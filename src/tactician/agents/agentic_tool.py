@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import Self, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel
 
 from tactician.agents.agent import Agent
-from tactician.errors import DeclarationError
-from tactician.frozen import frozen
 from tactician.llm import LanguageModel, LlmOptions, ModelLike
 from tactician.prompts import InstructionSource
-from tactician.runs import Input, RunContext
-from tactician.tools import RunnableTool, Tool, ToolLike, as_tool, find_declared_tools
+from tactician.runs import RunContext
+from tactician.tools import RunnableTool, Tool, ToolLike, ToolParameter, as_tool, find_declared_tools
 
 PromptCreator: TypeAlias = Callable[[RunContext], str | Awaitable[str]]
 """Function that returns the instructions for a call, plain or `async`."""
@@ -22,23 +20,6 @@ _DEFAULT_PROMPT = (
     "You are an intelligent agent that can use tools to help you complete tasks. "
     "Use the provided tools to perform the following task: {description}"
 )
-
-
-@frozen
-class ToolParameter:
-    """Parameter of an agentic tool.
-
-    Attributes:
-        name: the name.
-        kind: the type, such as `str`, `int` or `float`.
-        description: the meaning, for the model.
-        is_required: false when the model may leave it out.
-    """
-
-    name: str
-    kind: type
-    description: str
-    is_required: bool = True
 
 
 @dataclass(frozen=True)
@@ -94,8 +75,7 @@ class AgenticTool(RunnableTool[BaseModel]):
         agent = Agent(
             name, description=description, instructions=instructions, tools=settings.tools, model=settings.model
         )
-        arguments = _build_arguments(name, settings.parameters) if settings.parameters else None
-        super().__init__(agent, name, description, arguments=arguments, prompt=_write_prompt if arguments else None)
+        super().__init__(agent, name, description, parameters=settings.parameters)
 
     def with_parameter(self, name: str, kind: type, description: str, *, required: bool = True) -> Self:
         """Add a parameter.
@@ -144,23 +124,3 @@ class AgenticTool(RunnableTool[BaseModel]):
         changed = type(self).__new__(type(self))
         changed._set(self.name, self.description, settings)
         return changed
-
-
-def _build_arguments(tool: str, parameters: Sequence[ToolParameter]) -> type[BaseModel]:
-    names = [parameter.name for parameter in parameters]
-    if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
-        raise DeclarationError(f"tool {tool}", [f"the parameter {name!r} is there twice" for name in twice])
-    fields = {parameter.name: _build_field(parameter) for parameter in parameters}
-    built: type[BaseModel] = create_model(tool, __config__=ConfigDict(extra="forbid"), **fields)  # type: ignore[call-overload]
-    return built
-
-
-def _build_field(parameter: ToolParameter) -> tuple[object, object]:
-    described = Field(description=parameter.description)
-    if parameter.is_required:
-        return parameter.kind, described
-    return parameter.kind | None, Field(default=None, description=parameter.description)
-
-
-def _write_prompt(arguments: BaseModel) -> Input:
-    return arguments.model_dump_json(exclude_none=True)

@@ -200,6 +200,8 @@ class _Reader:
             self._find_problems.append(f"{agent.name}: a definition cannot name guardrails of tools")
         if spec.tool_groups:
             self._find_problems.append(f"{agent.name}: a definition cannot name tool groups")
+        if spec.references or spec.contributors:
+            self._find_problems.append(f"{agent.name}: a definition cannot name references and contributors")
         path = (*path, agent)
         return AgentDefinition(
             name=agent.name,

@@ -21,7 +21,15 @@ from tactician.errors import DeclarationError
 from tactician.guardrails import GuardrailLike
 from tactician.llm import ModelLike
 from tactician.loop import NO_TOOLS, Autonomous, Guards, Handoff, TurnPolicy, handoff
-from tactician.prompts import InstructionSource
+from tactician.prompts import (
+    ContributorLike,
+    InstructionSource,
+    LlmReference,
+    PromptContributor,
+    as_contributor,
+    check_reference,
+    split_references,
+)
 from tactician.runs import Runnable
 from tactician.tools import Toolbox, ToolGroup, ToolLike
 
@@ -34,8 +42,10 @@ class AgentSettings(TypedDict, total=False):
 
     model: ModelLike | None
     instructions: str | InstructionSource
-    tools: Sequence[ToolLike]
+    tools: Sequence[ToolLike | LlmReference]
     tool_groups: Sequence[str | ToolGroup]
+    references: Sequence[LlmReference]
+    contributors: Sequence[ContributorLike]
     handoffs: Sequence[Handoff[object] | Runnable]
     description: str | None
     id: str | None
@@ -76,6 +86,8 @@ class AgentSpec(TurnPolicy, Generic[T_co]):
         instructions: a text, or its source; see `prompt` for the text with role, goal and background.
         tools: the tools of its own, without handoffs.
         tool_groups: tool groups, or their names.
+        references: knowledge with tools of its own.
+        contributors: further parts of its instructions.
         handoffs: the targets to which the agent may hand the conversation over.
         role: the first part of the instructions, as are `goal` and `background`.
         allow_delegation: true when it may delegate to the other agents of an ensemble.
@@ -89,6 +101,8 @@ class AgentSpec(TurnPolicy, Generic[T_co]):
     instructions: str | InstructionSource = ""
     tools: Toolbox = NO_TOOLS
     tool_groups: tuple[str | ToolGroup, ...] = ()
+    references: tuple[LlmReference, ...] = ()
+    contributors: tuple[PromptContributor, ...] = ()
     handoffs: tuple[Handoff[object], ...] = ()
     role: str | None = None
     goal: str | None = None
@@ -157,8 +171,7 @@ class AgentSpec(TurnPolicy, Generic[T_co]):
             raise TypeError(f"an agent has no setting {name!r}.{did_you_mean(name, _KNOWN)}")
         fields = self.__dict__
         fields.update(settings)
-        if "tools" in settings:
-            fields["tools"] = Toolbox(settings["tools"]) if settings["tools"] else NO_TOOLS
+        self._set_knowledge(settings)
         if handoffs := settings.get("handoffs"):
             fields["handoffs"] = tuple(_as_handoff(handoff, self.name) for handoff in handoffs)
         if groups := settings.get("tool_groups"):
@@ -168,6 +181,19 @@ class AgentSpec(TurnPolicy, Generic[T_co]):
             raise DeclarationError(self.name, [f"autonomy is {type(autonomy).__name__}: {problem}"])
         if not settings.keys().isdisjoint(_GUARDRAILS):
             fields["guards"] = Guards.of(*(fields.pop(name, ()) for name in _GUARDRAILS))
+
+    def _set_knowledge(self, settings: AgentSettings) -> None:
+        """Store tools, references and contributors; a reference among the tools is a reference."""
+        fields = self.__dict__
+        if "tools" in settings:
+            tools, references = split_references(settings["tools"] or ())
+            fields["tools"] = Toolbox(tools) if tools else NO_TOOLS
+            if references:
+                fields["references"] = (*settings.get("references", ()), *references)
+        if self.references:
+            fields["references"] = tuple(map(check_reference, self.references))
+        if "contributors" in settings:
+            fields["contributors"] = tuple(map(as_contributor, settings["contributors"]))
 
 
 def _as_handoff(target: object, agent: str) -> Handoff[object]:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Self, TypeVar, cast
 
 from tactician.ai.items import ItemReader
 from tactician.ai.own_turns import select_own_turns
-from tactician.ai.prompt_parts import Example, attach_images, build_instructions, format_example, generate_example
+from tactician.ai.prompt_parts import Example, attach_images, format_example, generate_example
 from tactician.conversation import Conversation
 from tactician.errors import ConfigurationError
 from tactician.events import Event
 from tactician.frozen import frozen
+from tactician.guardrails import GuardrailLike, as_output_guardrail
 from tactician.llm import (
     AssistantMessage,
     Image,
@@ -29,7 +30,16 @@ from tactician.llm import (
     as_model_source,
 )
 from tactician.loop import DEFAULT_POLICY, OutputType, TurnLoop, TurnPolicy, output_type, read_answer_text
-from tactician.prompts import LlmReference, PromptContributor, check_contributor, render_template
+from tactician.prompts import (
+    ContributorLike,
+    LlmReference,
+    PromptContributor,
+    as_contributor,
+    build_instructions,
+    check_reference,
+    render_template,
+    split_references,
+)
 from tactician.runs import (
     Input,
     OutputError,
@@ -117,14 +127,16 @@ class Ai:
         """Add instructions; several calls add a paragraph each."""
         return replace(self, _system=(*self._system, prompt))
 
-    def with_tools(self, *tools: ToolLike) -> Self:
-        """Add tools, or plain typed functions, for the model.
+    def with_tools(self, *tools: ToolLike | LlmReference) -> Self:
+        """Add tools, plain typed functions, or references with their tools, for the model.
 
         Raises:
-            DeclarationError: when an object is neither.
+            DeclarationError: when an object is none of these.
         """
-        listed, providers = split_providers(tools)
-        return replace(self, _tools=(*self._tools, *map(as_tool, listed)), _groups=(*self._groups, *providers))
+        plain, references = split_references(tools)
+        listed, providers = split_providers(plain)
+        added = replace(self, _tools=(*self._tools, *map(as_tool, listed)), _groups=(*self._groups, *providers))
+        return added.with_references(*references) if references else added
 
     def with_tool_object(
         self, owner: object, *, only: NameFilter | None = None, named: NamingStrategy | None = None
@@ -154,27 +166,29 @@ class Ai:
         """Add agents, or any Runnables, as tools."""
         return self.with_tools(*(RunnableTool(agent) for agent in agents))
 
-    def with_prompt_contributor(self, contributor: PromptContributor) -> Self:
-        """Add the instructions of an object, such as a `Persona`."""
+    def with_prompt_contributor(self, contributor: ContributorLike) -> Self:
+        """Add the instructions of an object, such as a `Persona`, or of a function."""
         return self.with_prompt_contributors(contributor)
 
-    def with_prompt_contributors(self, *contributors: PromptContributor) -> Self:
-        """Add the instructions of several objects, in order.
+    def with_prompt_contributors(self, *contributors: ContributorLike) -> Self:
+        """Add the instructions of several objects and functions, in order.
 
         Raises:
             DeclarationError: when an object is not a prompt contributor.
         """
-        for contributor in contributors:
-            check_contributor(contributor)
-        return replace(self, _contributors=(*self._contributors, *contributors))
+        return replace(self, _contributors=(*self._contributors, *map(as_contributor, contributors)))
 
     def with_reference(self, reference: LlmReference) -> Self:
         """Add knowledge to look up: the model gets its description, and may use its tools."""
         return self.with_references(reference)
 
     def with_references(self, *references: LlmReference) -> Self:
-        """Add several references."""
-        return self.with_prompt_contributors(*references)
+        """Add several references.
+
+        Raises:
+            DeclarationError: when an object is not a reference.
+        """
+        return self.with_prompt_contributors(*map(check_reference, references))
 
     def with_template(self, template: str | Path) -> Self:
         """Render the prompt from a Jinja template, whose variables then take the place of a prompt.
@@ -205,6 +219,16 @@ class Ai:
     def with_generated_example(self, enabled: bool = True) -> Self:
         """Add a generated example of the form of the output, unless there is another example."""
         return replace(self, _has_generated_example=enabled)
+
+    def with_output_guardrails(self, *guardrails: GuardrailLike) -> Self:
+        """Add checks of the answer. After a rejection with a reason, the model answers again.
+
+        Raises:
+            DeclarationError: when a guardrail is not declared correctly.
+        """
+        guards = self.policy.guards
+        more = (*guards.output, *map(as_output_guardrail, guardrails))
+        return replace(self, policy=replace(self.policy, guards=replace(guards, output=more)))
 
     def with_max_attempts(self, attempts: int) -> Self:
         """Set the number of attempts at a valid object; as many as `tactician.toml` says by default."""
@@ -405,7 +429,9 @@ class Ai:
             model,
             output,
             self.context.step("ai"),
-            instructions=build_instructions(self._system, self._contributors, self._format_examples(output)),
+            instructions=await build_instructions(
+                (*self._system, *self._format_examples(output)), self._contributors, self.context
+            ),
             tools=await self._load_toolbox(),
             options=options,
             policy=self.policy,

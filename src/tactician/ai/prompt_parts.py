@@ -1,8 +1,8 @@
-"""Parts of a prompt besides its text: instructions, examples and images."""
+"""Parts of a prompt besides its text: examples and images."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TypeAlias, TypeVar
 
 from pydantic_core import to_json
@@ -10,26 +10,10 @@ from pydantic_core import to_json
 from tactician.ai.samples import generate_sample
 from tactician.llm import Image, Message, UserMessage
 from tactician.loop import InvalidOutput, OutputType
-from tactician.prompts import PromptContributor
 
 T = TypeVar("T")
 Example: TypeAlias = tuple[str, object]
 """What it is an example of, and the example."""
-
-
-def build_instructions(
-    system: Iterable[str], contributors: Sequence[PromptContributor], examples: Iterable[str]
-) -> str:
-    """Return the system prompt: the program's text between the contributions to its beginning and its end."""
-    last = [contributor for contributor in contributors if contributor.place == "end"]
-    first = [contributor for contributor in contributors if contributor.place != "end"]
-    texts = (
-        *(contributor.contribution() for contributor in first),
-        *system,
-        *examples,
-        *(contributor.contribution() for contributor in last),
-    )
-    return "\n\n".join(filter(None, texts))
 
 
 def format_example(example: Example) -> str:

@@ -20,6 +20,7 @@ from tactician.blueprint.origin import DEFAULT_LIMITS, Limits
 from tactician.blueprint.outline import Outline, build_outline
 from tactician.blueprint.references import BlueprintRef, ResolvedBlueprint, resolve_references
 from tactician.blueprint.registry import AgentRegistry
+from tactician.blueprint.remote import RemoteBlueprint
 from tactician.blueprint.schema import json_schema
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "EnsembleBlueprint",
     "PlannedBlueprint",
     "FunctionBlueprint",
+    "RemoteBlueprint",
     "BlueprintRef",
     "AgentRegistry",
     "json_schema",

@@ -22,6 +22,13 @@ from tactician.blueprint.blueprint import Blueprint, Node, blueprint_type
 from tactician.blueprint.builder import Builder
 from tactician.blueprint.built_in_tools import BuiltInTool
 from tactician.blueprint.exporter import Exporter, blueprint_exporter
+from tactician.blueprint.knowledge import (
+    Entry,
+    build_contributors,
+    build_references,
+    export_contributors,
+    export_references,
+)
 from tactician.blueprint.models import ModelParts, OptionsPart, ResponderPart, TracePart, export_trace, set_trace
 from tactician.blueprint.schema_base import Flag, Name, Part, Positive, Seconds, Temperature
 from tactician.blueprint.tool_lists import AgentToolPart, build_tools, export_tools
@@ -69,6 +76,8 @@ class AgentFields(Blueprint):
     tool_groups: tuple[Name, ...] | None = None
     agent_tools: tuple[AgentToolPart, ...] | None = None
     built_in_tools: tuple[BuiltInTool, ...] | None = None
+    references: tuple[Entry, ...] | None = None
+    contributors: tuple[Entry, ...] | None = None
     tool_input_guardrails: _Guardrails | None = None
     tool_output_guardrails: _Guardrails | None = None
     autonomy: AutonomyPart | None = None
@@ -92,6 +101,8 @@ class AgentFields(Blueprint):
             ),
             "handoffs": build_handoffs(self.handoffs or (), builder),
             "tool_groups": self.tool_groups or (),
+            "references": build_references(self.references or (), builder),
+            "contributors": build_contributors(self.contributors or (), builder),
             "input_guardrails": build_guardrails(self.input_guardrails, builder, "inputGuardrails"),
             "output_guardrails": build_guardrails(self.output_guardrails, builder, "outputGuardrails"),
             "tool_input_guardrails": build_guardrails(self.tool_input_guardrails, builder, "toolInputGuardrails"),
@@ -106,7 +117,7 @@ class AgentFields(Blueprint):
 
 _CODED: Final = frozenset(
     {
-        *("model", "instructions", "tool_groups", "handoffs", "autonomy"),
+        *("model", "instructions", "tool_groups", "references", "contributors", "handoffs", "autonomy"),
         *("input_guardrails", "output_guardrails", "tool_input_guardrails", "tool_output_guardrails"),
     }
 )
@@ -141,6 +152,8 @@ def export_fields(agent: Agent[object], exporter: Exporter) -> dict[str, Any]:
         "description": spec.description if spec.description != (spec.goal or text or spec.name) else None,
         "options": model.options,
         "tool_groups": _export_group_names(spec.tool_groups, exporter),
+        "references": export_references(spec.references, exporter),
+        "contributors": export_contributors(spec.contributors, exporter),
         "agent_tools": tools.agents or None,
         "built_in_tools": tools.built_in or None,
         "tool_input_guardrails": export_guardrails(guards.tool_input, exporter, "toolInputGuardrails") or None,

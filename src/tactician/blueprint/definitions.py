@@ -25,6 +25,7 @@ P = TypeVar("P", bound=Part)
 _VARIABLES = "a definition cannot contain variables: write their values"
 _UNSAID = (
     *("tool_input_guardrails", "tool_output_guardrails", "agent_tools", "built_in_tools", "tool_groups", "autonomy"),
+    *("references", "contributors"),
     *(name for name in PLAIN if name not in ("id", "description", "max_turns", "parallel_tools")),
 )
 

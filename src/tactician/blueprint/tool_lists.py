@@ -3,26 +3,52 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
 from types import FunctionType
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
+from tactician.blueprint.abilities import TypeText, find_type
 from tactician.blueprint.blueprint import Node
 from tactician.blueprint.builder import Builder
 from tactician.blueprint.built_in_tools import build_built_in_tool, export_built_in_tool, is_built_in_tool
+from tactician.blueprint.code_tools import CodeToolPart, build_code_tool, export_code_tool
 from tactician.blueprint.exporter import Exporter, is_default_instance
-from tactician.blueprint.schema_base import Part, ToolName
+from tactician.blueprint.functions import find_function
+from tactician.blueprint.schema_base import Flag, Name, Part, ToolName
+from tactician.code_mode import CodeTool
 from tactician.names import NameProblem, find_import_path
-from tactician.tools import FunctionTool, RunnableTool, Tool, Toolbox, ToolLike, as_tool, require_declared_tools
+from tactician.runs import Input
+from tactician.tools import (
+    FunctionTool,
+    RunnableTool,
+    Tool,
+    Toolbox,
+    ToolLike,
+    ToolParameter,
+    as_tool,
+    require_declared_tools,
+)
+
+
+class ParameterPart(Part):
+    """Parameter of an agent as a tool."""
+
+    name: ToolName
+    type: TypeText = "str"
+    description: str = ""
+    required: Flag = True
 
 
 class AgentToolPart(Part):
-    """Agent or constellation as a tool."""
+    """Agent or constellation as a tool, whose arguments are a text, parameters, or of a type that an import finds."""
 
     name: ToolName
     description: str
     target: Node
+    parameters: tuple[ParameterPart, ...] | None = None
+    arguments: TypeText | None = None
+    prompt: Name | None = None
 
 
 class ExportedTools(NamedTuple):
@@ -47,33 +73,91 @@ def build_tools(
     for place, name in enumerate(names):
         tools += builder.attempt(partial(_find_tools, name, builder), "toolClassNames", place) or ()
     for place, part in enumerate(agents):
-        if (target := builder.build_node(part.target, "agentTools", place, "target")) is not None:
-            tools.append(target.as_tool(part.name, part.description))
-    made = (
-        build_built_in_tool(item, builder.at("builtInTools", place), _find_step) for place, item in enumerate(built_in)
-    )
+        tools += [made for made in (_build_agent_tool(part, builder.at("agentTools", place)),) if made is not None]
+    made = (_build_built_in(item, builder.at("builtInTools", place)) for place, item in enumerate(built_in))
     return [*tools, *(tool for tool in made if tool is not None)]
+
+
+def _build_built_in(item: Part | str, here: Builder) -> ToolLike | None:
+    if isinstance(item, CodeToolPart):
+        return build_code_tool(item, here, _find_step)
+    return build_built_in_tool(item, here, _find_step)
 
 
 def export_tools(tools: Toolbox, exporter: Exporter) -> ExportedTools:
     """Return tools as the fields of a blueprint."""
-    for provider in tools.providers:
-        how = "make a tool group of it, name the group, and register it where the agent runs"
-        exporter.omit(f"the tools of {provider!r}: {how}", "toolClassNames")
     plain: list[Tool] = []
     agents: list[AgentToolPart] = []
     built_in: list[Part | str] = []
+    for provider in tools.providers:
+        if isinstance(provider, CodeTool):
+            here = exporter.at("builtInTools", len(built_in))
+            built_in.append(export_code_tool(provider, here, _find_step_name) or provider.name)
+            continue
+        how = "make a tool group of it, name the group, and register it where the agent runs"
+        exporter.omit(f"the tools of {provider!r}: {how}", "toolClassNames")
     for tool in tools:
         if is_built_in_tool(tool):
             here = exporter.at("builtInTools", len(built_in))
             built_in.append(export_built_in_tool(tool, here, _find_step_name) or tool.name)
         elif not isinstance(tool, RunnableTool):
             plain.append(tool)
-        elif tool.has_typed_arguments:
-            exporter.at("agentTools").add_problem(f"{tool.name}: typed arguments cannot be saved in a blueprint")
-        elif (target := exporter.export_node(tool.runnable, "agentTools", len(agents), "target")) is not None:
-            agents.append(AgentToolPart(name=tool.name, description=tool.spec.description, target=target))
+        elif (agent := _export_agent_tool(tool, exporter.at("agentTools", len(agents)))) is not None:
+            agents.append(agent)
     return ExportedTools(tuple(_list_tool_names(plain, exporter)), tuple(agents), tuple(built_in))
+
+
+def _build_agent_tool(part: AgentToolPart, here: Builder) -> Tool | None:
+    if part.parameters and (part.arguments or part.prompt):
+        here.add_problem("there are arguments too: leave out either", "parameters")
+        return None
+    parameters = [_build_parameter(item, here.at("parameters", n)) for n, item in enumerate(part.parameters or ())]
+    known = [parameter for parameter in parameters if parameter is not None]
+    arguments = find_type(part.arguments, here, "arguments")
+    prompt = find_function(part.prompt, here, "prompt")
+    if (target := here.build_node(part.target, "target")) is None or len(known) < len(parameters):
+        return None
+    return here.attempt(
+        lambda: RunnableTool(
+            target,
+            part.name,
+            part.description,
+            arguments=arguments,
+            prompt=cast("Callable[[object], Input] | None", prompt),
+            parameters=known,
+        ),
+        "arguments" if part.arguments else "parameters",
+    )
+
+
+def _build_parameter(part: ParameterPart, here: Builder) -> ToolParameter | None:
+    kind = find_type(part.type, here, "type")
+    return None if kind is None else ToolParameter(part.name, kind, part.description, part.required)
+
+
+def _export_agent_tool(tool: RunnableTool[Any], here: Exporter) -> AgentToolPart | None:
+    if (target := here.export_node(tool.runnable, "target")) is None:
+        return None
+    fields = {
+        "name": tool.name,
+        "description": tool.spec.description,
+        "target": target,
+        "parameters": tuple(
+            _export_parameter(parameter, here.at("parameters", place))
+            for place, parameter in enumerate(tool.parameters)
+        )
+        or None,
+        "arguments": here.find_type_name(tool.arguments, "arguments"),
+        "prompt": None if tool.prompt is None else here.find_import_path(tool.prompt, "the function", "prompt"),
+    }
+    return here.make(AgentToolPart, fields)
+
+
+def _export_parameter(parameter: ToolParameter, here: Exporter) -> ParameterPart:
+    kind = here.find_type_name(parameter.kind, "type") or "str"
+    return ParameterPart(
+        name=parameter.name, type=kind, description=parameter.description, required=parameter.is_required
+    )
 
 
 def _find_tools(name: str, builder: Builder) -> Sequence[Tool]:

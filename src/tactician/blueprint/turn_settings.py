@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Annotated, Literal, TypeAlias, cast
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, JsonValue
+from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from tactician.blueprint.builder import Builder
 from tactician.blueprint.exporter import Exporter, is_default_instance
@@ -30,7 +31,13 @@ from tactician.conversation import (
 )
 from tactician.loop import Autonomous
 from tactician.names import NameProblem
-from tactician.prompts import InstructionFile, InstructionSource, ProvidedInstructions
+from tactician.prompts import (
+    InstructionFile,
+    InstructionSource,
+    InstructionTemplate,
+    PackagePath,
+    ProvidedInstructions,
+)
 
 
 class InlinePart(Part):
@@ -56,18 +63,32 @@ class ProviderPart(Part):
     filters: Mapping[str, str] | None = None
 
 
-_SOURCES: dict[str, type[Part]] = {"inline": InlinePart, "file": FilePart, "provider": ProviderPart}
+class TemplatePart(Part):
+    """Jinja template in a folder of templates, or in a package, as `package:acme.support/prompts/ragbot`."""
+
+    source: Literal["template"]
+    template: Name
+    values: Mapping[str, JsonValue] | None = None
+
+
+_SOURCES: dict[str, type[Part]] = {
+    "inline": InlinePart,
+    "file": FilePart,
+    "provider": ProviderPart,
+    "template": TemplatePart,
+}
+InstructionPart: TypeAlias = str | FilePart | ProviderPart | TemplatePart
 Instructions: TypeAlias = Annotated[
-    str | FilePart | ProviderPart,
+    InstructionPart,
     BeforeValidator(
         lambda value: value.text if isinstance(value, InlinePart) else value,
-        json_schema_input_type=str | InlinePart | FilePart | ProviderPart,
+        json_schema_input_type=str | InlinePart | FilePart | ProviderPart | TemplatePart,
     ),
     one_of("source", _SOURCES, "instructions", or_text=True),
 ]
 
 
-def build_instructions(part: str | FilePart | ProviderPart, builder: Builder) -> str | InstructionSource | None:
+def build_instructions(part: InstructionPart, builder: Builder) -> str | InstructionSource | None:
     """Return the instructions or their source; `None` when there was a problem."""
     if isinstance(part, str):
         return part
@@ -77,21 +98,43 @@ def build_instructions(part: str | FilePart | ProviderPart, builder: Builder) ->
             return None
         name = part.path if len(builder.files) <= 1 else builder.make_relative(file)  # the file of a $ref is elsewhere
         return builder.attempt(lambda: InstructionFile(name, file), "instructions")
+    if isinstance(part, TemplatePart):
+        return _build_template(part, builder.at("instructions"))
     source = ProvidedInstructions(part.provider_id, part.prompt_id, part.filters or {})
     return None if builder.attempt(source.check, "instructions") is None else source
 
 
-def export_instructions(source: str | InstructionSource, exporter: Exporter) -> str | FilePart | ProviderPart:
+def _build_template(part: TemplatePart, builder: Builder) -> InstructionTemplate | None:
+    inside = PackagePath.parse(part.template)
+    if inside is not None and not builder.may_use(f"the template {part.template!r}", inside.package, "template"):
+        return None
+    return InstructionTemplate(part.template, part.values or {})
+
+
+def export_instructions(source: str | InstructionSource, exporter: Exporter) -> InstructionPart:
     """Return the part of instructions."""
     if isinstance(source, InstructionFile):
         return FilePart(source="file", path=str(source.path))
     if isinstance(source, ProvidedInstructions):
         filters = source.filters or None
         return ProviderPart(source="provider", provider_id=source.provider, prompt_id=source.prompt, filters=filters)
+    if isinstance(source, InstructionTemplate) and isinstance(source.template, str):
+        return _export_template(source.template, source.values, exporter)
     if not isinstance(source, str):
         exporter.add_problem(f"a {type(source).__name__} cannot be saved in a blueprint", "instructions")
         return ""
     return source
+
+
+def _export_template(template: str, values: Mapping[str, object], exporter: Exporter) -> TemplatePart | str:
+    try:
+        data = cast("dict[str, JsonValue]", to_jsonable_python(dict(values)))
+    except PydanticSerializationError:
+        exporter.add_problem("the values of its template have no JSON form", "instructions", "values")
+        return ""
+    if data != dict(values):
+        exporter.add_problem("the values of its template are not plain JSON", "instructions", "values")
+    return TemplatePart(source="template", template=template, values=data or None)
 
 
 class AutonomyPart(Part):

@@ -1,5 +1,18 @@
-"""The command `tactician`."""
+"""The command `tactician`, and what a file of agents uses to add commands to its shell."""
 
-from tactician.cli.app import main
+from typing import TYPE_CHECKING
 
-__all__ = ["main"]
+from tactician.late_names import export_late
+
+if TYPE_CHECKING:
+    from tactician.cli.app import main as main
+    from tactician.cli.shell_commands import ShellOption as ShellOption
+    from tactician.cli.shell_commands import shell_command as shell_command
+else:
+    __getattr__, __dir__, __all__ = export_late(
+        __name__,
+        {
+            "tactician.cli.app": "main",
+            "tactician.cli.shell_commands": "ShellOption shell_command",
+        },
+    )

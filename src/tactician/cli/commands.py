@@ -11,6 +11,7 @@ from rich.table import Table
 from tactician.agents import planned_spec
 from tactician.cli.a2a_command import a2a
 from tactician.cli.blueprints import blueprints
+from tactician.cli.chat_command import chat
 from tactician.cli.console import AgentName, Debug, File, out
 from tactician.cli.drawing import build_agent_tree, build_starting_world
 from tactician.cli.fork_command import fork
@@ -20,11 +21,14 @@ from tactician.cli.listing import ps
 from tactician.cli.loading import choose_agent, load_agents
 from tactician.cli.mcp_command import mcp
 from tactician.cli.models import show_models
+from tactician.cli.rag_command import rag
 from tactician.cli.run_command import run
 from tactician.cli.run_control import kill, prune, respond, resume
 from tactician.cli.search_drawing import build_search_tree, draw_search
 from tactician.cli.serve_command import serve
+from tactician.cli.shell import shell
 from tactician.cli.skills import skills
+from tactician.cli.trace_command import trace
 from tactician.cli.worker_command import worker
 from tactician.diagrams import to_mermaid
 from tactician.errors import TacticianError
@@ -33,12 +37,13 @@ from tactician.process import PlannedAgentSpec, draw_agent
 from tactician.text import escape_controls
 
 app = create_group()
-for command in (run, ps, show, respond, resume, fork, kill, prune, worker, serve):
+for command in (run, shell, chat, ps, show, trace, respond, resume, fork, kill, prune, worker, serve):
     app.command()(command)
 app.add_typer(blueprints)
 app.add_typer(a2a)
 app.add_typer(skills)
 app.add_typer(mcp)
+app.add_typer(rag)
 
 
 @app.command()

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from tactician.agents import as_runnable, is_planned_class
 from tactician.cli.blueprint_files import NO_ACCESS, BlueprintAccess, is_blueprint_file
+from tactician.cli.shell_commands import find_commands
 from tactician.documents import did_you_mean
 from tactician.errors import AgentNotFoundError, ConfigurationError, DeclarationError
 from tactician.llm import LanguageModel
@@ -29,12 +30,30 @@ class Loaded(dict[str, Runnable]):
     Attributes:
         tool_groups: the tool groups there, which agents may name.
         script: the function `script` there, which makes a model that follows a script.
+        commands: the functions there that are commands of the shell.
     """
 
-    def __init__(self, tool_groups: tuple[ToolGroup, ...], script: Callable[[], LanguageModel] | None) -> None:
+    def __init__(
+        self,
+        tool_groups: tuple[ToolGroup, ...] = (),
+        script: Callable[[], LanguageModel] | None = None,
+        commands: tuple[Callable[..., object], ...] = (),
+    ) -> None:
         super().__init__()
         self.tool_groups = tool_groups
         self.script = script
+        self.commands = commands
+
+    @classmethod
+    def merge(cls, files: Iterable[Loaded]) -> Loaded:
+        """Return the agents of several files together; of two agents with the same name, the first."""
+        merged = cls()
+        for loaded in files:
+            merged.update({name: agent for name, agent in loaded.items() if name not in merged})
+            merged.tool_groups += loaded.tool_groups
+            merged.script = merged.script or loaded.script
+            merged.commands += loaded.commands
+        return merged
 
 
 def load_agents(path: Path, access: BlueprintAccess = NO_ACCESS) -> Loaded:
@@ -69,7 +88,7 @@ def find_agents(module: ModuleType, path: Path) -> Loaded:
     values = list(_find_candidates(module))
     kinds = {type(value) for value in values}
     values += [value() for value in vars(module).values() if _is_own_class(value, module) and value not in kinds]
-    agents = Loaded(_find_tool_groups(module), _find_script(module))
+    agents = Loaded(_find_tool_groups(module), _find_script(module), tuple(find_commands(vars(module).values())))
     for value in values:
         if (agent := as_runnable(value)) is not None:
             agents.setdefault(agent.name, agent)
@@ -99,7 +118,7 @@ def choose_agent(agents: Mapping[str, T], name: str | None, path: Path) -> T:
 
 
 def _load_blueprint(path: Path, access: BlueprintAccess) -> Loaded:
-    agents, built = Loaded((), None), access.build(path)
+    agents, built = Loaded(), access.build(path)
     agents[built.name] = built
     return agents
 

@@ -43,7 +43,7 @@ async def start_run(platform: Platform, agent: Runnable, input: str | Mapping[st
 
 async def respond_to(platform: Platform, outcome: Outcome, request: PendingRequest, response: Response) -> Outcome:
     """Answer a request."""
-    return await platform.respond(_find_id(outcome), request.id, response)
+    return await platform.respond(find_run_id(outcome), request.id, response)
 
 
 async def answer_requests(
@@ -87,9 +87,18 @@ def print_outcome(outcome: Outcome, again: str | None) -> None:
         say(_describe_how_to_answer(outcome, again))
         raise typer.Exit(WAITING)
     if outcome.status is RunStatus.PAUSED:
-        how = "" if again is None else f" Resume with: tactician resume {_find_id(outcome)} {again}"
+        how = "" if again is None else f" Resume with: tactician resume {find_run_id(outcome)} {again}"
         say(f"It is paused.{how}")
         raise typer.Exit(WAITING)
+    print_result(outcome)
+
+
+def print_result(outcome: Outcome) -> None:
+    """Print the result of what has ended.
+
+    Raises:
+        ProcessError: when it has ended without reaching its goal.
+    """
     if isinstance(outcome, AgentProcess):
         raise_unless_completed(outcome)
     result = outcome.result if isinstance(outcome, AgentProcess) else outcome.output
@@ -128,7 +137,8 @@ def _format_field(field: Field) -> str:
     return f"  {escape(field.name)}  [dim]{escape('  '.join(filter(None, facts)))}[/dim]"
 
 
-def _find_id(outcome: Outcome) -> str:
+def find_run_id(outcome: Outcome) -> str:
+    """Return the id of a run."""
     return outcome.id if isinstance(outcome, AgentProcess) else outcome.run_id
 
 
@@ -138,4 +148,4 @@ def _describe_how_to_answer(outcome: Outcome, again: str | None) -> str:
     first = outcome.pending[0]
     request = f" {shlex.quote(first.id)}" if len(outcome.pending) > 1 else ""
     role = "" if first.required_role is None else f" --role {shlex.quote(first.required_role)}"
-    return f"Answer with: tactician respond {_find_id(outcome)}{request} {_EXAMPLES[first.kind]} {again}{role}"
+    return f"Answer with: tactician respond {find_run_id(outcome)}{request} {_EXAMPLES[first.kind]} {again}{role}"

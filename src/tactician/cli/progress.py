@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rich.console import Console
 from rich.live import Live
@@ -14,11 +14,11 @@ from rich.panel import Panel
 
 from tactician.cli.drawing import build_plan_tree
 from tactician.cli.formatting import format_usage, shorten
-from tactician.cli.personalities import PLAIN, Personality
 from tactician.cli.task_board import TaskBoard, TaskRow
 from tactician.events import Event
 from tactician.llm import CircuitClosed, CircuitOpened, ModelFellBack, RequestDelayed, RequestRetried
 from tactician.loop import OutputRejected, ToolCalled, ToolReturned, TurnCompleted, TurnStarted
+from tactician.personalities import PLAIN, Personality
 from tactician.process import (
     ActionCompleted,
     ActionStarted,
@@ -43,6 +43,8 @@ class ProgressView:
         spec: the agent whose plans are drawn in full; with `None` a plan takes a single line.
         voice: the personality.
         shows_ids: show the ids of processes that are in a store.
+        events: show all recorded events, each on a line.
+        messages: show what actions tell people.
         board: the tasks of ensembles.
     """
 
@@ -52,6 +54,8 @@ class ProgressView:
     spec: PlannedAgentSpec | None = None
     voice: Personality = PLAIN
     shows_ids: bool = False
+    events: bool = False
+    messages: bool = True
     board: TaskBoard = field(default_factory=TaskBoard)
     _live: Live | None = field(default=None, init=False)
 
@@ -66,8 +70,19 @@ class ProgressView:
             if live is not None and live.is_started:
                 live.stop()
 
+    @contextmanager
+    def without_messages(self) -> Iterator[None]:
+        """Leave out what actions tell people during the `with` block, where that is shown otherwise."""
+        self.messages = False
+        try:
+            yield
+        finally:
+            self.messages = True
+
     def __call__(self, event: Event) -> None:
         """Print an event, if it is shown at all."""
+        if self.events and event.is_recorded:
+            self._print_line(event, f"[dim]{event.type}: {escape(shorten(event.describe()))}[/dim]")
         row = self.board(event)
         if row is not None:
             self._show_row(row)
@@ -77,13 +92,13 @@ class ProgressView:
             case PlanMade():
                 self._plan_made(event)
             case ActionStarted():
-                text = self.voice.acting.format(action=escape(event.action))
+                text = self._phrase(event)
                 self._print_line(
                     event, f"{_colour(self.voice.accent, f'▶ {text}')}  [dim]{escape(event.description)}[/dim]"
                 )
             case ActionCompleted():
                 self._action_completed(event)
-            case MessageSent():
+            case MessageSent() if self.messages:
                 self._print_line(event, f"  {escape(event.message.text)}")
             case ProcessEnded():
                 self._process_ended(event)
@@ -125,36 +140,35 @@ class ProgressView:
         self.console.print(line, soft_wrap=True, highlight=False)
 
     def _process_started(self, event: ProcessStarted) -> None:
-        text = self.voice.started.format(agent=escape(event.agent), goals=escape(", ".join(event.goals)))
+        text = self._phrase(event, agent=f"[bold]{escape(event.agent)}[/bold]")
         self._print_line(event, f"{text}  [dim]{event.run_id}[/dim]" if self.shows_ids else text)
 
     def _plan_made(self, event: PlanMade) -> None:
         if self.spec is not None:
             self.console.print(build_plan_tree(self.spec, event.plan))
             return
-        steps = " → ".join(action.name for action in event.plan.actions)
-        self._print_line(event, self.voice.planned.format(plan=escape(steps)))
+        steps = escape(" → ".join(action.name for action in event.plan.actions))
+        self._print_line(event, f"[dim]{self._phrase(event, plan='').rstrip()}[/dim] {steps}")
 
     def _action_completed(self, event: ActionCompleted) -> None:
-        voice, action, used = self.voice, escape(event.action), f"[dim]{format_usage(event.seconds, event.tally)}[/dim]"
+        voice, text, used = self.voice, self._phrase(event), f"[dim]{format_usage(event.seconds, event.tally)}[/dim]"
         if event.error is not None:
-            self._print_line(event, f"{_colour(voice.bad, f'✗ {voice.failed.format(action=action)}')}  {used}")
+            self._print_line(event, f"{_colour(voice.bad, f'✗ {text}')}  {used}")
             return
         outputs = " ".join(("→", *event.outputs)) if event.outputs else "→ nothing"
-        self._print_line(
-            event, f"{_colour(voice.good, f'✓ {voice.acted.format(action=action)}')} {escape(outputs)}  {used}"
-        )
+        self._print_line(event, f"{_colour(voice.good, f'✓ {text}')} {escape(outputs)}  {used}")
 
     def _process_ended(self, event: ProcessEnded) -> None:
-        voice = self.voice
-        match event.status:
-            case ProcessStatus.COMPLETED:
-                text = _colour(f"bold {voice.good}", voice.completed)
-            case ProcessStatus.WAITING:
-                text = _colour("bold yellow", voice.waiting)
-            case _:
-                text = _colour(f"bold {voice.bad}", voice.ended.format(status=event.status))
+        colours = {ProcessStatus.COMPLETED: self.voice.good, ProcessStatus.WAITING: "yellow"}
+        text = _colour(f"bold {colours.get(event.status, self.voice.bad)}", self._phrase(event))
         self._print_line(event, f"{text}  [dim]{format_usage(event.seconds, event.tally)}[/dim]")
+
+    def _phrase(self, event: Event, **styled: str) -> str:
+        """Return what the personality says of an event, as markup."""
+        moment = event.describe_moment()
+        assert moment is not None
+        values = {name: escape(value) for name, value in moment.values.items()}
+        return self.voice.phrase(replace(moment, values=values | styled))
 
     def _print_panel(self, text: str, title: str, colour: str) -> None:
         self.console.print(Panel(escape(text), title=escape(title), border_style=colour))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from datetime import timedelta
 from pathlib import Path
@@ -16,6 +16,7 @@ import typer
 from tactician.agents import planned_spec
 from tactician.cli.asker import Asker
 from tactician.cli.blueprint_files import NO_ACCESS, Allow, BlueprintAccess, Modules, Root
+from tactician.cli.choosing import EMBEDDED, choose_by_request
 from tactician.cli.console import (
     AgentName,
     Debug,
@@ -38,12 +39,11 @@ from tactician.cli.progress import ProgressView
 from tactician.cli.stores import find_store, format_store_option
 from tactician.errors import ConfigurationError
 from tactician.llm import MODEL_VARIABLE, LanguageModel, ModelCatalog
-from tactician.platform import Platform
+from tactician.platform import Mode, Platform
 from tactician.runs import Runnable
 from tactician.stores import DocumentStore, open_store
 from tactician.tools import ToolGroup
 
-EMBEDDED = "local"
 TOO_SMALL = (
     "The embedded model is too small for {file}: what it writes will make little sense. "
     "Add --scripted to see what a larger model does, or set a key such as OPENAI_API_KEY."
@@ -59,6 +59,9 @@ def run(
         ),
     ],
     agent: AgentName = None,
+    is_open: Annotated[
+        bool, typer.Option("--open", help="Let a model choose a goal, and use the actions of all agents.")
+    ] = False,
     model: ModelName = None,
     store: StoreUrl = None,
     no_input: NoInput = False,
@@ -72,17 +75,26 @@ def run(
     root: Root = None,
     debug: Debug = False,
 ) -> None:
-    """Run an agent: progress goes to stderr, the result to stdout. Exit code 3 when the run waits."""
+    """Run an agent: progress goes to stderr, the result to stdout. Exit code 3 when the run waits.
+
+    Of several agents, a model chooses the one that fits the request best, unless --agent names one.
+    """
     access = BlueprintAccess.of(allow, modules, root)
     agents = load_agents(file, access)
-    chosen = choose_agent(agents, agent, file)
+    named = choose_agent(agents, agent, file) if agent or (len(agents) == 1 and not is_open) else None
     opened = find_store(store)
-    spec = planned_spec(chosen) if plan else None
-    view = ProgressView(err, prompts, responses, spec, find_personality(voice), shows_ids=opened is not None)
+    view = ProgressView(err, prompts, responses, None, find_personality(voice), shows_ids=opened is not None)
     arguments = None if opened is None else format_arguments(file, store, access)
     models = choose_models(agents, file, model, scripted)
-    asked = read_input(chosen, input)
-    outcome = asyncio.run(_run(view, agents, chosen, asked, opened, create_asker(no_input), models, arguments))
+
+    async def find_agent(platform: Platform) -> Runnable:
+        """Find the agent that runs, and let its plans be drawn."""
+        mode: Mode = "open" if is_open else "closed"
+        chosen = named or await choose_by_request(platform, " ".join(input), f"{file} has", mode)
+        view.spec = planned_spec(chosen) if plan else None
+        return chosen
+
+    outcome = asyncio.run(_run(view, agents, find_agent, input, opened, create_asker(no_input), models, arguments))
     print_outcome(outcome, arguments)
 
 
@@ -143,8 +155,8 @@ def format_arguments(file: Path, store: str | None, access: BlueprintAccess = NO
 async def _run(
     view: ProgressView,
     agents: Loaded,
-    chosen: Runnable,
-    input: str | Mapping[str, str],
+    find_agent: Callable[[Platform], Awaitable[Runnable]],
+    words: Sequence[str],
     store: str | None,
     asker: Asker | None,
     models: ModelCatalog | LanguageModel,
@@ -153,7 +165,8 @@ async def _run(
     async with AsyncExitStack() as stack:
         opened = None if store is None else await stack.enter_async_context(open_store(store))
         platform = create_platform(agents, view, opened, models, agents.tool_groups)
+        chosen = await find_agent(platform)
         await stack.enter_async_context(say_how_to_resume(opened, chosen.name, arguments or ""))
         with view.watch():
-            outcome = await start_run(platform, chosen, input)
+            outcome = await start_run(platform, chosen, read_input(chosen, words))
         return await answer_requests(platform, outcome, asker, view.watch)

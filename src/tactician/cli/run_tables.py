@@ -29,11 +29,16 @@ def print_run(run: RunView) -> None:
         out.print(line, highlight=False, soft_wrap=True)
     if run.history:
         out.print(_tabulate_history(run))
-    if run.objects:
-        out.print(_tabulate_objects(run))
+    print_objects(run)
     if run.messages:
         out.print(_tabulate_messages(run.messages))
     print_pending(out, run.pending)
+
+
+def print_objects(run: RunView) -> None:
+    """Print the blackboard of a run, if it has any objects."""
+    if run.objects:
+        out.print(_tabulate_objects(run))
 
 
 def print_steps(steps: Iterable[StepView]) -> None:

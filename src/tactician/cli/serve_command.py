@@ -7,7 +7,7 @@ import os
 from contextlib import AsyncExitStack, suppress
 from ipaddress import ip_address
 from pathlib import Path
-from socket import socket
+from socket import AF_INET, AF_INET6, create_server, socket
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 TOKEN_VARIABLE: Final = "TACTICIAN_TOKEN"
 _PATIENCE: Final = 1
+_MOST_WAITING: Final = 2048
 
 
 def serve(
@@ -43,6 +44,7 @@ def serve(
     names: Annotated[
         list[str] | None, typer.Option("--name", help="A name by which the server may be called; several times.")
     ] = None,
+    url: Annotated[str | None, typer.Option("--url", help="Where clients reach it, behind a proxy.")] = None,
     people: Annotated[
         Path | None, typer.Option("--people", metavar="FILE", help="People, their tokens, roles and rights.")
     ] = None,
@@ -55,7 +57,7 @@ def serve(
     root: Root = None,
     debug: Debug = False,
 ) -> None:
-    """Serve agents over HTTP: REST, streams of events, and an OpenAPI document. Ctrl-C ends it.
+    """Serve agents over HTTP: REST, streams of events, a dashboard, AG-UI, MCP and A2A. Ctrl-C ends it.
 
     The variable TACTICIAN_TOKEN has a bearer token for all that the server does. With neither that nor --people, only
     programs on this machine may call.
@@ -71,14 +73,17 @@ def serve(
 
     async def work() -> None:
         async with AsyncExitStack() as stack:
-            address = find_store(store)
-            opened = MemoryStore() if address is None else await stack.enter_async_context(open_store(address))
+            kept = find_store(store)
+            opened = MemoryStore() if kept is None else await stack.enter_async_context(open_store(kept))
             platform = await stack.enter_async_context(Platform(models=open_catalog(model), store=opened))
             for agents in loaded:
                 platform.register(*agents.values(), *agents.tool_groups)
-            if address is None:
+            if kept is None:
                 err.print("Runs end with this program: add --store FILE to keep them.", style="yellow")
-            await _serve(server.app(platform, people=callers, hosts=names or None, limits=limits), host, port)
+            with _listen(host, port) as listening:
+                address = url or _write_url(listening)
+                app = server.app(platform, people=callers, hosts=names or None, limits=limits, url=address)
+                await _serve(app, listening)
 
     with suppress(KeyboardInterrupt):  # the way to end it
         asyncio.run(work())
@@ -92,7 +97,21 @@ def _find_people(file: Path | None) -> dict[str, Person] | None:
     return known or None
 
 
-async def _serve(app: Starlette, host: str, port: int) -> None:
+def _listen(host: str, port: int) -> socket:
+    """Return a socket at a port, which the card of A2A has to name."""
+    family = AF_INET6 if ":" in host else AF_INET
+    try:
+        return create_server((host, port), family=family, backlog=_MOST_WAITING)
+    except OSError as error:
+        raise ConfigurationError(f"{host}:{port} cannot be used: {error.strerror}. Try another --port.") from error
+
+
+def _write_url(listening: socket) -> str:
+    address, port = listening.getsockname()[:2]
+    return f"http://{f'[{address}]' if ':' in address else address}:{port}"
+
+
+async def _serve(app: Starlette, listening: socket) -> None:
     with require_extra("serve", "A server needs"):
         import uvicorn
 
@@ -102,23 +121,17 @@ async def _serve(app: Starlette, host: str, port: int) -> None:
         async def startup(self, sockets: list[socket] | None = None) -> None:
             """Listen, and say where."""
             await super().startup(sockets)
-            for listener in self.servers if self.started else ():
-                for opened in listener.sockets:
-                    _say_address(*opened.getsockname()[:2])
+            if self.started:
+                address = escape(_write_url(listening))
+                err.print(f"Serving on {address}/ui (API: /api/openapi.json)", highlight=False, soft_wrap=True)
 
         def handle_exit(self, sig: int, frame: FrameType | None) -> None:
             """Take a signal to stop."""
             asyncio.get_running_loop().call_soon_threadsafe(app.state.streams.stop)
             super().handle_exit(sig, frame)
 
-    await Serving(
-        uvicorn.Config(app, host=host, port=port, log_level="warning", timeout_graceful_shutdown=_PATIENCE)
-    ).serve()
-
-
-def _say_address(address: str, port: int) -> None:
-    shown = f"[{address}]" if ":" in address else address
-    err.print(f"Serving on http://{escape(shown)}:{port}/api/openapi.json", highlight=False, soft_wrap=True)
+    config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=_PATIENCE)
+    await Serving(config).serve(sockets=[listening])
 
 
 def _is_loopback(host: str) -> bool:

@@ -10,6 +10,7 @@ from rich.markup import escape
 _COLOURS: Final[Mapping[str, str]] = {
     "completed": "green",
     "waiting": "yellow",
+    "resting": "cyan",
     "interrupted": "yellow",
     "running": "cyan",
     "failed": "red",

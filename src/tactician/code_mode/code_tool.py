@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import cache
+from itertools import chain
 from typing import Final
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
-from typing_extensions import TypedDict
+from typing_extensions import TypedDict, override
 
 from tactician.code_mode.limits import CodeLimits, check_monty
 from tactician.code_mode.script import Sandbox, run_script
 from tactician.code_mode.signatures import describe_function, list_parameters, name_functions
-from tactician.errors import StoredStateError, ToolError
+from tactician.errors import DeclarationError, StoredStateError, ToolError
 from tactician.events import new_id
 from tactician.llm import ToolCall, ToolResult, ToolSpec
 from tactician.runs import RunContext
@@ -23,16 +24,18 @@ from tactician.tools import (
     Toolbox,
     ToolInvoker,
     ToolLike,
+    ToolProvider,
     ToolTraits,
     as_tool,
     create_arguments_error,
+    split_providers,
 )
 
 _INTRODUCTION: Final = (
     "Run a Python script that calls functions. Use it for several calls at once, loops, and work on their results. "
     "The value of the last line and what is printed come back. A function that fails raises RuntimeError. Several "
-    "calls can be awaited together by asyncio.gather. There are no files, no network, and few modules: json, re, math, "
-    "datetime, asyncio. Functions:"
+    "calls can be awaited together by asyncio.gather; then await each call in the script. There are no files, no "
+    "network, and few modules: json, re, math, datetime, asyncio. Functions:"
 )
 
 
@@ -50,7 +53,7 @@ class _RecordedCall(TypedDict):
     is_error: bool
 
 
-class CodeTool(Tool):
+class CodeTool(ToolProvider):
     """Tool in which a model calls other tools by a Python script, in a sandbox without files and network.
 
     Each call in a script goes the way of a direct call: approvals, guardrails, limits, events, budget. When a call has
@@ -58,7 +61,7 @@ class CodeTool(Tool):
     their recorded results.
 
     Args:
-        tools: the tools that scripts may call.
+        tools: the tools that scripts may call, and providers of such tools, as an MCP server.
         name: the name for the model.
         limits: the limits of a script.
         needs_approval: wait for an approval of each script; a function decides by the arguments.
@@ -77,11 +80,63 @@ class CodeTool(Tool):
         needs_approval: NeedsApproval = False,
     ) -> None:
         check_monty()
-        functions = name_functions(map(as_tool, tools))
+        self.name = name
+        self.limits = limits or CodeLimits()
+        self.needs_approval = needs_approval
+        listed, self._providers = split_providers(tools)
+        self._listed = tuple(map(as_tool, listed))
+        name_functions(self._listed)
+        if not (self._listed or self._providers):
+            raise DeclarationError("CodeTool", ["it has no tools"])
+        self._last: ScriptTool | None = None
+
+    @property
+    def contents(self) -> tuple[ToolLike, ...]:
+        """The tools that scripts may call, and the providers of further tools."""
+        return (*self._listed, *self._providers)
+
+    @override
+    async def load_tools(self) -> tuple[ScriptTool]:
+        """Return the tool that runs scripts, with the functions as they are now.
+
+        Raises:
+            DeclarationError: when two tools have the same name.
+        """
+        loaded = [await provider.load_tools() for provider in self._providers]
+        tools = (*self._listed, *chain.from_iterable(loaded))
+        if self._last is None or self._last.tools != tools:
+            self._last = ScriptTool(self.name, tools, self.limits, self.needs_approval)
+        return (self._last,)
+
+    @override
+    async def aclose(self) -> None:
+        for provider in self._providers:
+            await provider.aclose()
+
+
+class ScriptTool(Tool):
+    """Tool that runs the scripts of a `CodeTool` in a run.
+
+    Args:
+        name: the name for the model.
+        tools: the tools that scripts may call.
+        limits: the limits of a script.
+        needs_approval: wait for an approval of each script.
+
+    Attributes:
+        tools: the tools that scripts may call.
+
+    Raises:
+        DeclarationError: when two tools have the same name.
+    """
+
+    def __init__(self, name: str, tools: tuple[Tool, ...], limits: CodeLimits, needs_approval: NeedsApproval) -> None:
+        functions = name_functions(tools)
+        self.tools = tools
         self._names = {function: tool.name for function, tool in functions.items()}
         self._toolbox = Toolbox(functions.values())
         self._parameters = {function: list_parameters(tool.spec) for function, tool in functions.items()}
-        self._limits = limits or CodeLimits()
+        self._limits = limits
         described = (describe_function(function, tool.spec) for function, tool in functions.items())
         schema = {
             "type": "object",
@@ -96,11 +151,6 @@ class CodeTool(Tool):
     def spec(self) -> ToolSpec:
         """The tool as a model sees it."""
         return self._spec
-
-    @property
-    def tools(self) -> Toolbox:
-        """The tools that scripts may call."""
-        return self._toolbox
 
     async def call(self, arguments: str, context: RunContext) -> str:
         """Run a script.

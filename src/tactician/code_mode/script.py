@@ -124,7 +124,11 @@ class _ScriptRunner:
         self._open: dict[int, tuple[str, str]] = {}
 
     async def run(self, session: AsyncMontySession, code: str, printed: CollectString) -> object:
-        """Run the script, and return the value of its last line."""
+        """Run the script, and return the value of its last line.
+
+        Raises:
+            ToolError: when the script has not awaited all of its calls.
+        """
         from pydantic_monty import AsyncFunctionSnapshot, AsyncNameLookupSnapshot, MontyComplete
 
         names = dict.fromkeys(self._functions, _stand_in)
@@ -136,6 +140,9 @@ class _ScriptRunner:
                 snapshot = await snapshot.resume_auto()
             else:
                 snapshot = await self._answer_open_calls(snapshot)
+        if self._open:
+            uncalled = ", ".join(dict.fromkeys(name for name, _ in self._open.values()))
+            raise ToolError(f"Not called, as nothing awaits it: {uncalled}. Await each call where asyncio is used.")
         value: object = snapshot.output
         return value
 

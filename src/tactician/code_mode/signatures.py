@@ -33,8 +33,8 @@ def name_functions(tools: Iterable[Tool]) -> dict[str, Tool]:
             problems.append(f"two tools have the name {name!r}")
         if tool.traits.ends_run or tool.traits.calls_tools:
             problems.append(f"{tool.name!r} ends the run or runs scripts itself, which a script cannot do")
-    if problems or not functions:
-        raise DeclarationError("CodeTool", problems or ["it has no tools"])
+    if problems:
+        raise DeclarationError("CodeTool", problems)
     return functions
 
 

@@ -34,6 +34,9 @@ _ARROWHEAD: Final = (
 )
 
 
+_STYLE: Final = "max-width:100%;height:auto;font:13px sans-serif"
+
+
 @frozen
 class _Box:
     """Place of a node: its upper left corner, and its size."""
@@ -44,8 +47,13 @@ class _Box:
     height: float
 
 
-def to_svg(diagram: Diagram) -> str:
-    """Return the diagram as an SVG element. Labels are escaped, and long lines are cut."""
+def to_svg(diagram: Diagram, *, css_class: str | None = None) -> str:
+    """Return the diagram as an SVG element. Labels are escaped, and long lines are cut.
+
+    Args:
+        diagram: the diagram.
+        css_class: class of the element, for pages that allow no `style` attributes.
+    """
     is_across = diagram.direction == "LR"
     layers = _find_layers(diagram)
     routes = _find_routes(diagram, layers)
@@ -60,7 +68,7 @@ def to_svg(diagram: Diagram) -> str:
     ]
     shapes += [_draw_node(node, boxes[node.id]) for node in diagram.nodes]
     size = f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}"'
-    style = 'style="max-width:100%;height:auto;font:13px sans-serif"'
+    style = f'style="{_STYLE}"' if css_class is None else f'class="{escape(css_class)}"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" role="img" {size} {style}>{_ARROWHEAD}{"".join(shapes)}</svg>'
 
 

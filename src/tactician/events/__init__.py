@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from tactician.events.event import new_id as new_id
     from tactician.events.log import EventLog as EventLog
     from tactician.events.log import read_event_log as read_event_log
+    from tactician.events.span_facts import MomentName as MomentName
+    from tactician.events.span_facts import RunMoment as RunMoment
     from tactician.events.span_facts import SpanFacts as SpanFacts
     from tactician.events.span_facts import SpanKind as SpanKind
     from tactician.events.spans import OpenSpan as OpenSpan
@@ -34,7 +36,7 @@ else:
             "tactician.events.encoding": "encode event_from_json event_to_json",
             "tactician.events.event": "Event find_event_type new_id",
             "tactician.events.log": "EventLog read_event_log",
-            "tactician.events.span_facts": "SpanFacts SpanKind",
+            "tactician.events.span_facts": "RunMoment MomentName SpanFacts SpanKind",
             "tactician.events.spans": "OpenSpan OpenSpans find_span_id",
         },
     )

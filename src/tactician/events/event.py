@@ -9,7 +9,7 @@ from time import time
 from typing import ClassVar, TypeVar
 
 from tactician.errors import DeclarationError
-from tactician.events.span_facts import NO_FACTS, SpanFacts
+from tactician.events.span_facts import NO_FACTS, RunMoment, SpanFacts
 from tactician.frozen import frozen
 from tactician.late_binding import load_modules
 
@@ -84,6 +84,10 @@ class Event:
     def describe_span(self) -> SpanFacts:
         """Return what the event knows of the span that it opens or closes."""
         return NO_FACTS
+
+    def describe_moment(self) -> RunMoment | None:
+        """Return the moment of a run that it is, for a personality to put in words; `None` for most events."""
+        return None
 
     def __init_subclass__(cls, **options: object) -> None:
         object.__init_subclass__(**options)

@@ -9,6 +9,32 @@ from enum import StrEnum
 from tactician.frozen import frozen
 
 
+class MomentName(StrEnum):
+    """Name of a moment of a run that people may be told in words of their own."""
+
+    STARTED = "started"
+    PLANNED = "planned"
+    ACTING = "acting"
+    ACTED = "acted"
+    FAILED = "failed"
+    WAITING = "waiting"
+    COMPLETED = "completed"
+    ENDED = "ended"
+
+
+@frozen
+class RunMoment:
+    """RunMoment of a run, for a personality to put in words.
+
+    Attributes:
+        name: its name.
+        values: what the words name: `agent`, `goals`, `plan`, `action` or `status`.
+    """
+
+    name: MomentName
+    values: Mapping[str, str] = field(default_factory=dict)
+
+
 class SpanKind(StrEnum):
     """Kind of span. Event classes of your own may have others."""
 

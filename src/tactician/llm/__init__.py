@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from tactician.llm.endpoint_resolver import ModelEntry as ModelEntry
     from tactician.llm.http import http_session as http_session
     from tactician.llm.http import read_body as read_body
+    from tactician.llm.image_checks import MOST_IMAGE_BYTES as MOST_IMAGE_BYTES
+    from tactician.llm.image_checks import MOST_IMAGES as MOST_IMAGES
+    from tactician.llm.image_checks import check_image as check_image
+    from tactician.llm.image_checks import check_images as check_images
+    from tactician.llm.image_checks import check_message_images as check_message_images
     from tactician.llm.images import GeneratedImages as GeneratedImages
     from tactician.llm.images import ImageModel as ImageModel
     from tactician.llm.images import ImageOptions as ImageOptions
@@ -61,6 +66,7 @@ if TYPE_CHECKING:
     from tactician.llm.model_sources import MediaModelSource as MediaModelSource
     from tactician.llm.model_sources import ModelLike as ModelLike
     from tactician.llm.model_sources import ModelSource as ModelSource
+    from tactician.llm.model_sources import ObservedModelSource as ObservedModelSource
     from tactician.llm.model_sources import OneModel as OneModel
     from tactician.llm.model_sources import as_media_source as as_media_source
     from tactician.llm.model_sources import as_model_source as as_model_source
@@ -112,7 +118,7 @@ else:
         {
             "tactician.llm.catalog": "ModelCatalog load_default_models",
             "tactician.llm.model_sources": (
-                "MediaModelSource ModelLike ModelSource OneModel as_media_source as_model_source"
+                "MediaModelSource ModelLike ModelSource ObservedModelSource OneModel as_media_source as_model_source"
             ),
             "tactician.llm.embedded": "LOCAL_INSTALL_HINT EmbeddedModel",
             "tactician.llm.embeddings": (
@@ -120,6 +126,9 @@ else:
             ),
             "tactician.llm.endpoint_resolver": "MODEL_VARIABLE ModelEntry",
             "tactician.llm.http": "read_body http_session",
+            "tactician.llm.image_checks": (
+                "MOST_IMAGE_BYTES MOST_IMAGES check_image check_images check_message_images"
+            ),
             "tactician.llm.images": "GeneratedImages ImageModel ImageOptions RemoteImageModel",
             "tactician.llm.instance": "Instance",
             "tactician.llm.instances": "parse_instances",

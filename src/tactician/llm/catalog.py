@@ -139,13 +139,17 @@ class ModelCatalog:
         """Return the models that the default and the roles name, besides those of `list_entries`."""
         return self._resolver.list_named_entries()
 
+    def status(self) -> tuple[DeploymentStatus, ...]:
+        """Return the status of each deployment that the router serves so far."""
+        return self._router.status()
+
     def get_statuses(self) -> Mapping[str, DeploymentStatus]:
         """Return the status of each model that the router serves so far, by its full name, `instance:model`.
 
         A model that is served as several kinds has a status for each kind, as in `instance:model (images)`.
         """
         health: dict[str, DeploymentStatus] = {}
-        for status in self._router.status():
+        for status in self.status():
             health[status.name if status.name not in health else f"{status.name} ({status.kind})"] = status
         return health
 

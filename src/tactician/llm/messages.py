@@ -76,19 +76,19 @@ class Image:
 
     @classmethod
     def from_path(cls, path: str | Path) -> Image:
-        """Create an image from a file; the media type follows from the file's name, else from its first bytes.
+        """Create an image from a file; the media type follows from its first bytes, else from the file's name.
 
         Raises:
             ValueError: when neither tells the type of image.
         """
-        media_type, _ = mimetypes.guess_type(str(path))
         content = Path(path).read_bytes()
-        if media_type is not None and media_type.startswith("image/"):
-            return cls.from_bytes(content, media_type)
         try:
             return cls.from_bytes(content)
         except ValueError as error:
-            raise ValueError(f"{path}: {error}") from None
+            media_type, _ = mimetypes.guess_type(str(path))
+            if media_type is None or not media_type.startswith("image/"):
+                raise ValueError(f"{path}: {error}") from None
+            return cls.from_bytes(content, media_type)
 
     @property
     def location(self) -> str:

@@ -12,6 +12,7 @@ from tactician.llm.options import NO_ROUTING_OPTIONS, LlmOptions, RoutingOptions
 if TYPE_CHECKING:  # their modules bring clients of services, which a program with a model of its own does not need
     from tactician.llm.embeddings import EmbeddingModel
     from tactician.llm.images import ImageModel
+    from tactician.llm.routing import DeploymentStatus
 
 
 @runtime_checkable
@@ -48,6 +49,15 @@ class MediaModelSource(Protocol):
         Raises:
             ConfigurationError: when there is no such model, or its key is not set.
         """
+        ...
+
+
+@runtime_checkable
+class ObservedModelSource(Protocol):
+    """Source of models that knows the state of each model at each instance."""
+
+    def status(self) -> tuple[DeploymentStatus, ...]:
+        """Return the status of each deployment."""
         ...
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -64,7 +64,17 @@ class Usage:
         """Return the usage as that of a model, at its own price; existing values stay."""
         if self.parts or (self.model and (self.price is not None or price is None)):
             return self
-        return replace(self, model=self.model or model, price=self.price or price)
+        return Usage(  # `replace` takes four times as long, in each call of a model
+            self.input_tokens,
+            self.output_tokens,
+            self.cache_read_tokens,
+            self.cache_write_tokens,
+            self.requests,
+            self.reasoning_tokens,
+            model=self.model or model,
+            price=self.price or price,
+            answered_by=self.answered_by,
+        )
 
     def __add__(self, other: Usage) -> Usage:
         if self is NO_USAGE or (not self.requests and self == NO_USAGE):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 from time import perf_counter
 
@@ -11,6 +11,7 @@ from tactician.llm import (
     AssistantMessage,
     AssistantPart,
     LanguageModel,
+    Message,
     ModelRequest,
     ModelResponse,
     RestoreResponse,
@@ -75,12 +76,30 @@ def _ask_at_once(
     return asked if restore is None else _restore(asked, restore)
 
 
-def receive(response: ModelResponse, model: LanguageModel, context: RunContext) -> AssistantMessage:
-    """Return the message of a response, with distinct ids of its calls, and count its usage."""
+def receive(
+    response: ModelResponse, model: LanguageModel, context: RunContext, earlier: Iterable[Message]
+) -> AssistantMessage:
+    """Return the message of a response, with distinct ids of its calls, and count its usage.
+
+    A call with the id of an earlier call that somebody has answered gets another, as an answer is for a single call.
+    A run that begins again after its answer came has no earlier call: the answer is for the call that it repeats.
+    """
     context.tally.add(response.usage.attribute_to(model.name))
     message = response.message
     calls = message.tool_calls
-    return message if not calls or _are_distinct(calls) else _renumber_calls(message)
+    if not calls:
+        return message
+    answered = {call.id for call in calls if name_request(call, context) in context.responses}
+    if answered:
+        answered &= {
+            call.id for message in earlier if isinstance(message, AssistantMessage) for call in message.tool_calls
+        }
+    return message if not answered and _are_distinct(calls) else _renumber_calls(message, answered)
+
+
+def name_request(call: ToolCall, context: RunContext) -> str:
+    """Return the id of the request for an answer to a call."""
+    return call.id if context.checkpoint is None else f"{context.checkpoint.path}/{call.id}"
 
 
 async def _restore(asked: Awaitable[ModelResponse], restore: RestoreResponse) -> ModelResponse:
@@ -92,9 +111,9 @@ def _are_distinct(calls: Sequence[ToolCall]) -> bool:
     return len(ids) == len(calls) and "" not in ids
 
 
-def _renumber_calls(message: AssistantMessage) -> AssistantMessage:
+def _renumber_calls(message: AssistantMessage, answered: set[str]) -> AssistantMessage:
     """Return the message with an id of its own for each call that has none, or that of another call."""
-    taken: set[str] = {""}
+    taken = {"", *answered}
     parts: list[AssistantPart] = []
     for part in message.parts:
         if isinstance(part, ToolCall):

@@ -10,15 +10,18 @@ from time import perf_counter
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_json
 
+from tactician.errors import ConfigurationError, TacticianError
 from tactician.flow import StepTimeoutError, gather_or_suspend, run_with_timeout
 from tactician.guardrails import CheckedToolOutput, Objection, find_first_objection
 from tactician.llm import ToolCall, ToolResult
 from tactician.loop.events import ToolCalled, ToolInterrupted, ToolReturned
 from tactician.loop.handoffs import Handoff
+from tactician.loop.model_call import name_request
 from tactician.loop.policy import TurnPolicy
 from tactician.loop.state import TurnState
 from tactician.runs import (
     Approval,
+    HeldArtifacts,
     PendingKind,
     PendingRequest,
     ReportedError,
@@ -130,8 +133,7 @@ class ToolRunner:
         asks = not traits.client_side and traits.needs_approval and traits.is_approval_needed(_parse_arguments(call))
         if tool is None or not (traits.client_side or asks):
             return call
-        checkpoint = self._context.checkpoint
-        request_id = call.id if checkpoint is None else f"{checkpoint.path}/{call.id}"
+        request_id = name_request(call, self._context)
         if request_id not in self._context.responses:
             shown = f"{call.name}({call.arguments})"
             kind: PendingKind = "approval" if asks else "tool"
@@ -181,11 +183,24 @@ class ToolRunner:
             return _answer_objection(call, objection)
         if self._context.pace is not None:
             await self._context.pace.turn()
-        result = await self._run_in_time(call, tool, tools)
-        if guards.tool_output and not result.is_error:
+        if not guards.tool_output:
+            return await self._run_in_time(call, tool, tools, self._context)
+        held = HeldArtifacts(self._context.artifacts)
+        result = await self._run_in_time(call, tool, tools, self._context.with_artifacts(held))
+        if not result.is_error:
             checked = CheckedToolOutput(call, result.content)
             if objection := await find_first_objection(guards.tool_output, checked, self._context):
                 return _answer_objection(call, objection)
+        return self._release(held, result)
+
+    def _release(self, held: HeldArtifacts, result: ToolResult) -> ToolResult:
+        """Deliver the objects of a call that the guardrails have accepted, and return its result."""
+        try:
+            held.release(self._context.deliver)
+        except ConfigurationError:
+            raise
+        except TacticianError as error:  # as that of a tool: the blackboard refuses the object
+            return ToolResult(result.call_id, result.name, describe_error(error), is_error=True)
         return result
 
     def _find_refusal(self, call: ToolCall, tool: Tool | None) -> tuple[str, bool] | None:
@@ -210,11 +225,11 @@ class ToolRunner:
             )
         return f"Not run: {call.name} was called with the same arguments again. Do something else, or answer.", True
 
-    async def _run_in_time(self, call: ToolCall, tool: Tool | None, tools: Toolbox) -> ToolResult:
+    async def _run_in_time(self, call: ToolCall, tool: Tool | None, tools: Toolbox, context: RunContext) -> ToolResult:
         limit = self._policy.tool_timeout
         if tool is not None and tool.traits.timeout is not None:
             limit = tool.traits.timeout
-        run = self._run_one(call, tools)
+        run = self._run_one(call, tools, context)
         if limit is None:
             return await run
         try:
@@ -222,12 +237,12 @@ class ToolRunner:
         except StepTimeoutError:
             return ToolResult(call.id, call.name, f"{call.name} did not answer within {limit:g} seconds.", True)
 
-    async def _run_one(self, call: ToolCall, tools: Toolbox) -> ToolResult:
-        await self._context.begin_step()
-        place = self._context.at(call.id)
+    async def _run_one(self, call: ToolCall, tools: Toolbox, context: RunContext) -> ToolResult:
+        await context.begin_step()
+        place = context.at(call.id)
         nested: ToolRunner | None = None
         if (tool := tools.find(call.name)) is not None and tool.traits.calls_tools:
-            nested = ToolRunner(place, self._policy, self._state, is_nested=True)
+            nested = ToolRunner(self._context.at(call.id), self._policy, self._state, is_nested=True)
             place = place.inside({ToolInvoker: ToolInvoker(nested.invoke)})
         try:
             result = await tools.answer(call, place)

@@ -207,7 +207,7 @@ class TurnLoop(Generic[T]):
         if is_saved:
             await context.begin_step()
         response = await ask(self._model, request, context, state.turn, self._output.partial)
-        message = receive(response, self._model, context)
+        message = receive(response, self._model, context, conversation.messages)
         state.cut_off = response.finish_reason == "length"
         conversation.append(message)
         state.answer = message

@@ -9,6 +9,7 @@ from tactician.mcp.selection import ServerTools
 from tactician.mcp.server import McpServer
 from tactician.mcp.settings import create_server
 from tactician.mcp.shortcuts import filesystem, git
+from tactician.mcp.tools import McpResult
 
 __all__ = [
     "McpServer",
@@ -19,6 +20,7 @@ __all__ = [
     "McpPrompt",
     "McpError",
     "McpProgress",
+    "McpResult",
     "create_server",
     "filesystem",
     "git",

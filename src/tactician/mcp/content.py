@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from tactician.llm import AssistantMessage, Image, Message, Text, UserMessage, UserPart
+from tactician.llm import AssistantMessage, Image, Message, Text, UserMessage, UserPart, check_image
 from tactician.text import replace_surrogates
 from tactician.tools import ToolOutput, as_text
 
@@ -19,7 +20,7 @@ _MOST_PICTURES = 20
 _SHOWN_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
 
-def read_result(result: CallToolResult) -> ToolOutput:
+def read_output(result: CallToolResult) -> ToolOutput:
     """Return the result of a tool for a model; structured content as JSON, unless a text says the same."""
     output = read_content(result.content)
     if output.text or output.images or result.structured_content is None:
@@ -84,7 +85,10 @@ def _read_resource(resource: TextResourceContents | BlobResourceContents) -> str
 
 def _read_picture(data: str, media_type: str) -> str | Image:
     if media_type in _SHOWN_TYPES and len(data) <= _LARGEST_PICTURE:
-        return Image(data=data, media_type=media_type)
+        with suppress(ValueError):
+            picture = check_image(Image(data=data, media_type=media_type))
+            if picture.media_type in _SHOWN_TYPES:
+                return picture
     return f"[picture of the type {media_type}, {_measure(data)} bytes, left out]"
 
 

@@ -24,12 +24,14 @@ class ToolSelection:
         but: patterns of the tools to leave out.
         naming: the naming strategy; names stay as they are if `None`.
         approved: patterns of the tools whose calls need an approval.
+        types: types of the structured output of tools, by patterns.
     """
 
     only: tuple[str, ...] | None = None
     but: tuple[str, ...] = ()
     naming: NamingStrategy | None = None
     approved: tuple[str, ...] = ()
+    types: tuple[tuple[str, object], ...] = ()
 
     def takes(self, name: str) -> bool:
         """Return whether a tool is selected."""
@@ -50,7 +52,7 @@ class ToolSelection:
             ConfigurationError: when it has none.
         """
         known = tuple(names)
-        for pattern in (*(self.only or ()), *self.but, *self.approved):
+        for pattern in (*(self.only or ()), *self.but, *self.approved, *(pattern for pattern, _ in self.types)):
             if not any(fnmatchcase(name, pattern) for name in known):
                 listed = ", ".join(known) or "none"
                 raise ConfigurationError(

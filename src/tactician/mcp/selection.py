@@ -37,6 +37,15 @@ class ServerTools(ToolProvider):
         """Return the tools, of which calls of those of these names on the server wait for an approval."""
         return self._select(lambda own: replace(own, approved=(*own.approved, *(patterns or ("*",)))))
 
+    def with_output_type(self, kind: object, *patterns: str) -> ServerTools:
+        """Return the tools, of which those of these names on the server give the program objects of a type.
+
+        Args:
+            kind: type of their structured output, which is validated: a pydantic model, a dataclass, a list ...
+            *patterns: names on the server, which may be patterns.
+        """
+        return self._select(lambda own: replace(own, types=(*own.types, *((pattern, kind) for pattern in patterns))))
+
 
 class ToolLister(Protocol):
     """Server that lists its tools."""

@@ -15,14 +15,14 @@ from tactician.errors import TacticianError
 from tactician.llm import Message
 from tactician.mcp.calls import CallsInProgress, ToolOfServerCall
 from tactician.mcp.connection import Connection, McpHealth
-from tactician.mcp.content import read_contents, read_message, read_result
+from tactician.mcp.content import read_contents, read_message, read_output
 from tactician.mcp.errors import McpError, find_cause, is_loss
 from tactician.mcp.listing import Page, list_all
 from tactician.mcp.naming import ToolSelection
 from tactician.mcp.options import McpOptions
 from tactician.mcp.references import McpPrompt, McpReference
 from tactician.mcp.selection import SelectedTools, ServerTools
-from tactician.mcp.tools import McpTool, create_tools
+from tactician.mcp.tools import McpResult, McpTool, create_tools
 from tactician.mcp.transports import HttpTransport, InProcessTransport, ProgramTransport, ServerTransport
 from tactician.runs import RunContext
 from tactician.text import describe_error
@@ -155,7 +155,7 @@ class McpServer(ServerTools):
         """
         return await self._select(lambda own: own).load_tools()
 
-    async def call_tool(self, name: str, arguments: Mapping[str, object], context: RunContext) -> ToolOutput:
+    async def call_tool(self, name: str, arguments: Mapping[str, object], context: RunContext) -> McpResult:
         """Call a tool by its name on the server, in a run.
 
         Raises:
@@ -165,10 +165,10 @@ class McpServer(ServerTools):
         call = ToolOfServerCall(self.name, name, context)
         with self._calls.begin(call):
             result = await self._ask(lambda client: call.run(client, dict(arguments), self._timeout))
-        output = read_result(result)
+        output = read_output(result)
         if result.is_error:
             raise McpError(output.text or f"{name} failed.")
-        return output
+        return McpResult(output, result.structured_content)
 
     async def list_resources(self) -> tuple[Resource, ...]:
         """Return the resources of the server, as the SDK describes them.

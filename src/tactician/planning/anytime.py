@@ -15,7 +15,7 @@ from tactician.planning.symmetry import find_symmetries
 
 _PROBE: Final = 4000
 """After so many states, times actions, a problem counts as hard."""
-_PROBED: Final = range(8, 65)
+_PROBED: Final = range(12, 65)
 """At least and at most so many states are explored before."""
 _SECOND_PROBE: Final = 128
 """States that are explored in a better order of the facts before any plan is sought."""
@@ -27,6 +27,8 @@ _TIDYING: Final = 32
 """States that are explored to find a plan that costs the same in fewer steps."""
 _HASTE: Final = (5.0, 2.0)
 _LANDMARK_HASTE: Final = (3, 2)
+_FAR_OFF: Final = 2
+"""From so many times the least cost possible on, a plan is to be replaced by any better one."""
 
 
 @frozen
@@ -147,14 +149,24 @@ class AnytimeSearch:
         guess = guess_by_relaxed_plan(masks, list(map(float, weights)))
         self._others = [GreedySearch(masks, weights, start, [guess], haste=haste) for haste in _HASTE]
         states = _ROUND
+        if self._is_far_off():
+            yield from self._hurry()
         while not self._is_done():
             yield from self._explore(states)
+            yield from self._hurry()
             states *= 2
-            for other in self._others:
-                yield from self._explore_greedily(other, _ROUND)
-            self._search.hasten(*_LANDMARK_HASTE)
-            yield from self._explore(_ROUND, hasty=True)
-            self._search.end_haste()
+
+    def _hurry(self) -> Generator[None, None, None]:
+        for other in self._others:
+            yield from self._explore_greedily(other, _ROUND)
+        self._search.hasten(*_LANDMARK_HASTE)
+        yield from self._explore(_ROUND, hasty=True)
+        self._search.end_haste()
+
+    def _is_far_off(self) -> bool:
+        """Return whether the best plan may cost far more than necessary, so that better ones come first."""
+        weight = self._search.weight
+        return weight is not None and weight >> STEP_BITS > _FAR_OFF * self._search.bound
 
     def _explore_greedily(self, greedy: GreedySearch, states: int) -> Generator[None, None, None]:
         """Explore so many states, or until there is a better plan."""

@@ -6,7 +6,9 @@ from tactician.late_names import export_late
 
 if TYPE_CHECKING:
     from tactician.errors import Ranked as Ranked
+    from tactician.platform.autonomy import AgentChoice as AgentChoice
     from tactician.platform.autonomy import Autonomy as Autonomy
+    from tactician.platform.autonomy import Mode as Mode
     from tactician.platform.event_replay import replay_events as replay_events
     from tactician.platform.platform import Platform as Platform
     from tactician.platform.publishing import GOALS as GOALS
@@ -36,7 +38,7 @@ else:
         __name__,
         {
             "tactician.errors": "Ranked",
-            "tactician.platform.autonomy": "Autonomy",
+            "tactician.platform.autonomy": "AgentChoice Autonomy Mode",
             "tactician.platform.event_replay": "replay_events",
             "tactician.platform.platform": "Platform",
             "tactician.platform.publishing": "GOALS GoalTool",

@@ -10,6 +10,7 @@ from tactician.agents import RouteChosen, planned_spec, raise_unless_completed
 from tactician.amounts import need_amount
 from tactician.config import load_settings
 from tactician.errors import ConfigurationError, NoAgentFitsError, Ranked
+from tactician.frozen import frozen
 from tactician.llm import LanguageModel, LlmOptions
 from tactician.platform.composed_agents import assemble_for, combine_all
 from tactician.platform.platform import Platform
@@ -18,6 +19,26 @@ from tactician.process import ProcessOptions, ProcessStatus
 from tactician.runs import Input, RunContext, Runnable, RunResult, RunStatus, run_blocking
 
 Mode: TypeAlias = Literal["closed", "open"]
+
+
+@frozen
+class AgentChoice:
+    """Agent that a model chose for a request.
+
+    Attributes:
+        agent: the agent; for a goal, an agent with the actions of all agents, towards the goal.
+        best: the name of the agent or the goal, how sure the model is, and why.
+        ranking: all agents or goals, the best first.
+    """
+
+    agent: Runnable
+    best: Ranked
+    ranking: tuple[Ranked, ...]
+
+    @property
+    def name(self) -> str:
+        """Name of the agent or the goal."""
+        return self.best.name
 
 
 class Autonomy:
@@ -84,14 +105,9 @@ class Autonomy:
             RunError: when the agent fails.
         """
         context = self._context()
-        ranking = await self._ranking(request, mode, context)
-        name = self._choose(ranking, mode)
-        agent: Runnable | None = self._platform.agents[name] if mode == "closed" else None
-        agent = agent or assemble_for(name, self._platform.agents)
-        assert agent is not None
-        context.emit(RouteChosen, target=name, description=agent.description)
-        result = await self._done_by(agent, request, options, context)
-        return replace(result, tally=context.tally, delegation_path=(name, *result.delegation_path))
+        choice = await self._choose(request, mode, context)
+        result = await self._done_by(choice.agent, request, options, context)
+        return replace(result, tally=context.tally, delegation_path=(choice.name, *result.delegation_path))
 
     def run_sync(
         self, request: Input, *, mode: Mode = "closed", options: ProcessOptions | None = None
@@ -102,6 +118,16 @@ class Autonomy:
             RuntimeError: when called inside a running event loop; use `await ... .run(...)` there.
         """
         return run_blocking(self.run(request, mode=mode, options=options))
+
+    async def choose(self, request: Input, *, mode: Mode = "closed") -> AgentChoice:
+        """Choose an agent or a goal for the request as `run` does, without running it.
+
+        Raises:
+            ConfigurationError: when there is no such mode.
+            NoAgentFitsError: when the model is not sure enough of any agent or goal; with the whole ranking.
+            OutputError: when its ranking is not valid after all retries.
+        """
+        return await self._choose(request, mode, self._context())
 
     async def rank(self, request: Input, *, mode: Mode = "closed") -> tuple[Ranked, ...]:
         """Rank the agents, or in `"open"` mode the goals, by how well they fit a request, the best first.
@@ -136,10 +162,20 @@ class Autonomy:
         spec = combine_all(self._platform.agents)
         return {} if spec is None else {goal.name: goal.description for goal in spec.goals}
 
-    def _choose(self, ranking: Sequence[Ranked], mode: Mode) -> str:
+    async def _choose(self, request: Input, mode: Mode, context: RunContext) -> AgentChoice:
+        ranking = await self._ranking(request, mode, context)
+        best = self._admit_best(ranking, mode)
+        agent: Runnable | None = self._platform.agents[best.name] if mode == "closed" else None
+        agent = agent or assemble_for(best.name, self._platform.agents)
+        assert agent is not None
+        context.emit(RouteChosen, target=best.name, description=agent.description)
+        return AgentChoice(agent, best, ranking)
+
+    def _admit_best(self, ranking: Sequence[Ranked], mode: Mode) -> Ranked:
+        """Return the best of a ranking, if the model is sure enough."""
         cutoff = self._agent_cutoff if mode == "closed" else self._goal_cutoff
         if (best := ranking[0]).confidence >= cutoff:
-            return best.name
+            return best
         what = "agent" if mode == "closed" else "goal"
         listed = "; ".join(map(str, ranking))
         raise NoAgentFitsError(

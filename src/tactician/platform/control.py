@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from datetime import timedelta
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from tactician.errors import ConfigurationError
 from tactician.platform.forking import Forker
@@ -31,6 +32,9 @@ from tactician.runs import (
     run_blocking,
 )
 from tactician.stores import Lease
+
+if TYPE_CHECKING:
+    from tactician.trace import Trace
 
 _NOTHING: Mapping[str, Response] = MappingProxyType({})
 
@@ -69,7 +73,12 @@ class RunControl:
         return await self._runner.process(process_id)
 
     async def runs(
-        self, *, status: str | Collection[str] = (), names: Collection[str] = (), limit: int = 1000
+        self,
+        *,
+        status: str | Collection[str] = (),
+        names: Collection[str] = (),
+        limit: int = 1000,
+        newest_first: bool = False,
     ) -> list[RunView]:
         """Return the runs in the store and the processes of this program, oldest first.
 
@@ -77,9 +86,14 @@ class RunControl:
             status: a single status, such as `"waiting"`, or several; all by default.
             names: names of agents; all by default.
             limit: how many runs of the store are read.
+            newest_first: true to get the newest first, and those beyond the limit not at all.
         """
         statuses = (status,) if isinstance(status, str) else status
-        return await self._reader.list(statuses=statuses, names=names, limit=limit)
+        return await self._reader.list(statuses=statuses, names=names, limit=limit, newest_first=newest_first)
+
+    async def count_runs(self) -> dict[str, int]:
+        """Return the number of runs in the store with each status."""
+        return await RunStore(self.services.store).count_statuses()
 
     async def steps(self, run_id: str) -> tuple[StepView, ...]:
         """Return the steps of a run, oldest first. `fork` starts a new run from a step.
@@ -107,6 +121,15 @@ class RunControl:
             StoredStateError: when what is stored cannot be read.
         """
         return await self._reader.tree(run_id)
+
+    async def trace(self, run_id: str) -> Trace:
+        """Return the trace of a run, from its steps: actions, calls of models and tools, and the runs inside it.
+
+        Raises:
+            RunNotFoundError: when there is no such run.
+            StoredStateError: when what is stored cannot be read.
+        """
+        return await self._reader.trace(run_id)
 
     async def output(self, run_id: str) -> object:
         """Return the output of a run that has completed: of a process its result; else as it is stored, as JSON.
@@ -273,6 +296,16 @@ class RunControl:
             limit: how many runs of the store are read.
         """
         return await self._reader.list_waiting(limit)
+
+    async def delete_run(self, run_id: str, reason: str = "deleted") -> None:
+        """End a run, wherever it runs, and delete all that is stored of it.
+
+        Raises:
+            RunNotFoundError: when there is no such run.
+        """
+        await self._runner.kill(run_id, reason)
+        self._runner.processes.forget(run_id)
+        await RunStore(self.services.store).delete(run_id)
 
     async def prune(self, age: timedelta | None = None) -> int:
         """Delete the runs that ended longer ago than an age, with their steps, and return how many.

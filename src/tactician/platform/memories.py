@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Final, cast
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_json
 
 from tactician.errors import DocumentConflictError, StoredStateError
 from tactician.frozen import frozen
+from tactician.llm import AssistantMessage, UserMessage
 from tactician.process import (
+    DEFAULT_BINDING,
     AgentProcess,
     Blackboard,
     Entry,
@@ -18,14 +20,18 @@ from tactician.process import (
     Rejection,
     SavedObject,
     UserInput,
+    decode_as,
     decode_object,
+    encode_alone,
     encode_object,
 )
 from tactician.runs import Live
 from tactician.stores import DocumentStore, StoredDocument, translate_json_errors
 
+T = TypeVar("T")
 _COLLECTION: Final = "memories"
 _ATTEMPTS: Final = 5
+_NOT_REMEMBERED: Final = (UserInput, Rejection, UserMessage, AssistantMessage)
 
 
 class SavedFinding(SavedObject):
@@ -45,6 +51,12 @@ class _Finding:
         saved = cast("SavedObject", self.value.encode()) if isinstance(self.value, Live) else self.value
         return SavedFinding(**saved, binding=self.binding)
 
+    def read(self, kind: type[T]) -> T | None:
+        """Return the object, if it is one of a class."""
+        if isinstance(self.value, Live):
+            return self.value.value if isinstance(self.value.value, kind) else None
+        return decode_as(self.value, kind)
+
     def recall(self, agent: PlannedAgentSpec) -> Entry | None:
         """Return the object, if the agent knows its type."""
         if isinstance(self.value, Live):
@@ -63,10 +75,65 @@ class _Memory:
     def to_json(self) -> str:
         return to_json([finding.to_saved() for finding in self.findings]).decode()
 
+    def without(self, kind: type) -> _Memory:
+        """Return the memory without the objects of a class."""
+        return _Memory(tuple(finding for finding in self.findings if finding.read(kind) is None))
+
     def add(self, fresh: Sequence[_Finding]) -> _Memory:
         """Return the memory with what is not in it yet."""
         known = [_identify(finding) for finding in self.findings]
         return _Memory((*self.findings, *(finding for finding in fresh if _identify(finding) not in known)))
+
+
+class Memories:
+    """Memories of a platform, by their ids: those that processes with a `memory_id` recall and add to.
+
+    Args:
+        store: store of the memories.
+    """
+
+    def __init__(self, store: DocumentStore) -> None:
+        self._store = store
+
+    async def read(self, memory_id: str, kind: type[T]) -> list[T]:
+        """Return the objects of a class in a memory, oldest first.
+
+        Raises:
+            StoredStateError: when the memory cannot be read.
+        """
+        memory = _read(await self._store.load(_COLLECTION, memory_id))
+        values = (finding.read(kind) for finding in memory.findings)
+        return [value for value in values if value is not None]
+
+    async def seed(self, memory_id: str, *objects: object) -> None:
+        """Add objects to a memory, which begins with them if there is none: all that is not in it yet.
+
+        Raises:
+            DocumentConflictError: when others keep changing the memory.
+            StoredStateError: when an object has no JSON form, or would be read back differently.
+        """
+        is_live = self._store.keeps_objects
+        fresh = [
+            _Finding(Live(value, encode_alone) if is_live else encode_alone(value), DEFAULT_BINDING)
+            for value in objects
+        ]
+        await _change(self._store, memory_id, lambda known: known.add(fresh))
+
+    async def forget(self, memory_id: str, kind: type | None = None) -> bool:
+        """Delete a memory, or the objects of a class in it, and return whether there was anything to delete.
+
+        Raises:
+            DocumentConflictError: when others keep changing the memory.
+        """
+        if kind is None:
+            return await self._store.delete(_COLLECTION, memory_id)
+        forgotten: list[object] = await self.read(memory_id, kind)
+        await _change(self._store, memory_id, lambda known: known.without(kind))
+        return bool(forgotten)
+
+    async def list_ids(self) -> tuple[str, ...]:
+        """Return the ids of all memories, oldest first."""
+        return tuple(await self._store.list_ids(_COLLECTION))
 
 
 async def recall(store: DocumentStore, memory_id: str, agent: PlannedAgentSpec, board: Blackboard) -> Blackboard:
@@ -96,11 +163,25 @@ async def remember(store: DocumentStore, memory_id: str, process: AgentProcess) 
     fresh = [
         _Finding(_keep(entry.value, agent, store), entry.binding)
         for entry in process.blackboard.entries
-        if not entry.hidden and entry.value is not result and not isinstance(entry.value, UserInput | Rejection)
+        if not entry.hidden and entry.value is not result and not isinstance(entry.value, _NOT_REMEMBERED)
     ]
+    if fresh:
+        await _change(store, memory_id, lambda known: known.add(fresh))
+
+
+async def _change(store: DocumentStore, memory_id: str, change: Callable[[_Memory], _Memory]) -> None:
+    """Change a memory, and save it unless it is as before.
+
+    Raises:
+        DocumentConflictError: when others keep changing the memory.
+        StoredStateError: when an object has no JSON form, unless the store keeps objects as they are.
+    """
     for attempt in range(_ATTEMPTS):
         stored = await store.load(_COLLECTION, memory_id)
-        memory = _read(stored).add(fresh)
+        known = _read(stored)
+        memory = change(known)
+        if len(memory.findings) == len(known.findings):
+            return
         with translate_json_errors(f"The memory {memory_id!r}"):
             body = memory if store.keeps_objects else memory.to_json()
         version = 0 if stored is None else stored.version

@@ -17,11 +17,13 @@ from tactician.config import load_settings
 from tactician.conversation import ConversationStore
 from tactician.errors import ConfigurationError
 from tactician.events import EventBus, EventListener
-from tactician.llm import LanguageModel, ModelSource, as_model_source
+from tactician.llm import LanguageModel, ModelSource, UserMessage, as_model_source
 from tactician.planning import PlanningBudget
 from tactician.platform.choosing import find_able, raise_if_none_can
 from tactician.platform.control import RunControl
+from tactician.platform.dialogues import Dialogues
 from tactician.platform.forking import Forker
+from tactician.platform.memories import Memories
 from tactician.platform.publishing import GoalTool, goal_tools, local_goals
 from tactician.platform.registry import Registry
 from tactician.platform.requests import Conversations, Requests
@@ -64,6 +66,8 @@ class Platform(RunControl):
     Attributes:
         retention: the same.
         conversations: conversations by id, in the store.
+        memories: what processes with a `memory_id` have found, by these ids.
+        dialogues: the channels to the users of conversations; see `Chatbot`.
         requests: runner of requests to agents and models, alone or in conversations; see `AgentService`.
     """
 
@@ -104,7 +108,9 @@ class Platform(RunControl):
         self.conversations = Conversations(ConversationStore(services.store), sizes.messages)
         self.requests = Requests(self.conversations, self.find_agent)
         self._registry = Registry(self.requests)
-        self._runner = Runner(self._registry, self.context, services, sizes.processes)
+        self.memories = Memories(services.store)
+        self.dialogues = Dialogues(self.conversations, services.store)
+        self._runner = Runner(self._registry, self.context, services, self.dialogues, sizes.processes)
         self._forker = Forker(self._runner, self.context)
 
     @staticmethod
@@ -154,6 +160,14 @@ class Platform(RunControl):
         if agent is None:
             raise self._registry.not_found(name)
         return agent
+
+    def as_runnable(self, agent: object) -> Runnable:
+        """Return an agent as a Runnable: an instance of a `@planned_agent` or `@component` class, or any Runnable.
+
+        Raises:
+            DeclarationError: when it is not declared correctly, or is none of these.
+        """
+        return self._registry.runnable(agent)
 
     @property
     def run_names(self) -> tuple[str, ...]:
@@ -295,6 +309,31 @@ class Platform(RunControl):
                 the options cannot be kept there.
         """
         return await self._runner.spawn(self._registry.admit(agent), with_named(objects, named), options)
+
+    async def converse(
+        self, agent: object, message: str | UserMessage, *, run_id: str, options: ProcessOptions
+    ) -> AgentProcess:
+        """Give a message to the process of a planned agent in a conversation, and run it as far as it can go.
+
+        The first message begins the process. Where the process asks for a text, and for nothing else, the message is
+        the answer. See `Chatbot`, which does this for many users.
+
+        Args:
+            agent: the agent, or its name.
+            message: the message of the user.
+            run_id: id of the process: any text that no other run has.
+            options: settings of the process, with a `conversation_id`, for its first message.
+
+        Raises:
+            ConfigurationError: when the options have no `conversation_id`, and as `start`.
+            RunConflictError: when the process has ended, or another worker is continuing it.
+            AgentNotFoundError: as `start`.
+            DeclarationError: as `start`.
+        """
+        if options.conversation_id is None:
+            raise ConfigurationError("A conversation needs an id: write ProcessOptions(conversation_id=...).")
+        said = UserMessage(message) if isinstance(message, str) else message
+        return await self._runner.converse(self._registry.admit(agent), said, run_id, options)
 
     async def enqueue(self, agent: object, *objects: object, **settings: Unpack[EnqueueOptions]) -> str:
         """Put a run of any registered Runnable into the store for a worker to start, and return its id.

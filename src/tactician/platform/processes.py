@@ -11,7 +11,8 @@ from weakref import WeakValueDictionary
 from tactician.frozen import frozen
 from tactician.process import AgentProcess, IdleProcess, PlannedAgentSpec, ProcessOptions, ProcessStatus
 
-_TO_BE_CONTINUED: Final = frozenset({ProcessStatus.WAITING, ProcessStatus.PAUSED})
+_WAITING: Final = frozenset({ProcessStatus.WAITING, ProcessStatus.PAUSED})
+"""Statuses of processes that may wait for long: with a store, they are read again when they continue."""
 
 
 @frozen
@@ -61,8 +62,8 @@ class Processes:
         if process.status is ProcessStatus.RUNNING and not self._is_durable:  # somebody makes single steps
             return
         self._forget(process.id)
-        waits = process.status in _TO_BE_CONTINUED
-        if waits and not self._is_durable:
+        waits = process.status in _WAITING
+        if (waits or process.status is ProcessStatus.RESTING) and not self._is_durable:
             self._idle[process.id] = process.to_idle()
             return
         self._resting[process.id] = StoredProcess(process.agent, process.options) if waits else process
@@ -81,6 +82,11 @@ class Processes:
         """Return what the store does not have of a process that is in the store only."""
         resting = self._resting.get(process_id)
         return resting if isinstance(resting, StoredProcess) else None
+
+    def forget(self, process_id: str) -> None:
+        """Forget a process: it was deleted."""
+        self._forget(process_id)
+        self._known.pop(process_id, None)
 
     def all(self) -> list[AgentProcess | IdleProcess]:
         """Return all that are here, oldest first."""

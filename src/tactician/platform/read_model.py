@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from tactician.errors import RunNotFoundError, StoredStateError
 from tactician.platform.run_views import RunTree, RunView, view_child, view_process, view_record, view_state
@@ -11,6 +12,9 @@ from tactician.platform.step_views import RunComparison, StepView, compare_runs,
 from tactician.process import AgentProcess, IdleProcess
 from tactician.runs import RunStore
 from tactician.stores import DocumentStore
+
+if TYPE_CHECKING:
+    from tactician.trace import Trace, TraceNode
 
 
 class RunReader:
@@ -32,18 +36,22 @@ class RunReader:
         return stored + [view_process(process) for process in here]
 
     async def list(
-        self, *, statuses: Collection[str] = (), names: Collection[str] = (), limit: int = 1000
+        self,
+        *,
+        statuses: Collection[str] = (),
+        names: Collection[str] = (),
+        limit: int = 1000,
+        newest_first: bool = False,
     ) -> list[RunView]:
-        """Return the runs with these statuses and names, oldest first; all by default.
+        """Return the runs with these statuses and names; all by default.
 
-        What cannot be read is in the list, and says so in `problem`.
+        The oldest come first, or the newest. What cannot be read is in the list, and says so in `problem`.
         """
-        stored = [view_record(record) for record in await self._store.find(statuses=statuses, names=names, limit=limit)]
-        known = {run.id for run in stored}
-        here = [view_process(process) for process in self._processes.values() if process.id not in known]
-        return stored + [
-            run for run in here if (not statuses or run.status in statuses) and (not names or run.name in names)
-        ]
+        records = await self._store.find(statuses=statuses, names=names, limit=limit, newest_first=newest_first)
+        stored = [view_record(record) for record in records]
+        here = [view_process(process) for process in self._processes.values() if _is_in_memory(process)]
+        chosen = [run for run in here if (not statuses or run.status in statuses) and (not names or run.name in names)]
+        return chosen[::-1] + stored if newest_first else stored + chosen
 
     async def get(self, run_id: str) -> RunView:
         """Return a run.
@@ -92,6 +100,17 @@ class RunReader:
             raise _unknown(run_id)
         return view_steps(await self._store.load_steps(run_id))
 
+    async def trace(self, run_id: str) -> Trace:
+        """Return the trace of a run, from its steps: actions, calls of models and tools, and the runs inside it.
+
+        Raises:
+            RunNotFoundError: when the store has none with the id.
+            StoredStateError: when a step cannot be read.
+        """
+        from tactician.trace import Trace
+
+        return Trace([await self._build_trace(run_id, frozenset())])
+
     async def compare(self, first_id: str, second_id: str) -> RunComparison:
         """Return two runs side by side.
 
@@ -101,6 +120,15 @@ class RunReader:
         """
         first, second = await self.get(first_id), await self.get(second_id)
         return compare_runs(first, await self.steps(first_id), second, await self.steps(second_id))
+
+    async def _build_trace(self, run_id: str, around: frozenset[str]) -> TraceNode:
+        from tactician.platform.stored_traces import StoredTraceBuilder
+
+        around |= {run_id}  # a record that names a run around it as inside it is left out
+        view, steps = await self.get_readable(run_id), await self._store.load_steps(run_id)
+        records = await self._store.find(parent_id=run_id)
+        inside = [await self._build_trace(run.run_id, around) for run in records if run.run_id not in around]
+        return StoredTraceBuilder(view, steps, inside).build()
 
     async def _with_children(self, run: RunView, around: frozenset[str]) -> RunTree:
         around |= {run.id}  # a record that names a run around it as inside it is left out

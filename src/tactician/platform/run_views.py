@@ -69,6 +69,8 @@ class RunView:
         was_interrupted: true when it is running, but no worker holds it: its worker died, or was interrupted.
         forked_from: id and step of the run that it was forked from.
         model: name of the model that takes the place of all others.
+        worker: name of the worker that holds the run; empty when none does.
+        lease_ends_at: when its lease ends unless it is renewed, in seconds since the epoch.
         problem: why what is stored cannot be read; then the view has only what the store itself knows.
     """
 
@@ -93,6 +95,8 @@ class RunView:
     was_interrupted: bool = False
     forked_from: tuple[str, int] | None = None
     model: str | None = None
+    worker: str = ""
+    lease_ends_at: float | None = None
     problem: str | None = None
 
     @property
@@ -140,6 +144,8 @@ def view_record(record: RunRecord) -> RunView:
         was_interrupted=record.was_interrupted,
         forked_from=header.forked_from,
         model=header.model,
+        worker=record.owner,
+        lease_ends_at=record.lease_ends_at,
         problem=record.problem,
     )
 

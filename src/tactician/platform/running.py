@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import replace
 from datetime import datetime
 from operator import attrgetter
@@ -19,9 +19,12 @@ from tactician.errors import (
     ResponseError,
     RunConflictError,
     RunNotFoundError,
+    StoredStateError,
     StoreError,
 )
-from tactician.events import new_id
+from tactician.events import EventEmitter, new_id
+from tactician.llm import UsageTally, UserMessage
+from tactician.platform.dialogues import Dialogues
 from tactician.platform.memories import recall, remember
 from tactician.platform.processes import Processes
 from tactician.platform.registry import Registry
@@ -37,6 +40,7 @@ from tactician.process import (
     check_options,
     check_tool_groups,
     create_blackboard,
+    find_text_request,
     with_named,
 )
 from tactician.runs import (
@@ -47,6 +51,7 @@ from tactician.runs import (
     Respondent,
     Response,
     RunContext,
+    RunEnded,
     RunRecord,
     RunResult,
     RunStatus,
@@ -62,6 +67,7 @@ from tactician.runs import (
 from tactician.stores import Lease
 
 Objects = tuple[object, ...]
+_REMEMBERED: Final = frozenset({ProcessStatus.COMPLETED, ProcessStatus.RESTING})
 _OURS: Final = frozenset({ProcessStatus.NOT_STARTED, ProcessStatus.RUNNING})
 
 
@@ -91,14 +97,22 @@ class Runner:
         registry: registered agents.
         context: returns a context for a run on the platform.
         services: services of the platform.
+        dialogues: conversations of processes.
         remembered: number of processes that are looked up by their ids when they have ended.
     """
 
     def __init__(
-        self, registry: Registry, context: Callable[[], RunContext], services: Services, remembered: int
+        self,
+        registry: Registry,
+        context: Callable[[], RunContext],
+        services: Services,
+        dialogues: Dialogues,
+        remembered: int,
     ) -> None:
         self._registry = registry
         self._context = context
+        self._dialogues = dialogues
+        self._services = services
         self._store = services.store
         self._runs = RunStore(services.store)
         self._is_durable = services.is_durable
@@ -213,11 +227,38 @@ class Runner:
         if process.status.is_terminal:
             raise _has_ended(run_id, process.status)
         async with self._continuing(process):
-            add_inputs(process.blackboard, objects, process.agent)
-            if objects and (keeper := process.keeper) is not None:
-                await keeper.save_all("objects", detail=", ".join(type(value).__name__ for value in objects))
+            await _add_objects(process, objects)
             await process.run()
         return process
+
+    async def converse(
+        self, agent: PlannedAgentSpec, message: UserMessage, run_id: str, options: ProcessOptions
+    ) -> AgentProcess:
+        """Give a message to the process with an id, which the first message begins, and run it as far as it can go.
+
+        Text is the answer, where the process asks for a text and for nothing else.
+        """
+        if self.processes.find(run_id) is None and (
+            not self._is_durable or await self._runs.load(run_id, with_body=False) is None
+        ):
+            return await self._begin(agent, message, run_id, options)
+        process = await self._take(run_id)
+        if process.status.is_terminal:
+            raise _has_ended(run_id, process.status)
+        async with self._continuing(process):
+            if (request := find_text_request(process.pending)) is None:
+                await _add_objects(process, (message,))
+                await process.run()
+            else:
+                await _hear(process, (message,))
+                await process.respond(request.id, message.text)
+        return process
+
+    async def _begin(
+        self, agent: PlannedAgentSpec, message: UserMessage, run_id: str, options: ProcessOptions
+    ) -> AgentProcess:
+        check_tool_groups(agent, self._context())
+        return await self._run(await self._create(agent, (message,), options, run_id))
 
     async def continue_claimed(
         self, record: RunRecord, lease: Lease, seconds: float
@@ -294,12 +335,38 @@ class Runner:
                 await process.kill(reason)
             self.processes.rest(process)
         if self._is_durable:
-            if await kill_run(self._store, process_id, reason) and process is not None:
-                await process.kill(reason)
+            record = await self._find_readable(process_id)
+            if await kill_run(self._store, process_id, reason):
+                if process is not None:
+                    await process.kill(reason)
+                # Whoever runs it reports the end otherwise.
+                if record is not None and (record.status not in _OURS or not record.is_leased):
+                    self._report_end(record, reason)
             return (await self.record(process_id)).status
         if process is None:
             raise RunNotFoundError(f"There is no process with the id {process_id!r}")
         return process.status
+
+    async def _find_readable(self, run_id: str) -> RunRecord | None:
+        """Return the record of a run, or `None` when this program cannot read it."""
+        try:
+            return await self.record(run_id)
+        except StoredStateError:
+            return None
+
+    def _report_end(self, record: RunRecord, reason: str) -> None:
+        """Report that a run was killed which nobody runs, so that no other event says so."""
+        services = self._services
+        emitter = EventEmitter(services.bus, record.run_id, (record.name,), services.clock, record.parent_id)
+        spent = record.header.spent
+        emitter.emit(
+            RunEnded,
+            status=RunStatus.KILLED,
+            kind=record.kind,
+            seconds=spent["seconds"],
+            tally=UsageTally.of(spent["usage"]),
+            error=reason,
+        )
 
     async def all(self) -> list[AgentProcess]:
         """Return the processes that are known here, oldest first, as they stand."""
@@ -363,9 +430,13 @@ class Runner:
             raise RunNotFoundError(f"There is no run with the id {run_id!r} in the store")
         return record
 
-    async def _create(self, agent: PlannedAgentSpec, objects: Objects, options: ProcessOptions | None) -> AgentProcess:
+    async def _create(
+        self, agent: PlannedAgentSpec, objects: Objects, options: ProcessOptions | None, run_id: str | None = None
+    ) -> AgentProcess:
         """Create a process that has not started, with what its memory knows."""
         context, board = await self._prepare(agent, options), await self.create_board(agent, options)
+        if run_id is not None:
+            context = replace(context, run_id=run_id, root_id=run_id)
         keeper = create_durable_run(agent.name, None, context, kind=PROCESS_KIND) if self._is_durable else None
         process = AgentProcess.create(agent, objects, context, options, keeper, board)
         self.processes.add(process)
@@ -390,18 +461,15 @@ class Runner:
 
     @asynccontextmanager
     async def _continuing(self, process: AgentProcess) -> AsyncIterator[None]:
-        """Hold the lease of a process; then remember its findings, if it completed."""
+        """Hold the lease and the conversation of a process; then remember its findings, if it completed or rests."""
         keeper = process.keeper
         try:
-            if keeper is None:
+            async with nullcontext() if keeper is None else keeper.hold(), self._dialogues.open(process):
                 yield
-            else:
-                async with keeper.hold():
-                    yield
         finally:
             self.processes.rest(process)
         memory_id = process.options.memory_id
-        if memory_id is not None and process.status is ProcessStatus.COMPLETED:
+        if memory_id is not None and process.status in _REMEMBERED:
             await remember(self._store, memory_id, process)
 
     async def _take(self, process_id: str) -> AgentProcess:
@@ -459,6 +527,21 @@ def _is_idle(process: AgentProcess, record: RunRecord) -> bool:
     keeper = process.keeper
     is_same = keeper is not None and process.status is record.status and keeper.is_current(record)
     return is_same and keeper is not None and not keeper.is_held
+
+
+async def _add_objects(process: AgentProcess, objects: Objects) -> None:
+    """Put objects onto the blackboard of a process, and what its user says into its conversation, and save both."""
+    before = process.blackboard.size
+    add_inputs(process.blackboard, objects, process.agent)
+    await _hear(process, [entry.value for entry in process.blackboard.entries[before:]])
+    if objects and (keeper := process.keeper) is not None:
+        await keeper.save_all("objects", detail=", ".join(type(value).__name__ for value in objects))
+
+
+async def _hear(process: AgentProcess, objects: Iterable[object]) -> None:
+    if (dialogue := process.dialogue) is not None:
+        dialogue.hear(objects)
+        await dialogue.flush()
 
 
 def _has_ended(run_id: str, status: ProcessStatus) -> RunConflictError:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from tactician.process.decision import lookup_price as lookup_price
     from tactician.process.deliberation import PlanningSettings as PlanningSettings
     from tactician.process.diagram import draw_agent as draw_agent
+    from tactician.process.dialogue import Dialogue as Dialogue
+    from tactician.process.dialogue import OutputChannel as OutputChannel
     from tactician.process.errors import ProcessError as ProcessError
     from tactician.process.errors import ProcessFailedError as ProcessFailedError
     from tactician.process.errors import ProcessStuckError as ProcessStuckError
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from tactician.process.events import PlanningStarted as PlanningStarted
     from tactician.process.events import ProcessEnded as ProcessEnded
     from tactician.process.events import ProcessStarted as ProcessStarted
+    from tactician.process.events import ProgressReported as ProgressReported
     from tactician.process.events import format_new_messages as format_new_messages
     from tactician.process.events import format_response as format_response
     from tactician.process.forking import renew_processes as renew_processes
@@ -57,6 +60,7 @@ if TYPE_CHECKING:
     from tactician.process.people import build_form as build_form
     from tactician.process.people import build_label as build_label
     from tactician.process.people import confirm as confirm
+    from tactician.process.people import find_text_request as find_text_request
     from tactician.process.people import parse_answer as parse_answer
     from tactician.process.process import AgentProcess as AgentProcess
     from tactician.process.progress import ProcessOrigin as ProcessOrigin
@@ -80,7 +84,9 @@ if TYPE_CHECKING:
     from tactician.process.state import ActionRun as ActionRun
     from tactician.process.state import ChildRun as ChildRun
     from tactician.process.state import ProcessStatus as ProcessStatus
+    from tactician.process.stored_objects import decode_as as decode_as
     from tactician.process.stored_objects import decode_object as decode_object
+    from tactician.process.stored_objects import encode_alone as encode_alone
     from tactician.process.stored_objects import encode_object as encode_object
     from tactician.process.stored_types import SavedObject as SavedObject
     from tactician.process.stored_types import formerly as formerly
@@ -100,10 +106,11 @@ else:
             "tactician.process.decision": "lookup_price",
             "tactician.process.deliberation": "PlanningSettings",
             "tactician.process.diagram": "draw_agent",
+            "tactician.process.dialogue": "Dialogue OutputChannel",
             "tactician.process.errors": "ProcessError ProcessFailedError ProcessStuckError ProcessWaitingError",
             "tactician.process.events": (
                 "ActionCompleted ActionResumed ActionStarted ActionSuspended MessageSent PlanMade PlanningEnded "
-                "PlanningStarted ProcessEnded ProcessStarted format_new_messages format_response"
+                "PlanningStarted ProcessEnded ProcessStarted ProgressReported format_new_messages format_response"
             ),
             "tactician.process.forking": "renew_processes",
             "tactician.process.goals": "Export GoalSpec",
@@ -111,7 +118,9 @@ else:
             "tactician.process.idle": "IdleProcess",
             "tactician.process.operation": "TOWARDS OperationContext",
             "tactician.process.options": "DEFAULT_BUDGET ActionRetryPolicy ProcessOptions Verbosity create_blackboard",
-            "tactician.process.people": "HINTS allow_questions ask_human build_form build_label confirm parse_answer",
+            "tactician.process.people": (
+                "HINTS allow_questions ask_human build_form build_label confirm find_text_request parse_answer"
+            ),
             "tactician.process.process": "AgentProcess",
             "tactician.process.progress": (
                 "ProcessOrigin SavedState is_process read_board read_history read_origin read_state"
@@ -122,7 +131,7 @@ else:
                 "check_tool_groups"
             ),
             "tactician.process.state": "ActionRun ChildRun ProcessStatus",
-            "tactician.process.stored_objects": "decode_object encode_object",
+            "tactician.process.stored_objects": "decode_as decode_object encode_alone encode_object",
             "tactician.process.stored_types": "SavedObject formerly stored_names type_name upgrades",
             "tactician.process.stuck": "find_rejection",
         },

@@ -10,6 +10,7 @@ from time import perf_counter
 from pydantic import BaseModel, ValidationError
 
 from tactician.errors import Rejected, StoredStateError
+from tactician.llm import AssistantMessage
 from tactician.process.blackboard import (
     GAVE_NOTHING,
     Blackboard,
@@ -17,6 +18,7 @@ from tactician.process.blackboard import (
     get_parts,
     get_state_declaration,
 )
+from tactician.process.dialogue import Dialogue
 from tactician.process.errors import ProcessError
 from tactician.process.events import ActionCompleted, ActionResumed, ActionStarted, ActionSuspended
 from tactician.process.failures import describe_failure
@@ -50,6 +52,11 @@ class Execution:
     meter: BudgetMeter
     is_to_pause: bool = False
 
+    @property
+    def dialogue(self) -> Dialogue | None:
+        """Messages of the process in its conversation; `None` when it takes part in none."""
+        return self.context.find(Dialogue) if self.options.conversation_id is not None else None
+
 
 class Actor:
     """Runner of the actions of a process.
@@ -76,6 +83,8 @@ class Actor:
         if state.status is ProcessStatus.RUNNING:
             state.end(ProcessStatus.WAITING if state.pending else ProcessStatus.PAUSED)
             if state.pending:
+                if (dialogue := self._execution.dialogue) is not None:
+                    dialogue.ask(state.pending)
                 self._execution.context.emit(RunSuspended, pending=state.pending)
 
     async def act_inside(self, action: ActionSpec, context: RunContext) -> tuple[ActionRun, object]:
@@ -169,17 +178,21 @@ class Actor:
         outputs = _record_output(self._state.blackboard, agent, action, output, outcome.set_by_hand)
         if output is not None and not all(map(agent.knows, (output, *get_parts(output)))):
             execution.agent = agent.refresh()  # an action may load modules, and give what they declare
+        if isinstance(output, AssistantMessage) and (dialogue := execution.dialogue) is not None:
+            dialogue.say(output)
         if output is None and action.output_types:
             self._state.declined = action.plan
         return outputs
 
     def fail(self, action: ActionSpec, error: Exception) -> None:
-        """End the process because of the exception of an action."""
-        self.error = self.error or error
+        """End the process because of the exception of an action; in a conversation it rests."""
+        is_in_dialogue = self._execution.dialogue is not None
+        self.error = error if is_in_dialogue else self.error or error
         if (limit := self._find_limit(error)) is not None:
             self._state.end(ProcessStatus.TERMINATED, limit)
             return
-        self._state.end(ProcessStatus.FAILED, f"{action.name} raised {describe_failure(error)}")
+        status = ProcessStatus.RESTING if is_in_dialogue else ProcessStatus.FAILED  # the user may say something else
+        self._state.end(status, f"{action.name} raised {describe_failure(error)}")
 
     def _find_limit(self, error: Exception) -> str | None:
         """Return the limit that an action has met, directly or in a process inside."""

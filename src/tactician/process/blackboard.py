@@ -126,6 +126,7 @@ def _is_name(name: object) -> bool:
 T = TypeVar("T")
 GAVE_NOTHING: Final = "the last action gave nothing"
 _NOTHING: Final[Mapping[int, object]] = MappingProxyType({})
+_NONE_ATTACHED: Final[Mapping[type, object]] = MappingProxyType({})
 
 
 @frozen
@@ -176,11 +177,14 @@ class Blackboard:
     afterwards is not saved again. So add a changed copy, as by `dataclasses.replace`.
     """
 
-    __slots__ = ("__weakref__", "_added", "_changes", "_conditions", "_encode", "_entries", "_hidden", "_newest")
+    __slots__ = (
+        "__weakref__", "_added", "_attached", "_changes", "_conditions", "_encode", "_entries", "_hidden", "_newest",
+    )  # fmt: skip
 
     def __init__(self, *objects: object) -> None:
         self._entries: list[Entry] = []
         self._hidden: Mapping[int, object] = _NOTHING
+        self._attached: Mapping[type, object] = _NONE_ATTACHED
         self._conditions: dict[str, bool] = {}
         self._newest: dict[type, object | None] = {}
         self._added = 0
@@ -245,6 +249,15 @@ class Blackboard:
             self._note(BoardChange("condition", name=GAVE_NOTHING))
         self._newest.update((kind, value) for kind in self._newest if isinstance(value, kind))
 
+    def attach(self, value: object) -> None:
+        """Let look-ups by exactly its type find an object that belongs to the surroundings of the process.
+
+        Such an object is not an entry: it is never the newest, is not saved, and stays when the blackboard is cleared.
+        It takes the place of the last attached object of its type; an entry of its type comes before it.
+        """
+        self._attached = {**self._attached, type(value): value}
+        self._newest.clear()
+
     def move(self, start: int, place: int) -> None:
         """Move the entries from a number on to an earlier place, as if they had been added there."""
         if place < start < len(self._entries):
@@ -269,7 +282,7 @@ class Blackboard:
         try:
             newest = self._newest[kind]
         except KeyError:
-            newest = next((e.value for e in self._visible() if isinstance(e.value, kind)), None)
+            newest = next((e.value for e in self._visible() if isinstance(e.value, kind)), self._attached.get(kind))
             self._newest[kind] = newest
         return newest if isinstance(newest, kind) else None
 

@@ -9,10 +9,12 @@ from typing import Final
 
 from tactician.errors import LeaseLostError, StoredStateError
 from tactician.flow import FlowStep, Scheduler, StepCompleted
+from tactician.llm import AssistantMessage, Text
 from tactician.planning import WorldState
 from tactician.process.acting import Actor, Execution
 from tactician.process.concurrency import RunningActions
 from tactician.process.decision import Decision
+from tactician.process.dialogue import MOST_ACTIONS
 from tactician.process.failures import describe_failure
 from tactician.process.improving import PlanImprover
 from tactician.process.performing import Outcome, to_failure
@@ -22,6 +24,7 @@ from tactician.process.spec import ActionSpec
 from tactician.process.state import ActionRun, ProcessStatus
 from tactician.process.stuck import explain_stuck
 from tactician.runs import BudgetError, DurableRun, RunContext, RunKilledError, RunResult, RunStatus
+from tactician.tools import as_text
 
 _MOST_UNSTICKINGS: Final = 10
 _PLANNING: Final = "planning failed:"
@@ -56,6 +59,7 @@ class Driver:
         Actions of the plan also start beside those that run, unless there is to be some time between actions.
         """
         execution = self._execution
+        self._actor.error = None
         delay = execution.options.delay
         while self._state.status is ProcessStatus.RUNNING:
             await self.step(keeps_starting=not delay)
@@ -83,7 +87,9 @@ class Driver:
             raise
         except BaseException as error:  # a condition, a cost or a handler that raises, a search that is too large
             failure = self._actor.error = to_failure(error)
-            self._state.end(ProcessStatus.FAILED, f"{self._activity} {describe_failure(failure)}")
+            is_in_dialogue = self._execution.dialogue is not None
+            status = ProcessStatus.RESTING if is_in_dialogue else ProcessStatus.FAILED
+            self._state.end(status, f"{self._activity} {describe_failure(failure)}")
             if isinstance(failure, StoredStateError):  # the store has the last state that could be saved
                 await self.saver.save_status()
             else:
@@ -122,9 +128,13 @@ class Driver:
         if plan is None:
             await self._unstick()
             return ()
+        if (dialogue := self._execution.dialogue) is not None and dialogue.has_reached_limit and plan.actions:
+            state.end(ProcessStatus.RESTING, f"a message may cause {MOST_ACTIONS} actions, and more would have run")
+            return ()
         if not plan.actions:
             state.goal = self._execution.agent.goal(plan.goal.name)
             state.end(ProcessStatus.COMPLETED)
+            self._say_result()
             return ()
         with self._doing("terminate_when raised"):
             limit = await selector.find_limit()
@@ -133,6 +143,12 @@ class Driver:
             return ()
         selector.follow(plan)
         return selector.select(plan, world)
+
+    def _say_result(self) -> None:
+        """Say the result of the process in its conversation, if it has sent nothing else."""
+        execution, result = self._execution, self._execution.process.result
+        if (dialogue := execution.dialogue) is not None and not dialogue.sent and result is not None:
+            dialogue.say(AssistantMessage((Text(as_text(result)),)))
 
     def _find_missed_deadline(self) -> str | None:
         """Return why a process that has not begun, or waits, ends. What has acted may have reached its goal already."""
@@ -238,6 +254,10 @@ class Driver:
             name, error = state.unanswered
             self._actor.fail(execution.agent.action(name), error)
             return
+        if (dialogue := execution.dialogue) is not None and dialogue.has_reacted:
+            state.end(ProcessStatus.RESTING)
+            return
         why = explain_stuck(execution.agent, state, await self.observe())
         known = ", ".join(type(value).__name__ for value in state.blackboard.objects) or "nothing"
-        state.end(ProcessStatus.STUCK, f"{why} On the blackboard: {known}.")
+        status = ProcessStatus.STUCK if dialogue is None else ProcessStatus.RESTING
+        state.end(status, f"{why} On the blackboard: {known}.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, ClassVar
 
-from tactician.events import Event, EventListener, SpanFacts, SpanKind, encode
+from tactician.events import Event, EventListener, MomentName, RunMoment, SpanFacts, SpanKind, encode
 from tactician.frozen import frozen
 from tactician.llm import AssistantMessage, ModelRequest, ModelResponse, UsageTally, find_new_messages, join_text
 from tactician.loop import PartialReceived, TextReceived, ThinkingReceived, TurnCompleted, TurnStarted
@@ -36,6 +36,10 @@ class ProcessStarted(Event):
     def describe_span(self) -> SpanFacts:
         """Return the name of the process and its goals."""
         return SpanFacts(self.path[-1] if self.path else self.agent, facts={"goals": self.goals})
+
+    def describe_moment(self) -> RunMoment | None:
+        """Return that the process begins."""
+        return RunMoment(MomentName.STARTED, {"agent": self.agent, "goals": ", ".join(self.goals)})
 
 
 @frozen(kw_only=True)
@@ -86,6 +90,10 @@ class PlanMade(Event):
         """Return the plan."""
         return f"plans {self.plan}{'' if self.plan.optimal else f' ({self.plan.quality})'}"
 
+    def describe_moment(self) -> RunMoment | None:
+        """Return that there is a plan."""
+        return RunMoment(MomentName.PLANNED, {"plan": " → ".join(action.name for action in self.plan.actions)})
+
 
 @frozen(kw_only=True)
 class ActionStarted(Event):
@@ -109,6 +117,10 @@ class ActionStarted(Event):
     def describe(self) -> str:
         """Return which action starts."""
         return f"{self.action} starts"
+
+    def describe_moment(self) -> RunMoment | None:
+        """Return that the action begins."""
+        return RunMoment(MomentName.ACTING, {"action": self.action})
 
 
 @frozen(kw_only=True)
@@ -188,6 +200,11 @@ class ActionCompleted(Event):
         gave = f"gave {' and '.join(self.outputs) or 'nothing'}" if self.error is None else f"raised {self.error}"
         return f"{self.action} {gave}, {_format_usage(self.seconds, self.tally)}"
 
+    def describe_moment(self) -> RunMoment | None:
+        """Return that the action has ended."""
+        name = MomentName.ACTED if self.error is None else MomentName.FAILED
+        return RunMoment(name, {"action": self.action})
+
 
 @frozen(kw_only=True)
 class MessageSent(Event):
@@ -200,6 +217,17 @@ class MessageSent(Event):
     def describe(self) -> str:
         """Return the text of the message to people."""
         return "tells people something"
+
+
+@frozen(kw_only=True)
+class ProgressReported(Event):
+    """An action tells the people outside what it is doing."""
+
+    text: str
+
+    def describe(self) -> str:
+        """Return what the action is doing."""
+        return self.text
 
 
 @frozen(kw_only=True)
@@ -226,6 +254,11 @@ class ProcessEnded(Event):
         """Return how the process ended, and what it used."""
         why = "" if self.failure is None else f": {self.failure}"
         return f"is {self.status}, {_format_usage(self.seconds, self.tally)}{why}"
+
+    def describe_moment(self) -> RunMoment | None:
+        """Return how the process ended."""
+        known = {ProcessStatus.COMPLETED: MomentName.COMPLETED, ProcessStatus.WAITING: MomentName.WAITING}
+        return RunMoment(known.get(self.status, MomentName.ENDED), {"status": str(self.status)})
 
 
 @encode.register(Plan)

@@ -13,11 +13,13 @@ from tactician.frozen import frozen
 from tactician.llm import AssistantMessage, Text
 from tactician.loop import InvalidOutput, output_type
 from tactician.process.blackboard import Blackboard, Bound, Named, with_named
-from tactician.process.events import MessageSent, create_log_sink
+from tactician.process.dialogue import Dialogue
+from tactician.process.events import MessageSent, ProgressReported, create_log_sink
 from tactician.process.handle import ProcessHandle
 from tactician.process.options import ProcessOptions
 from tactician.process.people import allow_questions
 from tactician.process.state import ChildRun
+from tactician.prompts import PromptContributor
 from tactician.runs import (
     BudgetMeter,
     Checkpoint,
@@ -28,7 +30,7 @@ from tactician.runs import (
     RunResult,
     RunStatus,
 )
-from tactician.tools import ArtifactSink, as_text
+from tactician.tools import as_text
 
 T = TypeVar("T")
 V = TypeVar("V")
@@ -49,6 +51,8 @@ class OperationContext:
     """
     tool_groups: tuple[str, ...] = ()
     """Names of the tool groups that its models may use."""
+    contributors: tuple[PromptContributor, ...] = ()
+    """Parts of the instructions of its models, and references that these may use."""
     _inside: list[ProcessHandle] = field(default_factory=list, repr=False, compare=False)
 
     @property
@@ -66,11 +70,11 @@ class OperationContext:
         """The context of the action, in which all that runs finds the action and its models."""
         process, run = self.process, self._run
         board = process.blackboard
-        artifacts = ArtifactSink(board.add, run.find(ArtifactSink))
-        ai: dict[type, object] = {Ai: Ai(run).with_tool_groups(*self.tool_groups)} if self.tool_groups else {}
-        return run.inside(
-            {OperationContext: self, ProcessHandle: process, Blackboard: board, ArtifactSink: artifacts, **ai}
-        )
+        ai: dict[type, object] = {}
+        if self.tool_groups or self.contributors:
+            ai[Ai] = Ai(run).with_tool_groups(*self.tool_groups).with_prompt_contributors(*self.contributors)
+        surroundings = {OperationContext: self, ProcessHandle: process, Blackboard: board, **ai}
+        return run.with_receiver(board.add).inside(surroundings)
 
     @classmethod
     def __from_run__(cls, run: RunContext) -> OperationContext:
@@ -83,7 +87,7 @@ class OperationContext:
 
     def at(self, key: str) -> OperationContext:
         """Return the context of a part, such as a condition among several: it has keys of its own."""
-        return OperationContext(self.process, self._run.at(key), f"{self.idempotency_key}/{key}", self.tool_groups)
+        return replace(self, _run=self._run.at(key), idempotency_key=f"{self.idempotency_key}/{key}", _inside=[])
 
     @property
     def checkpoint(self) -> Checkpoint | None:
@@ -143,11 +147,18 @@ class OperationContext:
         return await _map_items(self.run, items, function, max_concurrency)
 
     def send(self, message: str | AssistantMessage) -> None:
-        """Send a message to the people outside, by an event `MessageSent`.
+        """Send a message to the people outside, by an event `MessageSent`, and in the conversation of the process.
 
         When the action waits, and is run again from its beginning, a message that was sent before is not sent again.
         """
         _send(self.run, message)
+
+    def report_progress(self, text: str) -> None:
+        """Tell the people outside what is being done, by an event `ProgressReported`: no conversation has it."""
+        run = self.run
+        run.emit(ProgressReported, text=text)
+        if (dialogue := run.find(Dialogue)) is not None:
+            dialogue.report(text)
 
     def add_child(self, process: ProcessHandle) -> None:
         """Note a process that begins inside the action, once."""
@@ -215,7 +226,10 @@ def _send(run: RunContext, message: str | AssistantMessage) -> None:
         return
     if sent is not None:
         sent.set(sent=True)
-    run.emit(MessageSent, message=AssistantMessage((Text(message),)) if isinstance(message, str) else message)
+    message = AssistantMessage((Text(message),)) if isinstance(message, str) else message
+    run.emit(MessageSent, message=message)
+    if (dialogue := run.find(Dialogue)) is not None:
+        dialogue.say(message)
 
 
 def create_process_context(context: RunContext, options: ProcessOptions, meter: BudgetMeter) -> RunContext:

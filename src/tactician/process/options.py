@@ -114,6 +114,9 @@ class ProcessOptions:
         budget: limits of the process, with all that runs inside it: 50 actions, a million tokens and 2 US dollars, by
             default.
         memory_id: id of the memory that the process recalls at its start and adds its findings to; none, when `None`.
+        conversation_id: id of the conversation that the process takes part in, which begins with it if there is none.
+            What its actions `send` goes there, they find it by a parameter of the type `Conversation`, and the process
+            is `RESTING` between two messages of its user.
         blackboard: objects to begin with, besides those that the process is started with; the process has a copy.
         max_parallel: number of actions that may run at once, where their order does not matter.
         retry: policy for actions that have none of their own.
@@ -131,6 +134,7 @@ class ProcessOptions:
 
     budget: Budget = DEFAULT_BUDGET
     memory_id: str | None = None
+    conversation_id: str | None = None
     blackboard: Blackboard | None = None
     max_parallel: int = 1
     retry: ActionRetryPolicy = DEFAULT_RETRIES
@@ -148,6 +152,7 @@ class ProcessOptions:
         _need("verbosity", self.verbosity, Verbosity | None, "Verbosity(plans=True)")
         _need("planning", self.planning, PlanningBudget | None, "PlanningBudget(time=5.0)")
         _need_name("memory_id", self.memory_id)
+        _need_name("conversation_id", self.conversation_id)
         _need_function("on_event", self.on_event, "print")
         _need_function("terminate_when", self.terminate_when, "lambda process: None")
         need_amount("ProcessOptions.max_parallel", self.max_parallel, least=1, whole=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field, fields
 from datetime import timedelta
@@ -15,7 +15,7 @@ from zlib import crc32
 from pydantic import JsonValue, TypeAdapter
 from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
 
-from tactician.errors import ConfigurationError, Rejected, StoredStateError
+from tactician.errors import ConfigurationError, DeclarationError, Rejected, StoredStateError
 from tactician.frozen import frozen
 from tactician.llm import JsonSchema
 from tactician.loop import InvalidOutput, OutputType, output_type
@@ -96,6 +96,16 @@ def parse_answer(kind: type[T], response: object) -> T:
             return expected.accept(response)  # a union may have a part with just this field
         except InvalidOutput:
             raise error from None
+
+
+def find_text_request(pending: Sequence[PendingRequest]) -> PendingRequest | None:
+    """Return the only request that somebody waits for, if any text is an answer to it."""
+    if len(pending) != 1 or pending[0].kind != "form":
+        return None
+    properties = (pending[0].schema or {}).get("properties")
+    only = properties.get(_ONLY) if isinstance(properties, Mapping) and properties.keys() == {_ONLY} else None
+    is_text = isinstance(only, Mapping) and only.get("type") == "string" and not {"enum", "format"} & only.keys()
+    return pending[0] if is_text else None
 
 
 def build_label(name: str, field: Mapping[str, object]) -> str:
@@ -219,7 +229,9 @@ async def ask_human(
     Raises:
         Rejected: when somebody rejects it: `platform.respond(id, request_id, reject("why"))`.
         ConfigurationError: outside of actions, or for a deadline without a default, or with a negative deadline.
+        DeclarationError: when the arguments are in the wrong order.
     """
+    _check_order(f"ask_human({getattr(prompt, '__name__', 'Answer')}, {kind!r})", isinstance(kind, str), prompt)
     return await _ask("form", kind, prompt, _share_form(cast(Hashable, kind)), deadline, default)
 
 
@@ -230,10 +242,22 @@ async def confirm(subject: object, prompt: str, *, deadline: timedelta | None = 
 
     Raises:
         ConfigurationError: outside of actions, or for a deadline that is no time from 0 up.
+        DeclarationError: when the arguments are in the wrong order.
     """
+    _check_order(f"confirm(..., {subject!r})", False, prompt)
     shown = f"{prompt}\n\n{format_for_people(subject)}" if subject is not None else prompt
     fallback = default if deadline is not None else _NO_DEFAULT
     return await _ask("confirmation", bool, shown, _CONFIRMATION, deadline, fallback)
+
+
+def _check_order(right: str, is_wrong: bool, prompt: object) -> None:
+    """Raise when a prompt stands where something else belongs.
+
+    Raises:
+        DeclarationError: with the call as it should be.
+    """
+    if is_wrong or not isinstance(prompt, str):
+        raise DeclarationError(right.partition("(")[0], [f"the prompt is the second argument, a text: {right[:200]}"])
 
 
 async def _ask(

@@ -77,7 +77,8 @@ def create_operation(
     run = context.child(action.name, key=action.name if number == 1 else f"{action.name}#{number}")
     if responses:
         run = replace(run, responses={**run.responses, **responses})
-    return OperationContext(process, run, f"{process.id}/{action.name}/{number}", action.tool_groups)
+    key = f"{process.id}/{action.name}/{number}"
+    return OperationContext(process, run, key, action.tool_groups, action.contributors)
 
 
 async def perform(operation: OperationContext, action: ActionSpec, policy: ActionRetryPolicy) -> Outcome:

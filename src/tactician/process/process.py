@@ -17,6 +17,7 @@ from tactician.planning import Action, Plan, WorldState
 from tactician.process.acting import Execution
 from tactician.process.blackboard import Blackboard
 from tactician.process.diagram import draw_process
+from tactician.process.dialogue import Dialogue
 from tactician.process.driver import Driver
 from tactician.process.events import ProcessEnded, ProcessStarted
 from tactician.process.goals import GoalSpec
@@ -56,6 +57,7 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
         keeper: keeper of the process in a store; `None` if the process is in memory only, or inside another run.
         spawned: the task that runs the process, when it was spawned.
         on_rest: called with the process whenever it has run as far as it can.
+        dialogue: its messages in its conversation; `None` when it takes part in none.
     """
 
     def __init__(
@@ -70,9 +72,15 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
         self.options = options or _inherit_options(context) or DEFAULT_OPTIONS
         meter = BudgetMeter(self.options.budget, context.tally, context.clock, context.meter)
         inside = create_process_context(context, self.options, meter)
+        saved_runs = None if state is None else len(state.history)
+        state = state or ProcessState(blackboard, began_at=context.clock.time())
+        self.dialogue: Dialogue | None = None
+        if self.options.conversation_id is not None:
+            self.dialogue = Dialogue(context.run_id, state)
+            inside = inside.inside({Dialogue: self.dialogue})
         if inside.checkpoint is not None:
             keep_spent(meter, inside.checkpoint)
-        super().__init__(state or ProcessState(blackboard, began_at=context.clock.time()), inside)
+        super().__init__(state, inside)
         self._meter = meter
         self._execution = Execution(self, agent, self._state, self.options, inside, meter)
         self._driver = Driver(self._execution, run)
@@ -92,7 +100,6 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
         self.spawned: asyncio.Task[AgentProcess] | None = None
         self.on_rest: Callable[[AgentProcess], None] | None = None
         if inside.checkpoint is not None:
-            saved_runs = None if state is None else len(state.history)
             inside.checkpoint.attach(ProcessProgress(self._execution, saved_runs))
 
     @classmethod

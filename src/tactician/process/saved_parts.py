@@ -102,6 +102,7 @@ class SavedOptions(TypedDict):
 
     limits: dict[str, float | None]
     memory_id: str | None
+    conversation_id: NotRequired[str | None]
     max_parallel: int
     delay: float
     tool_delay: float
@@ -115,6 +116,7 @@ def save_options(options: ProcessOptions) -> SavedOptions:
     return SavedOptions(
         limits=save_budget(options.budget),
         memory_id=options.memory_id,
+        conversation_id=options.conversation_id,
         max_parallel=options.max_parallel,
         delay=options.delay,
         tool_delay=options.tool_delay,
@@ -134,6 +136,7 @@ def restore_options(saved: SavedOptions) -> ProcessOptions:
         return ProcessOptions(
             budget=restore_budget(saved["limits"]),
             memory_id=saved["memory_id"],
+            conversation_id=saved.get("conversation_id"),
             max_parallel=saved["max_parallel"],
             delay=saved["delay"],
             tool_delay=saved["tool_delay"],

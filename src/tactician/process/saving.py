@@ -77,6 +77,8 @@ class ProcessSaver:
 
         While actions still run, the status that the process will have is not saved: no step can follow the last.
         """
+        if (dialogue := self._execution.dialogue) is not None:
+            await dialogue.flush()
         if not self.is_active:
             return
         state, context = self._state, self._execution.context

@@ -19,6 +19,7 @@ from tactician.process.handle import ProcessHandle
 from tactician.process.operation import OperationContext
 from tactician.process.options import ActionRetryPolicy
 from tactician.process.stored_types import type_name
+from tactician.prompts import PromptContributor
 from tactician.runs import RunContext, is_conversation, messages_of
 from tactician.tools import ToolGroups, describe_unknown_groups
 
@@ -83,6 +84,7 @@ class ActionSpec:
         state: the state whose action it is; `None` for an action of an agent or a component.
         clear_blackboard: True when nothing but its output stays on the blackboard.
         tool_groups: names of the tool groups that its models may use.
+        contributors: parts of the instructions of its models, and references that these may use.
         optional_types: the types that it takes where they are there.
         is_serial: True when it cannot run beside others, as it may see or change anything on the blackboard.
         is_sure: True when it has just the effects that the planner hopes for, if it gives something.
@@ -104,6 +106,7 @@ class ActionSpec:
     state: type | None = None
     clear_blackboard: bool = False
     tool_groups: tuple[str, ...] = ()
+    contributors: tuple[PromptContributor, ...] = ()
     optional_types: tuple[type, ...] = ()
     is_serial: bool = False
     is_sure: bool = True

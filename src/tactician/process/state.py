@@ -150,7 +150,7 @@ class ProcessState:
     Attributes:
         blackboard: all that is known so far.
         goal: the goal that was reached.
-        failure: why the process failed, is stuck, or was terminated.
+        failure: why the process failed, is stuck, or was terminated; or why nothing answers the last message.
         history: the actions that were run.
         declined: an action that has just returned `None`: the next plan does without it.
         waiting: the actions that wait, by their names.
@@ -229,9 +229,10 @@ class ProcessState:
         if self.status.may_become(status):
             self.status = status
             self.failure = None if failure is None else escape_invalid(failure)  # it may quote what cannot be stored
-            if status is ProcessStatus.STUCK or status.is_terminal:
+            has_no_plan = status in (ProcessStatus.STUCK, ProcessStatus.RESTING)
+            if has_no_plan or status.is_terminal:
                 self.plan = None
-            if status is ProcessStatus.STUCK:  # somebody may help: then all actions are planned with again
+            if has_no_plan:  # somebody may help, or say more: then all actions are planned with again
                 self.declined, self.replans = None, 0
 
     def count(self, replan: Replan | None) -> None:

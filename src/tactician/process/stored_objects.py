@@ -7,16 +7,17 @@ imported because a stored name says so.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, TypeVar, cast
 
 from pydantic import JsonValue
 
 from tactician.errors import StoredStateError
 from tactician.process.blackboard import Entry, Rejection
 from tactician.process.spec import PlannedAgentSpec
-from tactician.process.stored_types import SavedObject, type_name, upgrade_object, version_of
+from tactician.process.stored_types import SavedObject, stored_names, type_name, upgrade_object, version_of
 from tactician.runs import decode_value, encode_value
 
+T = TypeVar("T")
 _PLAIN: Final[Mapping[str, type]] = {type_name(kind): kind for kind in (str, int, float, bool, list, dict, Rejection)}
 
 
@@ -30,6 +31,27 @@ def encode_object(value: object, agent: PlannedAgentSpec) -> SavedObject:
     kind = type(value)
     declared = _find_agent(kind, agent).generics.get(kind, kind)
     return _describe(kind, encode_value(value, declared))
+
+
+def encode_alone(value: object) -> SavedObject:
+    """Return an object as JSON, for any agent that knows its class.
+
+    Raises:
+        StoredStateError: when the object has no JSON form, or would be read back differently.
+    """
+    return _describe(type(value), encode_value(value, type(value)))
+
+
+def decode_as(saved: SavedObject, kind: type[T]) -> T | None:
+    """Return the object that was saved, if it is one of a class; `None` for an object of any other class.
+
+    Raises:
+        StoredStateError: when the object is no longer valid.
+    """
+    if saved["type"] not in stored_names(kind):
+        return None
+    plain = upgrade_object(kind, saved.get("version", 1), saved["value"])
+    return cast("T", decode_value(plain, kind))
 
 
 def decode_object(saved: SavedObject, agent: PlannedAgentSpec) -> object:

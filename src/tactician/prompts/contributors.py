@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Literal, TypeAlias
 
-from tactician.errors import DeclarationError
+from tactician.runs import RunContext
 
 Place: TypeAlias = Literal["beginning", "end"]
 
@@ -25,19 +25,9 @@ class PromptContributor(ABC):
     def contribution(self) -> str:
         """Return the text, for each call of a model; an empty text adds nothing."""
 
-
-def check_contributor(value: object) -> None:
-    """Check that a value is a prompt contributor.
-
-    Raises:
-        DeclarationError: when it is not.
-    """
-    if isinstance(value, PromptContributor):
-        return
-    problem = "a prompt contributor is an object of a subclass of PromptContributor, such as Persona(...)"
-    if isinstance(value, str):
-        problem += "; a text goes into `with_system_prompt`"
-    raise DeclarationError(repr(value), [problem])
+    async def contribute(self, context: RunContext) -> str:
+        """Return the text for a run, with its services, such as the clock; by default that of `contribution`."""
+        return self.contribution()
 
 
 @dataclass(frozen=True)
@@ -85,16 +75,20 @@ class CurrentDate(PromptContributor):
     """Current date, at the end of the instructions, so that a provider can cache the text before it.
 
     Args:
-        today: function that returns the day; that of this machine by default.
+        today: function that returns the day; that of the clock of the run by default.
+        place: the place in the instructions.
     """
 
-    today: Callable[[], date] = date.today
+    today: Callable[[], date] | None = None
     place: Place = "end"
 
     def contribution(self) -> str:
         """Return the day of the week, and the date as year, month and day."""
-        day = self.today()
-        return f"Today is {_DAYS[day.weekday()]}, {day:%Y-%m-%d}."
+        return _format_day(date.today() if self.today is None else self.today())
+
+    async def contribute(self, context: RunContext) -> str:
+        """Return the same, by the clock of the run unless there is a function."""
+        return self.contribution() if self.today else _format_day(date.fromtimestamp(context.clock.time()))
 
 
 @dataclass(frozen=True)
@@ -117,6 +111,10 @@ class KnowledgeCutoff(PromptContributor):
 
 
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+
+def _format_day(day: date) -> str:
+    return f"Today is {_DAYS[day.weekday()]}, {day:%Y-%m-%d}."
 
 
 def _format_sentence(text: str) -> str:

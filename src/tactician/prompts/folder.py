@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tactician.errors import ConfigurationError
-from tactician.prompts.texts import find_file, read_text_file
+from tactician.prompts.texts import find_text_file, read_text_file
 from tactician.prompts.variables import render_variables
 
 _ENDINGS = ("", ".md", ".txt", ".prompt")
@@ -42,7 +42,7 @@ class FolderPrompts:
         return read_text_file(self._find(name), f"The prompt {name!r} in {self.folder}")
 
     def _find(self, name: str) -> Path:
-        if (file := find_file(self.folder, name, _ENDINGS)) is not None:
+        if (file := find_text_file(self.folder, name, _ENDINGS)) is not None:
             return file
         if not self.folder.is_dir():
             raise ConfigurationError(f"There is no prompt {name!r}: {self.folder} is not a folder.")

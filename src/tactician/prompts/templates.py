@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from tactician.config import load_settings
 from tactician.errors import ConfigurationError, MissingTemplateVariables, TacticianError, TemplateError
 from tactician.prompts.line_ends import keep_line_ends
-from tactician.prompts.texts import find_file, read_text_file
+from tactician.prompts.package_files import PackagePath
+from tactician.prompts.texts import find_text_file, read_text_file
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
@@ -32,11 +33,16 @@ class Templates:
     Jinja's sandbox: they read the values and change nothing. Values are inserted without escaping.
 
     Args:
-        folders: the folders; the first with a template counts. Nothing outside of them is read.
+        folders: the folders, also of packages, as `package:acme.support/prompts`. The first folder with a template
+            counts, so a program overrides templates of a package by files of its own. Nothing outside of the folders
+            is read.
+
+    Raises:
+        ConfigurationError: when a package does not exist.
     """
 
     def __init__(self, *folders: str | Path) -> None:
-        self.folders = tuple(map(Path, folders))
+        self.folders = tuple(map(_locate_folder, folders))
         self._files: set[str] = set()
 
     def __repr__(self) -> str:
@@ -83,20 +89,22 @@ class Templates:
         )
 
     def _read(self, name: str) -> tuple[str, str, Callable[[], bool]] | None:
-        file = next((match for folder in self.folders if (match := find_file(folder, name, _ENDINGS))), None)
-        if file is None:
+        if (file := self._find(name)) is None:
             return None
         changed = _read_modification_time(file)
         self._files.add(str(file))
         return (
             keep_line_ends(read_text_file(file, f"The template {name!r}")),
             str(file),
-            lambda: _read_modification_time(file) == changed,
+            lambda: self._find(name) == file and _read_modification_time(file) == changed,
         )
+
+    def _find(self, name: str) -> Path | None:
+        return next((file for folder in self.folders if (file := find_text_file(folder, name, _ENDINGS))), None)
 
 
 async def render_template(template: str | Path, values: object) -> str:
-    """Render a template of the program, or the file of a path.
+    """Render a template of the program, that of a package, as `package:acme.support/prompts/ragbot`, or a file.
 
     Raises:
         ConfigurationError: when there are no values by name, or no prompt can be made of the template.
@@ -108,17 +116,20 @@ async def render_template(template: str | Path, values: object) -> str:
         )
     if isinstance(template, Path):
         return await _load_folder(template.parent).render(template.name, values)
+    if (inside := PackagePath.parse(template)) is not None:
+        folder, name = inside.split_name()
+        return await _load_folder(folder.find_folder()).render(name, values)
     return await load_default_templates().render(template, values)
 
 
 @cache
 def load_default_templates() -> Templates:
-    """Return the templates of this program, in the folder that `tactician.toml` names under `[templates]`.
+    """Return the templates of this program, in the folders that `tactician.toml` names under `[templates]`.
 
     The default folders are `prompts` beside the program, and in the working directory.
     """
-    if (folder := load_settings().templates.folder) is not None:
-        return Templates(folder)
+    if folders := load_settings().templates.folders:
+        return Templates(*folders)
     program: object = getattr(sys.modules["__main__"], "__file__", None)
     beside = (Path(program).parent / _DEFAULT_FOLDER,) if isinstance(program, str) else ()
     return Templates(*beside, _DEFAULT_FOLDER)
@@ -127,6 +138,11 @@ def load_default_templates() -> Templates:
 @lru_cache(maxsize=128)
 def _load_folder(folder: Path) -> Templates:
     return Templates(folder)
+
+
+def _locate_folder(folder: str | Path) -> Path:
+    inside = PackagePath.parse(folder) if isinstance(folder, str) else None
+    return Path(folder) if inside is None else inside.find_folder()
 
 
 def _read_modification_time(file: Path) -> int | None:

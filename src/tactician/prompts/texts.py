@@ -11,7 +11,7 @@ from tactician.errors import ConfigurationError
 _LONGEST = 1_000_000
 
 
-def find_file(folder: Path, name: str, endings: Sequence[str]) -> Path | None:
+def find_text_file(folder: Path, name: str, endings: Sequence[str]) -> Path | None:
     """Return the file with a name and any of the endings inside a folder; never a file outside of it."""
     try:
         root = folder.resolve()

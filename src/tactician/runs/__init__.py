@@ -9,6 +9,9 @@ if TYPE_CHECKING:
     from tactician.runs.answers import check_response as check_response
     from tactician.runs.answers import restore_response as restore_response
     from tactician.runs.answers import save_response as save_response
+    from tactician.runs.artifacts import ArtifactChannel as ArtifactChannel
+    from tactician.runs.artifacts import HeldArtifacts as HeldArtifacts
+    from tactician.runs.artifacts import ProducedArtifact as ProducedArtifact
     from tactician.runs.budget import Budget as Budget
     from tactician.runs.budget import BudgetMeter as BudgetMeter
     from tactician.runs.budget import Spent as Spent
@@ -126,6 +129,7 @@ else:
         __name__,
         {
             "tactician.runs.answers": "StoredAnswer check_response restore_response save_response",
+            "tactician.runs.artifacts": "ArtifactChannel HeldArtifacts ProducedArtifact",
             "tactician.runs.budget": "Budget BudgetMeter Spent restore_budget save_budget",
             "tactician.runs.checkpoint": "Changes Checkpoint Data Live Operation Progress SavedCheckpoint revive",
             "tactician.runs.context": "RunContext",

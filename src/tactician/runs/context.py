@@ -22,6 +22,7 @@ from tactician.llm import (
     UsageTally,
     as_model_source,
 )
+from tactician.runs.artifacts import ArtifactChannel, ProducedArtifact
 from tactician.runs.budget import UNLIMITED, Budget, BudgetMeter
 from tactician.runs.checkpoint import Checkpoint
 from tactician.runs.pace import Pace
@@ -64,6 +65,7 @@ class RunContext:
         own_model: model of the agent or of the call to a model around the code that runs; what that causes uses it too.
         pins: instances, fallbacks and session of that model's calls.
         surroundings: what surrounds the code of the run, such as an action of a process, by class: see `find`.
+        artifacts: channel of the objects that tools produce; `None` where nobody receives them.
     """
 
     services: Services
@@ -86,6 +88,7 @@ class RunContext:
     own_model: LanguageModel | None = field(default=None, repr=False)
     pins: LlmOptions = NO_OPTIONS
     surroundings: Mapping[type, object] = field(default_factory=dict, repr=False)
+    artifacts: ArtifactChannel | None = field(default=None, repr=False, compare=False)
 
     @staticmethod
     def current() -> RunContext:
@@ -235,7 +238,23 @@ class RunContext:
             tally=tally,
             meter=meter,
             checkpoint=checkpoint,
+            artifacts=ArtifactChannel() if self.artifacts is None else self.artifacts.create_inner(),
         )
+
+    def with_receiver(self, receive: Callable[[object], object]) -> RunContext:
+        """Return the same context with one more receiver of the objects that tools produce."""
+        return self._copy(artifacts=ArtifactChannel(self.artifacts, receive))
+
+    def with_artifacts(self, channel: ArtifactChannel) -> RunContext:
+        """Return the same context with another channel of the objects that tools produce."""
+        return self._copy(artifacts=channel)
+
+    def deliver(self, produced: ProducedArtifact) -> None:
+        """Deliver an object that a tool produced to all who receive it."""
+        if self.artifacts is None:
+            produced.announce()
+        else:
+            self.artifacts.deliver(produced)
 
     @property
     def is_durable(self) -> bool:

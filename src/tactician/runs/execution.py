@@ -253,7 +253,7 @@ def _report_answers(context: RunContext, request_ids: Iterable[str], respondent:
 async def _run_inside(input: Input, child: RunContext, work: Work[T]) -> RunResult[T]:
     try:
         with EnteredRun(child):
-            return await work(input, child)
+            return _attach_artifacts(await work(input, child), child)
     except BaseException as error:
         if (suspended := find_suspension(error)) is None or suspended is error:
             raise
@@ -275,14 +275,14 @@ async def _run_in_memory(
     try:
         entered = set_current(child)  # a context manager takes three calls more
         try:
-            return await work(input, child)
+            return _attach_artifacts(await work(input, child), child)
         finally:
             reset_current(entered)
     except BaseException as error:
         if (suspended := find_suspension(error)) is None:
             raise
         run = create_durable_run(child.path[-1], input, child, kind=kind, input_types=input_types)
-        return await suspend_run(run, child, suspended)
+        return _attach_artifacts(await suspend_run(run, child, suspended), child)
 
 
 async def _work(
@@ -299,11 +299,18 @@ async def _work(
         raise
     except BaseException as error:
         if (suspended := find_suspension(error)) is not None:
-            return await suspend_run(run, child, suspended)
+            return _attach_artifacts(await suspend_run(run, child, suspended), child)
         if isinstance(error, Exception):  # else it is interrupted, and any worker may continue it
             await fail_run(run, error, () if child.find_missed_deadline() else pending)
         raise
     await complete_run(run, child, result)
+    return _attach_artifacts(result, child)
+
+
+def _attach_artifacts(result: RunResult[T], context: RunContext) -> RunResult[T]:
+    """Return the result with the objects that tools have produced."""
+    if context.artifacts is not None and context.artifacts.values:
+        result.artifacts = tuple(context.artifacts.values)
     return result
 
 

@@ -34,6 +34,7 @@ class RunResult(Generic[T_co]):
         pending: what the run waits for.
         is_cut_off: true when the model broke off its last reply, as it was too long.
         recorded: the trace, when the run was captured.
+        artifacts: objects that tools have produced since the run began, or was resumed in this process.
     """
 
     output: T_co
@@ -47,6 +48,7 @@ class RunResult(Generic[T_co]):
     pending: tuple[PendingRequest, ...] = ()
     is_cut_off: bool = False
     recorded: Trace | None = field(default=None, compare=False, repr=False)
+    artifacts: tuple[object, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def trace(self) -> Trace:

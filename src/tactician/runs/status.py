@@ -9,8 +9,8 @@ from typing import Final
 class RunStatus(StrEnum):
     """Status of a run. `COMPLETED`, `FAILED`, `TERMINATED` and `KILLED` are final.
 
-    A run is `WAITING` for answers, `PAUSED` because somebody asked for it, `STUCK` without a plan, and `TERMINATED`
-    by a limit.
+    A run is `WAITING` for answers, `PAUSED` because somebody asked for it, `STUCK` without a plan, `RESTING` between
+    two messages of its conversation, and `TERMINATED` by a limit.
     """
 
     NOT_STARTED = "not started"
@@ -22,6 +22,7 @@ class RunStatus(StrEnum):
     STUCK = "stuck"
     WAITING = "waiting"
     PAUSED = "paused"
+    RESTING = "resting"
 
     @property
     def is_terminal(self) -> bool:
@@ -35,7 +36,7 @@ class RunStatus(StrEnum):
 
 _S = RunStatus
 TERMINAL: Final = frozenset({_S.COMPLETED, _S.FAILED, _S.TERMINATED, _S.KILLED})
-_RESTING = frozenset({_S.STUCK, _S.WAITING, _S.PAUSED})
+_RESTING = frozenset({_S.STUCK, _S.WAITING, _S.PAUSED, _S.RESTING})
 _TRANSITIONS: dict[RunStatus, frozenset[RunStatus]] = {
     _S.NOT_STARTED: frozenset({_S.RUNNING, _S.KILLED}),
     _S.RUNNING: TERMINAL | _RESTING,

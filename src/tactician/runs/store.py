@@ -96,6 +96,8 @@ class RunRecord:
         wakes_at: seconds since the epoch, by the store's clock, from which a run that waits may be claimed.
         updated_at: time of the last save, in seconds since the epoch.
         is_leased: true when a worker held the run as the record was read.
+        owner: name of that worker; empty when none did.
+        lease_ends_at: seconds since the epoch, by the store's clock, when its lease ends unless it is renewed.
         header: the rest of what is known without the state.
         problem: why the record cannot be read; then it has only what the store itself knows.
         body: state up to some step; `None` when it was not loaded, or is not to be saved again.
@@ -113,6 +115,8 @@ class RunRecord:
     wakes_at: float | None = None
     updated_at: float = field(default=0.0, compare=False)
     is_leased: bool = field(default=False, compare=False)
+    owner: str = field(default="", compare=False)
+    lease_ends_at: float | None = field(default=None, compare=False)
     header: RunHeader = field(default_factory=RunHeader)
     problem: str | None = None
     body: Body | None = field(default=None, repr=False, compare=False)
@@ -270,8 +274,9 @@ class RunStore:
         parent_id: str | None = None,
         idempotency_key: str | None = None,
         limit: int = 1000,
+        newest_first: bool = False,
     ) -> list[RunRecord]:
-        """Return the records that match every filter, oldest first, without their bodies.
+        """Return the records that match every filter, without their bodies: the oldest first, or the newest.
 
         An unreadable record is in the list; its `problem` says why.
         """
@@ -283,8 +288,13 @@ class RunStore:
             key=idempotency_key,
             limit=limit,
             with_bodies=False,
+            newest_first=newest_first,
         )
         return [_record_or_problem(document) for document in documents]
+
+    async def count_statuses(self) -> dict[str, int]:
+        """Return the number of runs with each status."""
+        return await self._documents.count_statuses(_COLLECTION)
 
     @staticmethod
     def find_in_file(path: str, *, statuses: Collection[str] = (), limit: int = 1000) -> list[RunRecord] | None:
@@ -391,6 +401,8 @@ def _record_of(document: StoredDocument, status: RunStatus, header: RunHeader) -
         wakes_at=None if status in _RUNNABLE else document.due_at,
         updated_at=document.updated_at,
         is_leased=document.is_leased,
+        owner=document.owner,
+        lease_ends_at=document.lease_ends_at,
         header=header,
         body=document.body,
     )

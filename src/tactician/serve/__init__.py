@@ -10,7 +10,9 @@ from tactician.extras import require_extra
 
 if TYPE_CHECKING:
     from tactician.serve.a2a import A2aSettings, a2a_app
-    from tactician.serve.api import Person, RequestLimits, app, load_people
+    from tactician.serve.ag_ui import ag_ui_app
+    from tactician.serve.api import Person, RequestLimits, load_people
+    from tactician.serve.application import app
     from tactician.serve.mcp import McpPublisher, McpResource
 
 __all__ = [
@@ -22,7 +24,14 @@ __all__ = [
     "McpResource",
     "A2aSettings",
     "a2a_app",
+    "ag_ui_app",
 ]
+
+
+def _load_app(name: str) -> object:
+    from tactician.serve import application
+
+    return getattr(application, name)
 
 
 def _load_api(name: str) -> object:
@@ -43,8 +52,14 @@ def _load_a2a(name: str) -> object:
     return getattr(a2a, name)
 
 
+def _load_ag_ui(name: str) -> object:
+    from tactician.serve import ag_ui
+
+    return getattr(ag_ui, name)
+
+
 _LOADERS: dict[str, tuple[str, Callable[[str], object]]] = {
-    "app": ("serve", _load_api),
+    "app": ("serve", _load_app),
     "Person": ("serve", _load_api),
     "load_people": ("serve", _load_api),
     "RequestLimits": ("serve", _load_api),
@@ -52,6 +67,7 @@ _LOADERS: dict[str, tuple[str, Callable[[str], object]]] = {
     "McpResource": ("mcp", _load_mcp),
     "A2aSettings": ("a2a", _load_a2a),
     "a2a_app": ("a2a", _load_a2a),
+    "ag_ui_app": ("ag-ui", _load_ag_ui),
 }
 """The extra that each name needs, and the function that loads it."""
 

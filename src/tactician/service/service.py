@@ -11,6 +11,7 @@ from typing import cast
 from typing_extensions import TypeVar, Unpack, override
 
 from tactician.agents import Agent
+from tactician.chat import Chatbot
 from tactician.conversation import Conversation
 from tactician.errors import AgentNotFoundError, ConfigurationError, ConversationNotFoundError, StoredStateError
 from tactician.events import Event
@@ -243,6 +244,9 @@ class AgentService(MediaService):
         part = None
         with suppress(ConversationNotFoundError, StoredStateError):
             part = (await self.conversation(conversation_id)).part
+        for bot in self.agents.values():
+            if isinstance(bot, Chatbot):
+                await bot.forget(conversation_id)
         await self.platform.conversations.delete(conversation_id)
         if part is not None:
             await self.platform.requests.give_up(part.run_id, self.context())
@@ -287,6 +291,8 @@ class AgentService(MediaService):
         self, agent_id: str, message: Input, options: AgentOptions, context: RunContext
     ) -> RunResult[object]:
         agent = self.platform.find_agent(agent_id)
+        if isinstance(agent, Chatbot):
+            return await agent.answer_request(message, options, context)
         instructions = None
         if isinstance(agent, Agent) and find_variables(agent.instructions):
             variables = options.get("variables") or {}

@@ -6,10 +6,12 @@ from tactician.skills.sandbox import ScriptLimits, is_sandbox_available
 from tactician.skills.scripts import ScriptMode, ScriptPolicy
 from tactician.skills.skill import Skill
 from tactician.skills.skills import Skills
+from tactician.skills.sources import SkillSource
 
 __all__ = [
     "Skills",
     "Skill",
+    "SkillSource",
     "ScriptMode",
     "ScriptLimits",
     "ScriptPolicy",

@@ -12,15 +12,15 @@ from pydantic import Field
 from typing_extensions import override
 
 from tactician.documents import did_you_mean
-from tactician.environment import read_environment
 from tactician.errors import DeclarationError, ToolError
 from tactician.prompts import LlmReference
+from tactician.references import DEFAULT_SCHEMES, RepositoryAddress, fetch_repository, find_cache_folder
 from tactician.runs import RunContext
 from tactician.skills.loading import load_skills
-from tactician.skills.repository import DEFAULT_SCHEMES, SkillRepository, fetch_repository
 from tactician.skills.sandbox import ScriptLimits
 from tactician.skills.scripts import ScriptMode, ScriptPolicy, run_skill_script
 from tactician.skills.skill import Skill
+from tactician.skills.sources import SkillSource
 from tactician.text import replace_surrogates
 from tactician.tools import ProgramResult, Tool, tool
 
@@ -42,6 +42,11 @@ class Skills(LlmReference):
         name: the name, which is the prefix of the names of the tools.
         description: what the skills are about.
         checks_files: warn about files that instructions name, but that do not exist.
+
+    Attributes:
+        skills: the skills.
+        scripts: the rules for their scripts.
+        sources: the folders and repositories that they come from.
     """
 
     name: str
@@ -50,6 +55,18 @@ class Skills(LlmReference):
     checks_files: bool = True
     skills: tuple[Skill, ...] = ()
     scripts: ScriptPolicy = field(default_factory=ScriptPolicy)
+    sources: tuple[SkillSource, ...] = field(default=(), compare=False)
+
+    def add(self, source: SkillSource) -> Self:
+        """Add the skills of a folder or a repository, as `local` and `git` do.
+
+        Raises:
+            ConfigurationError: when there is no skill, or the source is not valid.
+            DeclarationError: when two skills have the same name.
+        """
+        if source.folder is not None:
+            return self.local(source.folder, nested=source.nested)
+        return self.git(source.url, ref=source.ref, commit=source.commit, path=source.path, nested=source.nested)
 
     def local(self, path: str | os.PathLike[str], *, nested: bool = False) -> Self:
         """Add the skill in a folder, or those in the folders directly inside it.
@@ -62,7 +79,8 @@ class Skills(LlmReference):
             ConfigurationError: when there is no skill in it.
             DeclarationError: when two skills have the same name.
         """
-        return self._with(load_skills(Path(path), nested=nested, checks_files=self.checks_files))
+        found = load_skills(Path(path), nested=nested, checks_files=self.checks_files)
+        return self._with(found, SkillSource(folder=Path(path).absolute(), nested=nested))
 
     def git(
         self,
@@ -92,9 +110,10 @@ class Skills(LlmReference):
             ConfigurationError: when it cannot be fetched, or has no skill.
             DeclarationError: when two skills have the same name.
         """
-        place = SkillRepository.parse(url, ref=ref, commit=commit, path=path, schemes=schemes)
-        folder = fetch_repository(place, _find_cache() if cache is None else Path(cache).absolute(), timeout)
-        return self._with(load_skills(folder, nested=nested, checks_files=self.checks_files))
+        place = RepositoryAddress.parse(url, ref=ref, commit=commit, path=path, schemes=schemes)
+        folder = fetch_repository(place, find_cache_folder() if cache is None else Path(cache).absolute(), timeout)
+        found = load_skills(folder, nested=nested, checks_files=self.checks_files)
+        return self._with(found, SkillSource(url=url, ref=ref, commit=commit, path=path, nested=nested))
 
     def with_scripts(
         self,
@@ -197,16 +216,12 @@ class Skills(LlmReference):
             raise ToolError(f"There is no skill {name!r}.{did_you_mean(name, by_name)} Skills: {', '.join(by_name)}.")
         return skill
 
-    def _with(self, more: Sequence[Skill]) -> Self:
+    def _with(self, more: Sequence[Skill], source: SkillSource) -> Self:
         places: dict[str, Path] = {}
         for skill in (*self.skills, *more):
             if (other := places.setdefault(skill.name, skill.folder)) != skill.folder:
                 problem = f"the skill {skill.name!r} is in {other} and in {skill.folder}; leave either out"
                 raise DeclarationError(f"Skills({self.name!r})", [problem])
         known = {skill.name for skill in self.skills}
-        return replace(self, skills=(*self.skills, *(skill for skill in more if skill.name not in known)))
-
-
-def _find_cache() -> Path:
-    folder = read_environment().get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(folder) / "tactician" / "skills"
+        skills = (*self.skills, *(skill for skill in more if skill.name not in known))
+        return replace(self, skills=skills, sources=(*self.sources, source))

@@ -47,6 +47,8 @@ class StoredDocument:
         created_at: time of the first save, set by the store.
         updated_at: time of the last save, set by the store.
         is_leased: true when somebody held the lease as the document was read; not part of the version.
+        owner: name of whoever held the lease then; empty when nobody did.
+        lease_ends_at: seconds since the epoch, by the store's clock, when that lease ends unless it is renewed.
         steps: number of steps in the log as the document was read; not part of the version.
     """
 
@@ -66,6 +68,8 @@ class StoredDocument:
     created_at: float = 0.0
     updated_at: float = 0.0
     is_leased: bool = field(default=False, compare=False)
+    owner: str = field(default="", compare=False)
+    lease_ends_at: float | None = field(default=None, compare=False)
     steps: int = field(default=0, compare=False)
 
     @property

@@ -115,6 +115,10 @@ class DocumentStore(Protocol):
         """Return the documents that match every filter: the oldest first, or the newest."""
         ...
 
+    async def count_statuses(self, collection: str) -> dict[str, int]:
+        """Return the number of documents of a collection with each status."""
+        ...
+
     async def list_ids(self, collection: str) -> list[str]:
         """Return the ids of all documents of a collection, oldest first."""
         ...

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from enum import Enum
 from functools import cache
+from types import MappingProxyType
 from typing import Any, Final
 
 from sqlalchemy import (
@@ -26,8 +27,11 @@ from sqlalchemy import (
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import SQLAlchemyError
 
-from tactician.stores.statements import add_step
+from tactician.stores.attachment_rows import delete_unused_attachments, list_attachments, write_attachments
+from tactician.stores.statements import APPEND, DELETE, add_step
 from tactician.stores.tables import bodies, documents, steps
+
+_NOTHING: Final[Mapping[str, bytes]] = MappingProxyType({})
 
 
 class LogChange(Enum):
@@ -43,19 +47,60 @@ def write_document(
     write: Insert | Update,
     values: Mapping[str, object],
     log: LogChange = LogChange.NONE,
+    attachments: Mapping[str, bytes] = _NOTHING,
 ) -> Sequence[Row[Any]]:
-    """Execute a statement that writes a document, write `new_body` of the values unless that is `None`, and the log."""
+    """Execute a statement that writes a document, write `new_body` of the values unless that is `None`, and the log.
+
+    Args:
+        connection: connection to the database.
+        write: the statement.
+        values: its parameters.
+        log: change of the log.
+        attachments: attachments of the body or the step, by their names.
+    """
     has_body = values["new_body"] is not None
     if not has_body and log is LogChange.NONE:
         return connection.execute(write, values).all()
     if connection.dialect.name == "postgresql":  # which has a single statement for all tables
-        return connection.execute(_write_all(write, log, has_body=has_body), values).all()
+        whole = _write_all(write, log, has_body=has_body)
+        if not attachments:
+            return connection.execute(whole, values).all()
+        with _transaction(connection):
+            rows = connection.execute(whole, values).all()
+            _attach(connection, [row.number for row in rows], attachments)
+            return rows
     with _transaction(connection):
         rows = connection.execute(write, values).all()
         for row in rows:
             for statement in _statements(log, has_body=has_body):
                 connection.execute(statement, {**values, "of_document": row.number})
+        _attach(connection, [row.number for row in rows], attachments)
     return rows
+
+
+def append_step(
+    connection: Connection, values: Mapping[str, object], attachments: Mapping[str, bytes]
+) -> Sequence[Row[Any]]:
+    """Append a step to the log of a leased document, with its attachments."""
+    if not attachments:
+        return connection.execute(APPEND, values).all()
+    with _transaction(connection):
+        rows = connection.execute(APPEND, values).all()
+        _attach(connection, [row.document for row in rows], attachments)
+    return rows
+
+
+def delete_document(connection: Connection, key: Mapping[str, object]) -> Sequence[Row[Any]]:
+    """Delete a document, with those of its attachments that no other document has."""
+    names = list_attachments(connection, key)
+    rows = connection.execute(DELETE, key).all()
+    delete_unused_attachments(connection, names)
+    return rows
+
+
+def _attach(connection: Connection, numbers: Sequence[int], attachments: Mapping[str, bytes]) -> None:
+    for number in numbers:
+        write_attachments(connection, number, attachments)
 
 
 _BODY: Final = bindparam("new_body", type_=String)
@@ -100,7 +145,7 @@ def _write_body(written: CTE) -> CTE:
 
 @contextmanager
 def _transaction(connection: Connection) -> Iterator[None]:
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
+    connection.exec_driver_sql("BEGIN" if connection.dialect.name == "postgresql" else "BEGIN IMMEDIATE")
     try:
         yield
         connection.exec_driver_sql("COMMIT")

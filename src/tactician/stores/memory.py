@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from itertools import islice
@@ -153,6 +154,11 @@ class MemoryStore(DocumentStore):
                 and key in (None, entry.document.key)
             )
             return list(islice(matches, limit))
+
+    async def count_statuses(self, collection: str) -> dict[str, int]:
+        """Return the number of documents of a collection with each status."""
+        with self._lock:
+            return dict(Counter(entry.document.status for entry in self._entries.get(collection, {}).values()))
 
     async def list_ids(self, collection: str) -> list[str]:
         """Return the ids of all documents of a collection, oldest first."""

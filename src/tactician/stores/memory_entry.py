@@ -41,11 +41,14 @@ class MemoryEntry:
 
     def read(self, now: float, *, with_body: bool = True) -> StoredDocument:
         """Return the document as it stands."""
+        lease = self.lease if self.is_leased(now) else None
         return replace(
             self.document,
             header=get_text(self.header),
             body=self.body if with_body else None,
-            is_leased=self.is_leased(now),
+            is_leased=lease is not None,
+            owner="" if lease is None else lease.owner,
+            lease_ends_at=None if lease is None else lease.expires_at,
             steps=len(self.steps),
         )
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from time import monotonic
-from typing import Any, Protocol, TypeVar
+from types import MappingProxyType
+from typing import Any, Final, Protocol, TypeVar
 
 from sqlalchemy import Connection, Executable, Insert, Row, Update
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from tactician.errors import DocumentConflictError, LeaseLostError, StoreError
 from tactician.stores import statements
+from tactician.stores.attachment_rows import delete_unused_attachments, load_attachments
+from tactician.stores.attachments import extract_attachments, find_attachments, restore_attachments
 from tactician.stores.checks import (
     check_step,
     check_texts,
@@ -22,7 +25,7 @@ from tactician.stores.checks import (
 )
 from tactician.stores.document import Body, Lease, StoredDocument, StoredStep
 from tactician.stores.document_store import DocumentStore
-from tactician.stores.document_writes import LogChange, write_document
+from tactician.stores.document_writes import LogChange, append_step, delete_document, write_document
 from tactician.stores.rows import (
     document_values,
     key_values,
@@ -33,6 +36,8 @@ from tactician.stores.rows import (
 )
 
 T = TypeVar("T")
+R = TypeVar("R")
+_NO_ATTACHMENTS: Final[Mapping[str, bytes]] = MappingProxyType({})
 
 
 class Database(Protocol):
@@ -69,7 +74,7 @@ class SqlStore(DocumentStore):
         check_texts(id=id)
         statement = statements.LOAD if with_body else statements.LOAD_BODILESS
         rows = await self._execute(statement, key_values(collection, id))
-        return parse_document(rows[0]) if rows else None
+        return await self._restore(parse_document(rows[0])) if rows else None
 
     async def save(self, document: StoredDocument, lease: Lease | None = None) -> StoredDocument:
         """Store a document; see `DocumentStore.save`."""
@@ -86,8 +91,9 @@ class SqlStore(DocumentStore):
         """Store a document with a further step; see `DocumentStore.add_step`."""
         document, step = replace(document, body=None), StoredStep(document.steps + 1, body)
         check_step(step)
-        values = document_values(document) | {"new_step": step.text}
-        return replace(await self._change_log(document, values, LogChange.ADD), steps=step.number)
+        text, attachments = extract_attachments(step.text)
+        values = document_values(document) | {"new_step": text}
+        return replace(await self._change_log(document, values, LogChange.ADD, attachments), steps=step.number)
 
     async def fold(self, document: StoredDocument) -> StoredDocument:
         """Store a document with a body that has all of its log; see `DocumentStore.fold`."""
@@ -108,17 +114,22 @@ class SqlStore(DocumentStore):
     async def delete(self, collection: str, id: str) -> bool:
         """Delete a document, and return whether it existed."""
         check_texts(id=id)
-        return bool(await self._execute(statements.DELETE, key_values(collection, id)))
+        key = key_values(collection, id)
+        return bool(await self._run(lambda connection: delete_document(connection, key)))
 
     async def prune(self, collection: str, seconds: float, *, statuses: Collection[str] = (), limit: int = 1000) -> int:
         """Delete the oldest closed documents; see `DocumentStore.prune`."""
-        return len(await self._execute(statements.prune(collection, seconds, statuses, limit), {}))
+        pruned = await self._execute(statements.prune(collection, seconds, statuses, limit), {})
+        if pruned:
+            await self._run(_delete_unused)
+        return len(pruned)
 
     async def append(self, lease: Lease, step: StoredStep) -> None:
         """Append a step to the log of the leased document; see `DocumentStore.append`."""
         check_step(step)
-        values = lease_values(lease) | {"new_number": step.number, "new_body": step.text}
-        if not await self._execute(statements.APPEND, values):
+        text, attachments = extract_attachments(step.text)
+        values = lease_values(lease) | {"new_number": step.number, "new_body": text}
+        if not await self._run(lambda connection: append_step(connection, values, attachments)):
             raise await self._append_refusal(lease, step)
 
     async def load_steps(
@@ -128,7 +139,9 @@ class SqlStore(DocumentStore):
         check_texts(id=id)
         statement = statements.LOAD_STEPS if until is None else statements.LOAD_STEPS_UNTIL
         rows = await self._execute(statement, key_values(collection, id) | {"after": after, "until": until})
-        return [parse_step(f"{collection}/{id}", row) for row in rows]
+        found = [parse_step(f"{collection}/{id}", row) for row in rows]
+        texts = await self._restore_texts(collection, id, [step.text for step in found])
+        return [replace(step, body=text) for step, text in zip(found, texts, strict=True)] if texts else found
 
     async def find(
         self,
@@ -147,7 +160,13 @@ class SqlStore(DocumentStore):
         query = statements.find(
             collection, statuses, names, parent_id, key, limit, with_bodies=with_bodies, newest_first=newest_first
         )
-        return [parse_document(row) for row in await self._execute(query, {})]
+        found = [parse_document(row) for row in await self._execute(query, {})]
+        return [await self._restore(document) for document in found] if with_bodies else found
+
+    async def count_statuses(self, collection: str) -> dict[str, int]:
+        """Return the number of documents of a collection with each status."""
+        rows = await self._execute(statements.COUNT_STATUSES, {"of_collection": collection})
+        return {row.status: row.found for row in rows}
 
     async def list_ids(self, collection: str) -> list[str]:
         """Return the ids of all documents of a collection, oldest first."""
@@ -178,7 +197,7 @@ class SqlStore(DocumentStore):
             return None
         claimed, document = rows
         lease = Lease(collection, claimed.of_id, owner, claimed.fence, claimed.expires_at, requested_at)
-        return parse_document(document), lease
+        return await self._restore(parse_document(document)), lease
 
     async def renew(self, lease: Lease, seconds: float) -> Lease:
         """Extend a lease; see `DocumentStore.renew`."""
@@ -197,9 +216,13 @@ class SqlStore(DocumentStore):
         await self._database.aclose()
 
     async def _change_log(
-        self, document: StoredDocument, values: Mapping[str, object], log: LogChange
+        self,
+        document: StoredDocument,
+        values: Mapping[str, object],
+        log: LogChange,
+        attachments: Mapping[str, bytes] = _NO_ATTACHMENTS,
     ) -> StoredDocument:
-        rows = await self._write(statements.SAVE, values, log)
+        rows = await self._write(statements.SAVE, values, log, attachments)
         if not rows:
             raise await self._save_refusal(document, None)
         return update_document(document, rows[0])
@@ -224,15 +247,40 @@ class SqlStore(DocumentStore):
         return step_conflict(lease, step, rows[0].is_closed)
 
     async def _write(
-        self, statement: Insert | Update, values: Mapping[str, object], log: LogChange = LogChange.NONE
+        self,
+        statement: Insert | Update,
+        values: Mapping[str, object],
+        log: LogChange = LogChange.NONE,
+        attachments: Mapping[str, bytes] = _NO_ATTACHMENTS,
     ) -> Sequence[Row[Any]]:
-        return await self._run(lambda connection: write_document(connection, statement, values, log))
+        """Write a document, and its log with some attachments."""
+        body = values["new_body"]
+        if isinstance(body, str):
+            text, of_body = extract_attachments(body)
+            values, attachments = {**values, "new_body": text}, {**attachments, **of_body}
+        return await self._run(lambda connection: write_document(connection, statement, values, log, attachments))
+
+    async def _restore(self, document: StoredDocument) -> StoredDocument:
+        """Return a document with the attachments of its body."""
+        if document.body is None:
+            return document
+        texts = await self._restore_texts(document.collection, document.id, [document.text])
+        return replace(document, body=texts[0]) if texts else document
+
+    async def _restore_texts(self, collection: str, id: str, texts: Sequence[str]) -> list[str]:
+        """Return texts of a document with their attachments; nothing when they have none."""
+        names = frozenset[str]().union(*map(find_attachments, texts))
+        if not names:
+            return []
+        key = key_values(collection, id)
+        contents = dict(await self._run(lambda connection: load_attachments(connection, key, names)))
+        return [restore_attachments(text, contents) for text in texts]
 
     async def _execute(self, statement: Executable, values: Mapping[str, object]) -> Sequence[Row[Any]]:
         """Execute a statement. It returns no rows when its document is missing, or exists already."""
         return await self._run(lambda connection: connection.execute(statement, values).all())
 
-    async def _run(self, work: Callable[[Connection], Sequence[Row[Any]]]) -> Sequence[Row[Any]]:
+    async def _run(self, work: Callable[[Connection], Sequence[R]]) -> Sequence[R]:
         """Run a function with a connection. It returns no rows when a document or a step exists already."""
         try:
             return await self._database.run(work)
@@ -251,6 +299,11 @@ def _claim(connection: Connection, claim: Update, values: Mapping[str, object]) 
         return []
     loaded = connection.execute(statements.LOAD, {**values, "of_id": claimed.of_id}).one_or_none()
     return [] if loaded is None else [claimed, loaded]
+
+
+def _delete_unused(connection: Connection) -> Sequence[Row[Any]]:
+    delete_unused_attachments(connection)
+    return []
 
 
 def _reason_of(error: BaseException) -> BaseException:

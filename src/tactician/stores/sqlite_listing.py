@@ -10,7 +10,7 @@ from typing import Final
 
 from tactician.stores.document import StoredDocument
 
-SCHEMA_VERSION: Final = 3
+SCHEMA_VERSION: Final = 4
 _COLUMNS: Final = (
     "collection",
     "id",

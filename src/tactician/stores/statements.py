@@ -75,11 +75,13 @@ _LAST_STEP = (
 
 _CHANGED: Final = "kind", "name", "status", "parent_id", "key", "priority", "is_closed", "header"
 _STORED: Final = "collection", "id", "version", *_CHANGED, "due_at", "created_at", "updated_at"
-FIELDS: Final = *_STORED, "is_leased", "steps", "body"
+FIELDS: Final = *_STORED, "is_leased", "owner", "lease_ends_at", "steps", "body"
 """Fields of the rows, in order; without the last when bodies are not read."""
 _FOUND: Final = (
     *(documents.c[name] for name in _STORED),
     (documents.c.expires_at > _NOW).label("is_leased"),
+    case((documents.c.expires_at > _NOW, documents.c.owner), else_="").label("owner"),
+    case((documents.c.expires_at > _NOW, documents.c.expires_at)).label("lease_ends_at"),
     _LAST_STEP.label("steps"),
 )
 _SAVED = (documents.c.number, documents.c.due_at, documents.c.created_at, documents.c.updated_at)
@@ -144,7 +146,7 @@ _APPENDED_TO = (
     .with_for_update(read=True, of=documents)
 )
 APPEND: Final[Insert] = (
-    insert(steps).from_select(["document", "number", "created_at", "body"], _APPENDED_TO).returning(steps.c.number)
+    insert(steps).from_select(["document", "number", "created_at", "body"], _APPENDED_TO).returning(steps.c.document)
 )
 
 
@@ -227,6 +229,11 @@ def find(
     if parent_id is not None:
         query = query.where(documents.c.parent_id == parent_id)
     return query if key is None else query.where(documents.c.key == key)
+
+
+COUNT_STATUSES: Final[Select[Any]] = (
+    select(documents.c.status, func.count().label("found")).where(_IS_IN_COLLECTION).group_by(documents.c.status)
+)
 
 
 def prune(collection: str, seconds: float, statuses: Collection[str], limit: int) -> ReturningDelete[Any]:

@@ -13,6 +13,7 @@ from sqlalchemy import (
     ForeignKey,
     Index,
     Integer,
+    LargeBinary,
     MetaData,
     Table,
     Text,
@@ -71,6 +72,19 @@ steps = Table(
     Column("created_at", Double, nullable=False),
     Column("body", Text, nullable=False),
 )
+attachments = Table(
+    "tactician_attachments",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("content", LargeBinary, nullable=False),
+)
+attachment_uses = Table(
+    "tactician_attachment_uses",
+    metadata,
+    Column("document", ForeignKey(documents.c.number, ondelete="CASCADE"), primary_key=True, autoincrement=False),
+    Column("attachment", ForeignKey(attachments.c.name), primary_key=True),
+)
+Index("tactician_attachment_users", attachment_uses.c.attachment)
 
 _IS_DUE_SOMETIME = documents.c.due_at.is_not(None)
 Index(

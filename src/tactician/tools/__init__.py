@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from tactician.tools.arguments import repair_arguments as repair_arguments
     from tactician.tools.artifacts import Artifact as Artifact
     from tactician.tools.artifacts import ArtifactProduced as ArtifactProduced
-    from tactician.tools.artifacts import ArtifactSink as ArtifactSink
     from tactician.tools.artifacts import collect_artifacts as collect_artifacts
+    from tactician.tools.artifacts import deliver_artifact as deliver_artifact
     from tactician.tools.artifacts import deliver_result as deliver_result
     from tactician.tools.builtin import Adapter as Adapter
     from tactician.tools.builtin import ConfigurableTool as ConfigurableTool
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from tactician.tools.builtin import SearchProvider as SearchProvider
     from tactician.tools.builtin import SearxngSearch as SearxngSearch
     from tactician.tools.builtin import TavilySearch as TavilySearch
+    from tactician.tools.builtin import WebLimits as WebLimits
+    from tactician.tools.builtin import WebRequest as WebRequest
     from tactician.tools.builtin import WebSearcher as WebSearcher
     from tactician.tools.builtin import Workspace as Workspace
     from tactician.tools.builtin import adapt as adapt
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from tactician.tools.builtin import read_file as read_file
     from tactician.tools.builtin import run_process_group as run_process_group
     from tactician.tools.builtin import run_program as run_program
+    from tactician.tools.builtin import send_request as send_request
     from tactician.tools.builtin import web_search as web_search
     from tactician.tools.builtin import write_file as write_file
     from tactician.tools.configured_servers import SERVERS as SERVERS
@@ -60,6 +63,7 @@ if TYPE_CHECKING:
     from tactician.tools.provider import OpenProviders as OpenProviders
     from tactician.tools.provider import ToolProvider as ToolProvider
     from tactician.tools.runnable import RunnableTool as RunnableTool
+    from tactician.tools.runnable import ToolParameter as ToolParameter
     from tactician.tools.runnable import ToolRequest as ToolRequest
     from tactician.tools.schema_check import SchemaCheck as SchemaCheck
     from tactician.tools.selection import NameFilter as NameFilter
@@ -89,7 +93,7 @@ else:
         __name__,
         {
             "tactician.tools.arguments": "repair_arguments",
-            "tactician.tools.artifacts": "Artifact ArtifactProduced ArtifactSink collect_artifacts deliver_result",
+            "tactician.tools.artifacts": "Artifact ArtifactProduced collect_artifacts deliver_artifact deliver_result",
             "tactician.tools.configured_servers": "SERVERS",
             "tactician.tools.core_groups": "CoreToolGroups",
             "tactician.tools.declared_tool": "DeclaredTool ToolExecutor",
@@ -99,7 +103,7 @@ else:
             "tactician.tools.invoker": "ToolInvoker",
             "tactician.tools.output": "ToolOutput",
             "tactician.tools.provider": "OpenProviders ToolProvider",
-            "tactician.tools.runnable": "RunnableTool ToolRequest",
+            "tactician.tools.runnable": "RunnableTool ToolParameter ToolRequest",
             "tactician.tools.schema_check": "SchemaCheck",
             "tactician.tools.selection": "NameFilter NamingStrategy RenamedTool ToolObject matches_name select_tools",
             "tactician.tools.signature": "ParsedDocstring find_caller_namespace parse_docstring resolve_hints",
@@ -109,7 +113,8 @@ else:
             ),
             "tactician.tools.traits": "NO_TRAITS NeedsApproval ToolTraits",
             "tactician.tools.builtin": (
-                "Adapter ConfigurableTool FileReader FileWriter HttpRequester MathTools PageFetcher Pipeline "
+                "Adapter ConfigurableTool FileReader FileWriter HttpRequester MathTools PageFetcher Pipeline WebLimits "
+                "WebRequest send_request "
                 "Program ProgramResult ProgramRunner SearchHit SearchProvider SearxngSearch TavilySearch "
                 "WebSearcher Workspace adapt calculator date_time fetch_page http_request pipeline query_json "
                 "read_file run_process_group run_program web_search write_file"

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Generic, TypeVar
 
 from tactician.events import Event
 from tactician.frozen import frozen
-from tactician.runs import RunContext
+from tactician.runs import ProducedArtifact, RunContext
 from tactician.tools.output import ToolOutput
+from tactician.tools.pictures import find_pictures
 from tactician.tools.tool import as_text
 
 T_co = TypeVar("T_co", covariant=True)
@@ -19,8 +21,8 @@ T_co = TypeVar("T_co", covariant=True)
 class Artifact(Generic[T_co]):
     """Result of a tool: a text for the model, and an object that only the program gets.
 
-    The object goes onto the blackboard of the process around the call, if there is one, to `collect_artifacts`, and to
-    the listeners as `ArtifactProduced`.
+    The object is in `artifacts` of the result of the run, goes onto the blackboard of the process around the call, if
+    there is one, to `collect_artifacts`, and to the listeners as `ArtifactProduced`.
 
     Attributes:
         text: the text.
@@ -43,32 +45,23 @@ class ArtifactProduced(Event):
         return f"{self.tool} produced a {type(self.value).__name__}"
 
 
-class ArtifactSink:
-    """Receiver of the objects that tools produce, in the surroundings of a run.
-
-    Args:
-        receive: function that is called with each object.
-        outer: outer receiver, which gets each object too.
-    """
-
-    def __init__(self, receive: Callable[[object], object], outer: ArtifactSink | None = None) -> None:
-        self._receive = receive
-        self._outer = outer
-
-    def receive(self, value: object) -> None:
-        """Receive an object."""
-        self._receive(value)
-        if self._outer is not None:
-            self._outer.receive(value)
-
-
 @contextmanager
 def collect_artifacts() -> Iterator[Sequence[object]]:
     """Collect the objects that tools produce in the runs that are started inside a `with` block, in order."""
-    run = RunContext.around()
     objects: list[object] = []
-    with run.inside({ArtifactSink: ArtifactSink(objects.append, run.find(ArtifactSink))}).enter():
+    with RunContext.around().with_receiver(objects.append).enter():
         yield objects
+
+
+def deliver_artifact(value: object, tool: str, context: RunContext) -> None:
+    """Deliver an object that a tool produced to the program, once the guardrails have accepted the tool's result.
+
+    Args:
+        value: the object.
+        tool: name of the tool.
+        context: context of the call.
+    """
+    context.deliver(ProducedArtifact(value, partial(context.emit, ArtifactProduced, tool=tool, value=value)))
 
 
 def deliver_result(result: object, tool: str, context: RunContext) -> str | ToolOutput:
@@ -78,12 +71,13 @@ def deliver_result(result: object, tool: str, context: RunContext) -> str | Tool
         result: what the tool returned.
         tool: name of the tool.
         context: context of the call.
+
+    Raises:
+        ToolError: when a picture is not valid or too large, or there are too many.
     """
-    if isinstance(result, ToolOutput):
-        return result
+    if (shown := find_pictures(result)) is not None:
+        return shown
     if not isinstance(result, Artifact):
         return as_text(result)
-    if (sink := context.find(ArtifactSink)) is not None:
-        sink.receive(result.value)
-    context.emit(ArtifactProduced, tool=tool, value=result.value)
+    deliver_artifact(result.value, tool, context)
     return as_text(result.text)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Generic, cast
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
 from pydantic.errors import PydanticUserError
 from typing_extensions import TypeVar
 
 from tactician.errors import DeclarationError
+from tactician.frozen import frozen
 from tactician.llm import ToolSpec
 from tactician.runs import Input, RunContext, Runnable
 from tactician.tools.artifacts import deliver_result
@@ -26,6 +27,23 @@ class ToolRequest(BaseModel):
     request: str = Field(description="what is to be done, in full")
 
 
+@frozen
+class ToolParameter:
+    """Parameter of a tool, instead of a field of a type.
+
+    Attributes:
+        name: the name.
+        kind: the type, such as `str`, `int` or `float`.
+        description: the meaning, for the model.
+        is_required: false when the model may leave it out.
+    """
+
+    name: str
+    kind: type
+    description: str
+    is_required: bool = True
+
+
 A = TypeVar("A", default=ToolRequest)
 
 
@@ -39,9 +57,16 @@ class RunnableTool(Tool, Generic[A]):
         arguments: type of the arguments, such as a pydantic model or a dataclass; by default a text, `request`.
         prompt: function from the arguments to the input of the Runnable; by default they are the input themselves,
             which agents read as JSON.
+        parameters: the parameters, in the place of a type of the arguments; the input is the arguments as JSON.
+
+    Attributes:
+        arguments: type of the arguments; `None` for a text, and for parameters.
+        prompt: function from the arguments to the input of the Runnable.
+        parameters: the parameters that take the place of a type.
 
     Raises:
-        DeclarationError: when the type of the arguments has no JSON schema of an object.
+        DeclarationError: when there are arguments and parameters, or two parameters of a name, or when the type of the
+            arguments has no JSON schema of an object.
     """
 
     def __init__(
@@ -52,15 +77,17 @@ class RunnableTool(Tool, Generic[A]):
         *,
         arguments: type[A] | None = None,
         prompt: Callable[[A], Input] | None = None,
+        parameters: Sequence[ToolParameter] = (),
     ) -> None:
         self._runnable = runnable
         label = name or snake_case(runnable.name)
-        kind = cast("type[A]", ToolRequest) if arguments is None else arguments
-        self._arguments: TypeAdapter[A] = _create_adapter(label, kind)
-        self._prompt = prompt
-        self.has_typed_arguments = arguments is not None
+        self.arguments, self.prompt, self.parameters = arguments, prompt, tuple(parameters)
+        if parameters and (arguments or prompt):
+            raise DeclarationError(f"tool {label}", ["it has parameters and arguments: leave out either"])
+        kind = _build_arguments(label, parameters) if parameters else arguments or ToolRequest
+        self._arguments: TypeAdapter[A] = _create_adapter(label, cast("type[A]", kind))
         schema = {key: value for key, value in self._arguments.json_schema().items() if key != "title"}
-        if arguments is None:
+        if arguments is None and not parameters:
             schema.pop("description", None)
         self._spec = ToolSpec(label, description or runnable.description, remove_titles(schema))
 
@@ -84,8 +111,10 @@ class RunnableTool(Tool, Generic[A]):
             values = self._arguments.validate_json(arguments or "{}")
         except ValidationError as error:
             raise create_arguments_error(error) from error
-        if self._prompt is not None:
-            return self._prompt(values)
+        if self.prompt is not None:
+            return self.prompt(values)
+        if self.parameters:
+            return cast("BaseModel", values).model_dump_json(exclude_none=True)
         return values.request if isinstance(values, ToolRequest) else values
 
     async def call(self, arguments: str, context: RunContext) -> str | ToolOutput:
@@ -108,3 +137,24 @@ def _create_adapter(name: str, kind: type[A]) -> TypeAdapter[A]:
         problem = f"its arguments are {getattr(kind, '__name__', kind)}: they must be a class with fields"
         raise DeclarationError(f"tool {name}", [problem])
     return adapter
+
+
+def _build_arguments(tool: str, parameters: Sequence[ToolParameter]) -> type[BaseModel]:
+    """Return the type of the arguments of a tool with these parameters.
+
+    Raises:
+        DeclarationError: when two have the same name.
+    """
+    names = [parameter.name for parameter in parameters]
+    if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
+        raise DeclarationError(f"tool {tool}", [f"the parameter {name!r} is there twice" for name in twice])
+    fields = {parameter.name: _build_field(parameter) for parameter in parameters}
+    built: type[BaseModel] = create_model(tool, __config__=ConfigDict(extra="forbid"), **fields)  # type: ignore[call-overload]
+    return built
+
+
+def _build_field(parameter: ToolParameter) -> tuple[object, object]:
+    described = Field(description=parameter.description)
+    if parameter.is_required:
+        return parameter.kind, described
+    return parameter.kind | None, Field(default=None, description=parameter.description)

@@ -11,13 +11,15 @@ if TYPE_CHECKING:
     from tactician.trace.node import TraceNode as TraceNode
     from tactician.trace.node import TraceNote as TraceNote
     from tactician.trace.node import TracePause as TracePause
+    from tactician.trace.node import merge_uses as merge_uses
+    from tactician.trace.node import subtract_use as subtract_use
     from tactician.trace.trace import Trace as Trace
 else:
     __getattr__, __dir__, __all__ = export_late(
         __name__,
         {
             "tactician.trace.capture": "CaptureMode Recorder",
-            "tactician.trace.node": "ModelUse TraceNode TraceNote TracePause",
+            "tactician.trace.node": "ModelUse TraceNode TraceNote TracePause merge_uses subtract_use",
             "tactician.trace.trace": "Trace",
         },
     )

@@ -17,7 +17,7 @@ _LONGEST: Final = 2_000
 _MOMENT: Final = 0.001
 """Seconds by which the time of an event and that in an output may differ."""
 _INTERRUPTED: Final = "interrupted"
-_RESTING: Final = frozenset({"waiting", "paused", "stuck", _INTERRUPTED})
+_RESTING: Final = frozenset({"waiting", "paused", "stuck", "resting", _INTERRUPTED})
 """States of nodes that go on where they were when they begin again."""
 
 

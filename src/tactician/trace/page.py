@@ -7,17 +7,19 @@ from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pydantic import JsonValue
 
+from tactician.diagrams import Diagram, DiagramEdge, DiagramNode, NodeStatus, to_svg
 from tactician.events import SpanKind
 from tactician.frozen import frozen
 from tactician.text import escape_controls
 from tactician.trace.figures import format_cost, format_moment, format_seconds, format_tokens
 from tactician.trace.node import ModelUse, TraceNode, TraceNote, merge_uses, sum_uses
+from tactician.trace.sharing import prepare_nodes
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -25,6 +27,10 @@ if TYPE_CHECKING:
 _FOLDER: Final = Path(__file__).parent
 _OVERVIEW: Final = frozenset({SpanKind.TASK, SpanKind.PHASE, SpanKind.REVIEW, SpanKind.DELEGATION, SpanKind.ACTION})
 """Kinds of nodes that the timeline shows, beside the outermost runs and those around such nodes. The tree shows all."""
+
+BLACKBOARD: Final = "blackboard"
+"""Content of a run that has a section of the page: its objects, each with `type`, `name`, `value` and `hidden`."""
+_MOST_DRAWN: Final = 40
 
 
 @frozen
@@ -61,7 +67,8 @@ class _Row:
 
 
 def render_page(roots: Sequence[TraceNode]) -> str:
-    """Return the page of a trace."""
+    """Return the page of a trace, with masks for secrets; of a long trace, as much as a page can hold."""
+    roots = prepare_nodes(roots)
     rows = _create_rows(roots)
     uses = merge_uses(use for node, _ in rows for use in node.used)
     total = sum_uses(uses.values())
@@ -74,6 +81,8 @@ def render_page(roots: Sequence[TraceNode]) -> str:
         style_hash=b64encode(sha256(style.encode()).digest()).decode(),
         overview=[row for node, row in rows if _is_in_overview(node, row)],
         tree=list(_nest([row for _, row in rows])),
+        plans=[*_draw_plans(rows)],
+        boards=[(row.place, row.name, _list_objects(node)) for node, row in rows if node.content.get(BLACKBOARD)],
         reviews=[row for node, row in rows if node.kind == SpanKind.REVIEW or "decision" in node.facts],
         waits=[note for _, row in rows for note in row.notes if note.label.startswith("RunSuspended")],
         models=[_describe_use(use) for use in uses.values()],
@@ -131,7 +140,7 @@ def _create_row(
         format_cost(use) if use.requests else "",
         _clean(node.error or ""),
         {_clean(name): _clean(_write(value)) for name, value in _list_facts(node)},
-        [*chain.from_iterable(_list_texts(name, value) for name, value in node.content.items())],
+        [*chain.from_iterable(_list_texts(name, node.content[name]) for name in node.content if name != BLACKBOARD)],
         [_describe_note(note, began) for note in node.notes],
         depth < 2,
     )
@@ -171,6 +180,55 @@ def _describe_note(note: TraceNote, began: float) -> _Text:
     return _Text(
         _clean(f"{note.kind} at {format_seconds(max(0.0, note.time - began))}"), _clean(f"{note.text}{content}")
     )
+
+
+def _draw_plans(rows: Sequence[tuple[TraceNode, _Row]]) -> Iterator[tuple[str, str, str, Sequence[str]]]:
+    """Yield place, name, picture and plans of each run that has actions."""
+    for node, row in rows:
+        actions = [child for child in node.children if child.kind == SpanKind.ACTION]
+        plans = [_clean(note.text) for note in node.notes if note.kind == "PlanMade"]
+        if actions:
+            yield row.place, row.name, to_svg(_draw_actions(actions), css_class="drawing"), plans
+
+
+def _draw_actions(actions: Sequence[TraceNode]) -> Diagram:
+    """Draw actions in the order in which they ran; the first of many."""
+    shown = actions[:_MOST_DRAWN]
+    nodes = [
+        DiagramNode(f"a{place}", (_clean(_name_node(node)), _describe_duration(node)), "box", _judge(node.status))
+        for place, node in enumerate(shown)
+    ]
+    if len(shown) < len(actions):
+        nodes.append(DiagramNode(f"a{len(shown)}", (f"and {len(actions) - len(shown):,} more",), "round"))
+    outputs = [", ".join(map(str, out)) if isinstance(out := node.facts.get("outputs"), list) else "" for node in shown]
+    edges = (
+        DiagramEdge(before.id, after.id, _clean(label))
+        for (before, after), label in zip(pairwise(nodes), outputs, strict=False)
+    )
+    return Diagram(tuple(nodes), tuple(edges))
+
+
+def _describe_duration(node: TraceNode) -> str:
+    return node.status if node.seconds is None else format_seconds(node.seconds)
+
+
+def _judge(status: str) -> NodeStatus:
+    return "done" if status == "completed" else "failed" if status in ("failed", "interrupted") else "next"
+
+
+def _list_objects(node: TraceNode) -> list[tuple[str, str, str, bool]]:
+    """Return type, name and value of each object on the blackboard of a run, and whether actions no longer see it."""
+    board = node.content.get(BLACKBOARD)
+    objects = [item for item in board if isinstance(item, dict)] if isinstance(board, list) else []
+    return [
+        (
+            _clean(str(item.get("type", "")).rpartition(".")[2]),
+            _clean(str(item.get("name", ""))),
+            _clean(_write(item.get("value"))),
+            bool(item.get("hidden")),
+        )
+        for item in objects
+    ]
 
 
 def _is_in_overview(node: TraceNode, row: _Row) -> bool:

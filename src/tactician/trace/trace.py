@@ -10,9 +10,7 @@ from pathlib import Path
 from tactician.context_format import ContextFormat, load_formatter
 from tactician.events import Event, encode
 from tactician.trace.building import TreeBuilder
-from tactician.trace.json_form import nodes_to_data, read_nodes, write_nodes
 from tactician.trace.node import ModelUse, TraceNode, merge_uses, sum_uses
-from tactician.trace.page import render_page
 
 
 class Trace:
@@ -60,6 +58,8 @@ class Trace:
             StoredStateError: when it is not a trace, or a newer program has written it.
             OSError: when the file cannot be read.
         """
+        from tactician.trace.json_form import read_nodes
+
         return cls(read_nodes(data.read_bytes() if isinstance(data, Path) else data))
 
     @cached_property
@@ -106,6 +106,8 @@ class Trace:
 
     def to_json(self, path: str | Path | None = None) -> str:
         """Return the trace as JSON, and write it to a file that only its owner may read, unless the path is `None`."""
+        from tactician.trace.json_form import write_nodes
+
         return _write(write_nodes(self.roots), path)
 
     def to_toon(self, path: str | Path | None = None) -> str:
@@ -114,6 +116,8 @@ class Trace:
         Raises:
             MissingExtraError: when the extra `toon` is not installed.
         """
+        from tactician.trace.json_form import nodes_to_data
+
         return _write(load_formatter(ContextFormat.TOON).format(nodes_to_data(self.roots)), path)
 
     def to_html(self, path: str | Path | None = None) -> str:
@@ -121,6 +125,8 @@ class Trace:
 
         It has a timeline, the tree with all that was captured, and the use and cost of each model.
         """
+        from tactician.trace.page import render_page
+
         return _write(render_page(self.roots), path)
 
 

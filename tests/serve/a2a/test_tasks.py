@@ -76,6 +76,30 @@ async def test_a_message_with_an_idempotency_key_is_taken_once(http: httpx.Async
         assert len(told[0]["history"]) == 3
 
 
+async def test_an_answer_is_kept_before_the_task_continues(http: httpx.AsyncClient, platform: Platform) -> None:
+    async def slow(text: str) -> str:
+        """Wait."""
+        await asyncio.sleep(60)
+        return text
+
+    at_once = {"returnImmediately": True}
+    platform.register(Seller())
+    async with serve_a2a(platform, runnable(slow), settings=A2aSettings(poll=0.05, max_parallel=1)) as url:
+        client = JsonRpc(http, url)
+        asked = order(metadata={"skillId": "quote"})
+        task = (await client.call("SendMessage", {"message": asked}))["task"]
+        other = create_message(metadata={"skillId": "slow"})
+        await client.call("SendMessage", {"message": other, "configuration": at_once})
+        answer = create_message("0.5", taskId=task["id"], metadata={"idempotencyKey": "a"})
+        told = (await client.call("SendMessage", {"message": answer, "configuration": at_once}))["task"]
+        assert told["status"]["state"] == "TASK_STATE_WORKING"  # there is no room for it
+    async with serve_a2a(platform) as url:
+        client = JsonRpc(http, url)
+        done = (await client.call("SendMessage", {"message": answer}))["task"]
+        assert done["artifacts"][0]["parts"][0]["data"]["price"] == 10
+        assert len(done["history"]) == 3
+
+
 @pytest.mark.parametrize(
     ("text", "problem"), [("maybe", "answer with yes or no"), ("\0", "cannot be stored|is not valid|yes or no")]
 )

@@ -10,8 +10,8 @@ from typing import Any
 import httpx
 from pydantic import BaseModel
 
-from tactician import Agent, Platform, achieves_goal, action, planned_agent, tool
-from tactician.process import ask_human
+from tactician import Agent, Ensemble, Platform, Review, Task, achieves_goal, action, planned_agent, tool
+from tactician.process import OperationContext, ask_human
 from tactician.serve import Person, RequestLimits, app
 from tactician.stores import DocumentStore, MemoryStore
 from tactician.testing import ScriptedModel, ToolCall
@@ -43,6 +43,22 @@ class Shop:
         return Parcel(label=f"{order.number} to {address.city}")
 
 
+@planned_agent(name="Depot", description="Lets a shop without questions send parcels")
+class Depot:
+    @achieves_goal("delivered")
+    @action
+    async def deliver(self, order: Order, context: OperationContext) -> Parcel:
+        return await context.run_agent(Van(), Parcel, order)
+
+
+@planned_agent(name="Van", description="Drives")
+class Van:
+    @achieves_goal("driven")
+    @action
+    def drive(self, order: Order) -> Parcel:
+        return Parcel(label=str(order.number))
+
+
 @tool(needs_approval=True)
 def pay(amount: int) -> str:
     """Pay an amount."""
@@ -71,7 +87,9 @@ def create_platform(gate: Gate | None = None, store: DocumentStore | None = None
     talker = Agent("Talker", model=ScriptedModel(*(["Hello."] * 500)))
     cashier = Agent("Cashier", model=ScriptedModel(ToolCall("pay", amount=5), "Paid."), tools=[pay])
     slow = Agent("Slow", model=ScriptedModel(ToolCall("wait"), "At last."), tools=[wait])
-    return Platform(ScriptedModel(), store=store or MemoryStore()).register(talker, Shop(), cashier, slow)
+    write = Task("Write about {topic}", id="write", review=Review.after("Good enough?", required_role="editor"))
+    newsroom = Ensemble("Newsroom", [write], model=ScriptedModel("Frogs are nice.", "Frogs hear with their lungs."))
+    return Platform(ScriptedModel(), store=store or MemoryStore()).register(talker, Shop(), cashier, slow, newsroom)
 
 
 @asynccontextmanager

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tactician.runs import RunStarted
-from tactician.serve.api.feed import EventFeed, FeedEntry
+from tactician.serve.api.feed import EventFeed
 from tests.support.effort import examples
 
 
@@ -21,10 +21,9 @@ def started(run_id: str, parent_id: str | None = None) -> RunStarted:
 async def read(feed: EventFeed, count: int, run_id: str | None = None, after: int = 0) -> list[int]:
     numbers: list[int] = []
     async with aclosing(feed.read(run_id, after)) as entries:
-        async for entry in entries:
-            assert isinstance(entry, FeedEntry)
-            numbers.append(entry.number)
-            if len(numbers) == count:
+        async for batch in entries:
+            numbers += [entry.number for entry in batch]
+            if len(numbers) >= count:
                 break
     return numbers
 
@@ -62,6 +61,18 @@ def test_only_the_last_events_of_the_last_runs_are_kept() -> None:
     assert feed.replay("a") == []
 
 
+def test_the_runs_that_changed_longest_ago_make_room() -> None:
+    feed = EventFeed(events_per_run=3, most_events=6)
+    for run_id in "abacca":
+        feed.publish(started(run_id))
+    assert len(feed.replay(None)) == 6
+
+    feed.publish(started("d"))
+
+    assert [entry.number for entry in feed.replay(None)] == [1, 3, 4, 5, 6, 7]
+    assert feed.replay("b") == []
+
+
 async def test_a_reader_that_does_not_read_is_dropped_and_others_are_not() -> None:
     feed = EventFeed(events_per_run=10)
     with feed.open() as sleeper:
@@ -80,10 +91,10 @@ async def test_a_stream_ends_when_its_reader_was_dropped() -> None:
     feed = EventFeed()
     async with aclosing(feed.read()) as entries:
         feed.publish(started("a"))
-        assert (await anext(entries)) is not None
+        assert len(await anext(entries)) == 1
         for _ in range(1100):
             feed.publish(started("a"))
-        numbers = [entry.number async for entry in entries if entry is not None]
+        numbers = [entry.number async for batch in entries for entry in batch]
 
     assert numbers == list(range(2, 1002))
     assert feed.readers == 0

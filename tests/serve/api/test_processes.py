@@ -16,7 +16,6 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.support.effort import EFFORT
 from tests.support.forking import bare_environment
 
 SHOP = """
@@ -60,10 +59,10 @@ class Shop:
 
 
 @asynccontextmanager
-async def serving(folder: Path, *options: str) -> AsyncIterator[tuple[Process, str]]:
+async def serving(folder: Path, *options: str, program: str = SHOP) -> AsyncIterator[tuple[Process, str]]:
     """Start a server, and give its process and address."""
-    (folder / "shop.py").write_text(SHOP)
-    words = ["-m", "tactician", "serve", "shop.py", "--port", "0", "--store", str(folder / "runs.db"), *options]
+    (folder / "agents.py").write_text(program)
+    words = ["-m", "tactician", "serve", "agents.py", "--port", "0", "--store", str(folder / "runs.db"), *options]
     process = await asyncio.create_subprocess_exec(
         sys.executable, *words, cwd=folder, env=bare_environment(), stderr=PIPE
     )
@@ -71,7 +70,7 @@ async def serving(folder: Path, *options: str) -> AsyncIterator[tuple[Process, s
     try:
         line = (await asyncio.wait_for(process.stderr.readline(), 60)).decode()
         assert line.startswith("Serving on http://"), line + (await process.stderr.read()).decode()
-        yield process, line.split()[2].removesuffix("/api/openapi.json")
+        yield process, line.split()[2].removesuffix("/ui")
     finally:
         if process.returncode is None:
             process.kill()
@@ -138,14 +137,15 @@ async def test_it_stops_soon_though_streams_are_open(tmp_path: Path, number: sig
 
 
 async def test_events_are_followed_while_they_happen(tmp_path: Path) -> None:
-    count = 500 if EFFORT > 1 else 20
     async with AsyncExitStack() as stack:
         _, address = await stack.enter_async_context(serving(tmp_path))
         limits = httpx.Limits(max_connections=None)
         client = await stack.enter_async_context(httpx.AsyncClient(base_url=address, limits=limits, timeout=60))
         run_id = (await client.post("/api/agents/shop/runs", json={"input": {"number": 1}})).json()["id"]
+        card = (await client.get("/.well-known/agent-card.json")).json()
+        assert {place["url"].rstrip("/") for place in card["supportedInterfaces"]} == {f"{address}/a2a"}
         waiting = await ask(client, run_id, "waiting")
-        reading = [asyncio.create_task(follow(client, run_id)) for _ in range(count)]
+        reading = [asyncio.create_task(follow(client, run_id)) for _ in range(20)]
         async with client.stream("GET", f"/api/runs/{run_id}/events"):
             pass  # a reader that vanishes
         answer = {"request": waiting["pending"][0]["id"], "response": {"city": "Rome"}}

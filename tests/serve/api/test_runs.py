@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 
 import pytest
 
-from tactician import Agent, Platform
+from tactician import Agent, Platform, tool
 from tactician.errors import ConfigurationError
 from tactician.serve import app
 from tactician.stores import MemoryStore
-from tactician.testing import ScriptedModel
-from tests.serve.api.serving import Gate, create_platform, find, read_events, served, start
+from tactician.testing import ScriptedModel, ToolCall
+from tests.serve.api.serving import Depot, Gate, create_platform, find, read_events, served, start
 
 
 async def test_a_run_is_started_and_has_its_result() -> None:
@@ -115,6 +116,16 @@ async def test_details_and_steps() -> None:
     assert [step["number"] for step in steps] == list(range(1, len(steps) + 1))
 
 
+async def test_details_tell_what_each_model_used() -> None:
+    async with served(create_platform()) as client:
+        run_id = await start(client, "talker", "Hi")
+        await find(client, run_id, "completed")
+        models = (await client.get(f"/api/runs/{run_id}/details")).json()["models"]
+
+    fields = ("calls", "input_tokens", "output_tokens", "cost")
+    assert [tuple(model[field] for field in fields) for model in models] == [(1, 10, 5, None)]
+
+
 class TestMistakes:
     @pytest.mark.parametrize(
         ("method", "path", "body", "status", "words"),
@@ -185,6 +196,61 @@ class TestEvents:
         assert rest == every[3:]
         assert strange == every
 
+    async def test_a_reader_chooses_types_and_begins_now(self) -> None:
+        async with served(create_platform()) as client:
+            run_id = await start(client, "talker", "Hi")
+            await find(client, run_id, "completed")
+            query = {"type": ["TurnStarted", "RunEnded"]}
+            chosen = read_events((await client.get(f"/api/runs/{run_id}/events", params=query)).text)
+            latest = read_events((await client.get(f"/api/runs/{run_id}/events", params={"after": "latest"})).text)
+
+        assert [name for _, name, _ in chosen] == ["TurnStarted", "RunEnded", "end"]
+        assert [name for _, name, _ in latest] == ["end"]
+
+    async def test_a_brief_reader_gets_each_message_once(self) -> None:
+        tools = [tool(name="look")(lambda: "nothing")]
+        seeker = Agent("Seeker", model=ScriptedModel(ToolCall("look"), ToolCall("look"), "Gone."), tools=tools)
+        platform = Platform(ScriptedModel(), store=MemoryStore()).register(seeker)
+        async with served(platform) as client:
+            run_id = await start(client, "seeker", "Hi")
+            await find(client, run_id, "completed")
+            query = {"type": "TurnStarted", "brief": "true"}
+            turns = read_events((await client.get(f"/api/runs/{run_id}/events", params=query)).text)[:-1]
+
+        requests = [json.loads(data)["request"] for _, _, data in turns]
+        roles = [[message["role"] for message in request["messages"]] for request in requests]
+        assert roles == [["user"], ["tool"], ["tool"]]
+        assert [len(request["tools"]) for request in requests] == [1, 0, 0]
+
+    async def test_a_run_that_was_waiting_ends_for_its_readers(self) -> None:
+        async with served(create_platform()) as client:
+            run_id = await start(client, "shop", {"number": 7})
+            await find(client, run_id, "waiting")
+            reading = asyncio.create_task(client.get(f"/api/runs/{run_id}/events"))
+            await asyncio.sleep(0)
+            await client.delete(f"/api/runs/{run_id}")
+            events = read_events((await asyncio.wait_for(reading, 5)).text)
+
+        ends = [json.loads(data)["status"] for _, name, data in events if name in {"ProcessEnded", "RunEnded", "end"}]
+        assert ends == ["waiting", "killed", "killed"]
+
+    async def test_a_run_inside_another_has_its_own_events(self) -> None:
+        platform = Platform(ScriptedModel(), store=MemoryStore()).register(Depot())
+        async with served(platform) as client:
+            run_id = await start(client, "depot", {"number": 7})
+            await find(client, run_id, "completed")
+            (inside,) = (await client.get(f"/api/runs/{run_id}/details")).json()["children"]
+            inner_id = inside["run"]["id"]
+            events = read_events((await client.get(f"/api/runs/{inner_id}/events")).text)
+            details = (await client.get(f"/api/runs/{inner_id}/details")).json()
+            outer = read_events((await client.get(f"/api/runs/{run_id}/events")).text)
+
+        assert (details["run"]["agent"], details["run"]["parent_id"]) == ("Van", run_id)
+        assert inner_id in {json.loads(data)["run_id"] for _, name, data in outer if name != "end"}
+        assert events[-1][1] == "end"
+        assert {json.loads(data)["run_id"] for _, name, data in events[:-1]} == {inner_id}
+        assert {"ProcessStarted", "ProcessEnded"} < {name for _, name, _ in events}
+
     async def test_events_of_runs_inside_belong_to_the_run(self) -> None:
         helper = Agent("Helper", model=ScriptedModel("inside"))
         boss = Agent("Boss", model=ScriptedModel(("helper", {"input": "x"}), "done"), tools=[helper.as_tool()])
@@ -196,3 +262,14 @@ class TestEvents:
 
         paths = {tuple(json.loads(data).get("path", ())) for _, name, data in events if name != "end"}
         assert ("Boss",) in paths
+
+
+async def test_the_end_of_a_run_that_waited_is_an_event() -> None:
+    async with served(create_platform()) as client:
+        run_id = await start(client, "cashier", "Pay")
+        await find(client, run_id, "waiting")
+        await client.delete(f"/api/runs/{run_id}")
+        events = read_events((await client.get(f"/api/runs/{run_id}/events")).text)
+
+    ended = [json.loads(data) for _, kind, data in events if kind == "RunEnded"]
+    assert (ended[-1]["status"], ended[-1]["error"]) == ("killed", "cancelled by local")

@@ -196,7 +196,7 @@ class TestHttp:
             server.cancel()
             await asyncio.gather(server, client, return_exceptions=True)
             (run,) = await platform.runs()
-            for _ in range(500):  # the server does not wait until the call has ended
+            for _ in range(3000):  # the server does not wait until the call has ended
                 if run.was_interrupted or run.status != "running":
                     break
                 await asyncio.sleep(0.01)

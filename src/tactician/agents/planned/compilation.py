@@ -141,6 +141,7 @@ class _Compiler:
             state=action.source.kind if action.source.is_state else None,
             clear_blackboard=declared.clear_blackboard,
             tool_groups=declared.tool_groups,
+            contributors=(*action.source.contributors, *declared.contributors, *declared.references),
             optional_types=tuple(parameter.type for parameter in action.signature.needs if not parameter.required),
             is_serial=_is_serial(action) or bool(words.get_promises(action)),
             is_sure=set(needed).isdisjoint(self._flow.find_uncertain_effects(action, effects)),

@@ -14,6 +14,7 @@ from tactician.agents.planned.signatures import Provide
 from tactician.errors import DeclarationError
 from tactician.frozen import frozen
 from tactician.process import PlannedAgentSpec
+from tactician.prompts import ContributorLike, LlmReference, PromptContributor, as_contributor, check_reference
 from tactician.tools import find_caller_namespace
 
 C = TypeVar("C", bound=type)
@@ -26,6 +27,7 @@ class _Component:
 
     namespace: Mapping[str, object]
     resolvers: Mapping[type, Provide]
+    contributors: tuple[PromptContributor, ...]
 
 
 @overload
@@ -33,17 +35,32 @@ def component(owner: C, /) -> C: ...
 
 
 @overload
-def component(*, resolvers: Mapping[type, Provide]) -> Callable[[C], C]: ...
+def component(
+    *,
+    resolvers: Mapping[type, Provide] | None = None,
+    references: Sequence[LlmReference] = (),
+    contributors: Sequence[ContributorLike] = (),
+) -> Callable[[C], C]: ...
 
 
-def component(owner: C | None = None, /, *, resolvers: Mapping[type, Provide] | None = None) -> C | Callable[[C], C]:
+def component(
+    owner: C | None = None,
+    /,
+    *,
+    resolvers: Mapping[type, Provide] | None = None,
+    references: Sequence[LlmReference] = (),
+    contributors: Sequence[ContributorLike] = (),
+) -> C | Callable[[C], C]:
     """Declare a class whose actions, goals and conditions are available to everything that a platform plans.
 
     Args:
         owner: the class, when used without parentheses.
         resolvers: functions that fill parameters of these types, instead of the blackboard.
+        references: references for the models of all actions.
+        contributors: further parts of the instructions of these models.
     """
-    declared = _Component(find_caller_namespace(1), resolvers or {})
+    parts = (*map(as_contributor, contributors), *map(check_reference, references))
+    declared = _Component(find_caller_namespace(1), resolvers or {}, parts)
 
     def mark(marked: C) -> C:
         setattr(marked, COMPONENT, declared)
@@ -91,7 +108,8 @@ def _source(instance: object) -> Source:
     kind = type(instance)
     declared = getattr(kind, COMPONENT, None)
     if isinstance(declared, _Component):
-        return Source(kind, declared.namespace, declared.resolvers, f"{kind.__name__}.", instance)
+        prefix, parts = f"{kind.__name__}.", declared.contributors
+        return Source(kind, declared.namespace, declared.resolvers, prefix, instance, contributors=parts)
     if (source := find_declared_source(instance)) is not None:
         return source
     raise DeclarationError(kind.__name__, ["decorate the class with @component"])

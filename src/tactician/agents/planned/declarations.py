@@ -10,6 +10,7 @@ from tactician.errors import DeclarationError
 from tactician.frozen import frozen
 from tactician.planning import AStarPlanner, HybridPlanner, PlanningAlgorithm, UtilityPlanner
 from tactician.process import DEFAULT_BINDING, STATE, ActionRetryPolicy, Export, OperationContext, StateDeclaration
+from tactician.prompts import ContributorLike, LlmReference, PromptContributor, as_contributor, check_reference
 
 
 class Planner(StrEnum):
@@ -80,6 +81,8 @@ class ActionDeclaration:
     cost_method: str | None
     value_method: str | None
     tool_groups: tuple[str, ...]
+    references: tuple[LlmReference, ...]
+    contributors: tuple[PromptContributor, ...]
     output_binding: str
     trigger: type | None
     retry: ActionRetryPolicy | None
@@ -119,6 +122,8 @@ def action(
     cost_method: str | None = None,
     value_method: str | None = None,
     tool_groups: Sequence[str] = (),
+    references: Sequence[LlmReference] = (),
+    contributors: Sequence[ContributorLike] = (),
     output_binding: str = DEFAULT_BINDING,
     trigger: type | None = None,
     retry: ActionRetryPolicy | None = None,
@@ -140,6 +145,8 @@ def action(
     cost_method: str | None = None,
     value_method: str | None = None,
     tool_groups: Sequence[str] = (),
+    references: Sequence[LlmReference] = (),
+    contributors: Sequence[ContributorLike] = (),
     output_binding: str = DEFAULT_BINDING,
     trigger: type | None = None,
     retry: ActionRetryPolicy | None = None,
@@ -160,6 +167,8 @@ def action(
         cost_method: the name of a `@cost` method, instead of `cost`.
         value_method: the name of a `@cost` method, instead of `value`.
         tool_groups: tool groups for the models of the action.
+        references: references for the models of the action, after those of the agent.
+        contributors: further parts of the instructions of these models, after those of the agent.
         output_binding: name under which the result is bound.
         trigger: run only when the newest object on the blackboard is of this type.
         retry: retry policy of the action; that of the process by default.
@@ -176,6 +185,8 @@ def action(
         cost_method,
         value_method,
         _as_names(tool_groups),
+        tuple(map(check_reference, references)),
+        tuple(map(as_contributor, contributors)),
         output_binding,
         trigger,
         retry,

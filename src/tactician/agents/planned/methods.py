@@ -11,6 +11,7 @@ from tactician.agents.planned.expressions import Expression
 from tactician.agents.planned.signatures import Provide, Signature
 from tactician.frozen import frozen
 from tactician.process import DEFAULT_BINDING, OperationContext, get_state_declaration
+from tactician.prompts import PromptContributor
 from tactician.runs import in_thread
 
 NOT: Final = "not "
@@ -28,6 +29,7 @@ class Source:
         prefix: the prefix of the names of its methods in plans.
         instance: the instance of the class; that of the process's agent, when `None`.
         is_state: true for the class of a state on the blackboard.
+        contributors: parts of the instructions of the models of its actions, and references for them.
     """
 
     kind: type
@@ -36,6 +38,7 @@ class Source:
     prefix: str = ""
     instance: object = None
     is_state: bool = False
+    contributors: tuple[PromptContributor, ...] = ()
 
     def find_receiver(self, signature: Signature, context: OperationContext) -> object | None:
         """Return the object whose method is called; `None` when the state is not on the blackboard."""

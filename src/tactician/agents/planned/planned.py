@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Generic, get_args, get_origin, overload
 
 from typing_extensions import TypeVar
@@ -19,6 +19,7 @@ from tactician.errors import DeclarationError
 from tactician.events import Event
 from tactician.planning import PlanningBudget
 from tactician.process import TOWARDS, Named, ProcessOptions
+from tactician.prompts import ContributorLike, LlmReference, as_contributor, check_reference
 from tactician.runs import Budget, Input, PendingRequest, Response, RunContext, RunResult
 from tactician.tools import Tool, ToolRequest, find_caller_namespace
 
@@ -154,6 +155,8 @@ def planned_agent(
     planner: Planner | str = Planner.GOAP,
     planning: PlanningBudget | None = None,
     resolvers: Mapping[type, Provide] | None = None,
+    references: Sequence[LlmReference] = (),
+    contributors: Sequence[ContributorLike] = (),
 ) -> Callable[[C], C]: ...
 def planned_agent(
     owner: C | None = None,
@@ -164,6 +167,8 @@ def planned_agent(
     planner: Planner | str = Planner.GOAP,
     planning: PlanningBudget | None = None,
     resolvers: Mapping[type, Provide] | None = None,
+    references: Sequence[LlmReference] = (),
+    contributors: Sequence[ContributorLike] = (),
 ) -> C | Callable[[C], C]:
     """Declare a class as a planned agent; its methods are declared with `@action` and `@condition`.
 
@@ -178,11 +183,14 @@ def planned_agent(
         planner: the planning algorithm: a `Planner`, or its value, as in `"utility"`.
         planning: limits of each decision of the planner; those of the platform by default.
         resolvers: functions that fill parameters of these types, instead of the blackboard.
+        references: references for the models of all actions.
+        contributors: further parts of the instructions of these models.
 
     Raises:
         DeclarationError: when the class has neither a description nor a docstring.
     """
     namespace = find_caller_namespace(1)
+    parts = (*map(as_contributor, contributors), *map(check_reference, references))
 
     def mark(owner: C) -> C:
         if not isinstance(owner, type):
@@ -194,7 +202,7 @@ def planned_agent(
         added = frozenset(member for member in members if not _is_users(owner, member))
         for member in added:
             setattr(owner, member, members[member])
-        source = Source(owner, namespace, resolvers or {})
+        source = Source(owner, namespace, resolvers or {}, contributors=parts)
         declared = AgentDeclaration(owner, label, purpose, planner, planning, source, added, _find_result_type(owner))
         setattr(owner, DECLARED, declared)
         return owner

@@ -38,7 +38,7 @@ from tactician.process import (
 )
 from tactician.runs import RunEnded, RunStarted, RunStatus
 
-_RESTING = frozenset({RunStatus.WAITING, RunStatus.PAUSED, RunStatus.STUCK})
+_RESTING = frozenset({RunStatus.WAITING, RunStatus.PAUSED, RunStatus.STUCK, RunStatus.RESTING})
 _FAILED = frozenset({RunStatus.FAILED, RunStatus.TERMINATED, RunStatus.KILLED, RunStatus.STUCK})
 
 

@@ -146,6 +146,11 @@ class DeploymentStatus:
     Attributes:
         kind: the kind of the model.
         in_flight: calls that are running.
+        waiting: calls that wait for the model, at whichever of its instances.
+        max_concurrency: how many calls may run at once.
+        requests_per_second: how often a call may start; unlimited if `None`.
+        tokens_per_second: how many tokens may go through; unlimited if `None`.
+        is_open: true when its circuit is open, or half-open.
         requests: all calls that were started; each ends as an answer, as a failure, or cancelled.
         answers: calls that returned an answer.
         failures: calls that failed.
@@ -161,6 +166,11 @@ class DeploymentStatus:
     model: str
     kind: KindName = "chat"
     in_flight: int = 0
+    waiting: int = 0
+    max_concurrency: int | None = None
+    requests_per_second: float | None = None
+    tokens_per_second: float | None = None
+    is_open: bool = False
     requests: int = 0
     answers: int = 0
     failures: int = 0

@@ -150,14 +150,19 @@ class DeploymentState:
         self.in_flight -= 1
         self.breaker.end_trial(call_number)
 
-    def status(self, now: float) -> DeploymentStatus:
-        """Return the status of the deployment."""
+    def status(self, now: float, waiting: int = 0) -> DeploymentStatus:
+        """Return the status of the deployment; `waiting` is the number of calls that wait for its model."""
         available_at, answers = self.breaker.available_at, self._answers
         return DeploymentStatus(
             instance=self.instance,
             model=self.model,
             kind=self.deployment.kind,
             in_flight=self.in_flight,
+            waiting=waiting,
+            max_concurrency=self._capacity,
+            requests_per_second=None if self._starts is None else self._starts.rate,
+            tokens_per_second=None if self._tokens is None else self._tokens.rate,
+            is_open=self.breaker.is_open,
             requests=self.requests,
             answers=answers,
             failures=self.failures,

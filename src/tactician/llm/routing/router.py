@@ -275,7 +275,8 @@ class ModelRouter:
     def status(self) -> tuple[DeploymentStatus, ...]:
         """Return the status of each deployment: chat models, embedding models, image models."""
         now = self._settings.clock.monotonic()
-        return tuple(state.status(now) for state in self._states())
+        pools = (pool for table in self._tables.values() for pool in table.pools)
+        return tuple(state.status(now, pool.waiting) for pool in pools for state in pool.states)
 
     def usage(self, *, model: str | None = None, instance: str | None = None) -> Usage:
         """Return the usage of all deployments, of a model, of an instance, or of a model at an instance."""

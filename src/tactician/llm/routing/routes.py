@@ -121,9 +121,14 @@ class RouteTable:
         self._check()
 
     @property
+    def pools(self) -> Iterable[DeploymentPool]:
+        """Deployments of each model."""
+        return self._pools.values()
+
+    @property
     def states(self) -> Iterator[DeploymentState]:
         """States of all deployments, model by model."""
-        return (state for pool in self._pools.values() for state in pool.states)
+        return (state for pool in self.pools for state in pool.states)
 
     @property
     def models(self) -> tuple[str, ...]:

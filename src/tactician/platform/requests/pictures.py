@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
-from tactician.llm import Image, Message, UserMessage
+from tactician.llm import Image, Message, UserMessage, check_image, check_images, check_message_images
 
 Picture: TypeAlias = Image | str | bytes
 """An image, its bytes, or a text: base64, or a URL (`https:`, `http:` or `data:`)."""
@@ -17,45 +15,26 @@ def read_picture(picture: Picture) -> Image:
     """Convert a picture to an image, whose type follows from its first bytes.
 
     Raises:
-        ValueError: when a text is neither a URL nor base64, or the bytes tell no type of image.
+        ValueError: when a text is neither a URL nor base64, the bytes tell no type of image, or are too many.
     """
-    if isinstance(picture, Image):
-        return picture
     if isinstance(picture, bytes):
-        return Image.from_bytes(picture)
-    if picture.startswith(("https://", "http://")):
-        return Image(url=picture)
-    if picture.startswith("data:"):
-        return _inline(picture)
-    return Image.from_bytes(_decode(picture))
+        return check_image(Image.from_bytes(picture))
+    if isinstance(picture, str):
+        picture = Image(url=picture) if picture.startswith(("https:", "http:", "data:")) else Image(data=picture)
+    return check_image(picture)
 
 
 def with_pictures(messages: Sequence[Message], pictures: Iterable[Picture]) -> tuple[Message, ...]:
     """Return the messages, with the pictures in the last user message, or else in a new message.
 
     Raises:
-        ValueError: when a picture is not valid.
+        ValueError: when a picture is not valid, or there are too many in a message.
     """
-    images = tuple(map(read_picture, pictures))
+    images = check_images(map(read_picture, pictures))
+    messages = check_message_images(messages)
     if not images:
-        return tuple(messages)
+        return messages
     for position in reversed(range(len(messages))):
         if isinstance(message := messages[position], UserMessage):
             return (*messages[:position], UserMessage((*message.parts, *images)), *messages[position + 1 :])
     return (*messages, UserMessage(images))
-
-
-def _inline(url: str) -> Image:
-    head, comma, data = url.removeprefix("data:").partition(",")
-    media_type, _, encoding = head.partition(";")
-    if not comma or encoding != "base64" or not media_type.startswith("image/"):
-        raise ValueError("a picture as a data URL begins with data:image/...;base64,")
-    _decode(data)
-    return Image(data=data, media_type=media_type)
-
-
-def _decode(text: str) -> bytes:
-    try:
-        return base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError) as error:
-        raise ValueError("a picture as text is a URL or base64, and this is neither") from error

@@ -8,18 +8,18 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing, suppress
 from typing import Final, TypeAlias
 
-from tactician.errors import StoreError, TacticianError
+from tactician.errors import RunConflictError, StoreError, TacticianError
 from tactician.events import Event, new_id
 from tactician.loop import read_answer_text
 from tactician.platform import Platform
 from tactician.runs import (
-    DEFAULT_LEASE,
     Response,
     RunCompleted,
     RunContext,
     RunRecord,
     RunResult,
     RunStore,
+    keep_responses,
     stream_events,
 )
 from tactician.serve.a2a.settings import A2aSettings
@@ -28,6 +28,9 @@ from tactician.stores import Lease
 
 _logger = logging.getLogger(__name__)
 _Work: TypeAlias = Callable[[RunContext], Awaitable[RunResult[object]]]
+_CLAIM_ATTEMPTS: Final = 20
+_CLAIM_PAUSE: Final = 0.05
+"""Seconds between two attempts to claim a task that asks: whoever let it run so far releases it in a moment."""
 _MOST_WAITING: Final = 10_000
 """Number of pieces that a follower may be behind; then it gets the rest as a whole, at the end."""
 
@@ -109,16 +112,24 @@ class TaskExecutor:
         """Claim a task, or any that can continue, and let it run. Return whether there was any."""
         if not self.has_room:
             return False
-        claimed = await RunStore(self._platform.store).claim(
-            self._owner, DEFAULT_LEASE, run_id=task_id, names=(TASK_RUNS,)
-        )
-        if claimed is not None:
+        if (claimed := await self._claim(task_id)) is not None:
             self._spawn(claimed[0].run_id, self._continue_claimed(*claimed))
         return claimed is not None
 
-    def answer(self, task_id: str, responses: Mapping[str, Response]) -> None:
-        """Answer requests of a task that waits, and let it run on."""
-        self._spawn(task_id, lambda context: self._runnable.resume(task_id, responses, context=context))
+    async def keep_answers(self, task_id: str, responses: Mapping[str, Response]) -> None:
+        """Keep answers to requests of a task that waits, in the store: it takes them when it continues.
+
+        Raises:
+            RunConflictError: when another process continues the task.
+            ResponseError: when the task does not wait for that any more.
+            StoredStateError: when an answer cannot be stored.
+        """
+        for _ in range(_CLAIM_ATTEMPTS):
+            if (claimed := await self._claim(task_id)) is not None:
+                await keep_responses(*claimed, self._platform.context(), responses)
+                return
+            await self._platform.services.clock.sleep(_CLAIM_PAUSE)
+        raise RunConflictError(f"The task {task_id} is being continued: send the message again once it asks.")
 
     async def stop(self, task_id: str) -> None:
         """Interrupt a task, if it runs here."""
@@ -134,8 +145,14 @@ class TaskExecutor:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
+    async def _claim(self, task_id: str | None) -> tuple[RunRecord, Lease] | None:
+        runs = RunStore(self._platform.store)
+        return await runs.claim(self._owner, self._settings.lease, run_id=task_id, names=(TASK_RUNS,))
+
     def _continue_claimed(self, record: RunRecord, lease: Lease) -> _Work:
-        return lambda context: self._runnable.continue_claimed(record, lease, context=context)
+        return lambda context: self._runnable.continue_claimed(
+            record, lease, context=context, seconds=self._settings.lease
+        )
 
     def _spawn(self, task_id: str, work: _Work) -> None:
         feed = self._feeds[task_id] = TaskFeed()

@@ -6,16 +6,16 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from a2a.types import Message
+from a2a.types import Message, Task
 from a2a.utils.errors import InvalidParamsError, UnsupportedOperationError
 from google.protobuf.json_format import ParseDict
 
 from tactician.a2a import IDEMPOTENCY_KEY, SKILL_ID, A2aMessage, JsonObject, from_wire_message, to_json_object
-from tactician.errors import StoredStateError
+from tactician.errors import ResponseError, RunConflictError, StoredStateError
 from tactician.events import new_id
 from tactician.frozen import frozen
 from tactician.platform import Platform
-from tactician.runs import RunRecord, RunStatus, RunStore
+from tactician.runs import Response, RunRecord, RunStatus, RunStore
 from tactician.serve.a2a.answers import list_questions, read_answer
 from tactician.serve.a2a.executor import TaskExecutor
 from tactician.serve.a2a.settings import A2aSettings
@@ -111,12 +111,24 @@ class TaskIntake:
             return AcceptedMessage(document, lambda: self._executor.start(document.task_id))
         record = await self._load_record(document)
         request_id, response = read_answer(known, list_questions(record.header.pending, self._settings))
-        document = await self._add_to_history(document, message)
+        asked = await self._views.view(document)
+        await self._keep_answer(document.task_id, request_id, response)
+        document = await self._add_to_history(document, asked, message)
+        return AcceptedMessage(document, lambda: self._executor.start(document.task_id))
 
-        async def begin() -> None:
-            self._executor.answer(document.task_id, {request_id: response})
+    async def _keep_answer(self, task_id: str, request_id: str, response: Response) -> None:
+        """Save an answer before anything else: should the process die now, the task continues with it.
 
-        return AcceptedMessage(document, begin)
+        Raises:
+            InvalidParamsError: when it cannot be stored.
+            UnsupportedOperationError: when the task does not ask any more.
+        """
+        try:
+            await self._executor.keep_answers(task_id, {request_id: response})
+        except StoredStateError as error:
+            raise InvalidParamsError(f"The message cannot be stored: {error}") from error
+        except (ResponseError, RunConflictError) as error:
+            raise UnsupportedOperationError(str(error)) from error
 
     async def _enqueue(self, skill: PublishedSkill, message: JsonObject, key: str | None) -> str:
         request = {"skill": skill.id, "message": message}
@@ -144,10 +156,10 @@ class TaskIntake:
             )
         return record
 
-    async def _add_to_history(self, document: TaskDocument, message: Message) -> TaskDocument:
+    async def _add_to_history(self, document: TaskDocument, asked: Task | None, message: Message) -> TaskDocument:
         """Add the question of a task and the message that answers it to the history."""
-        task = await self._views.view(document)
-        added = [] if task is None or not task.status.HasField("message") else [to_json_object(task.status.message)]
+        is_asked = asked is not None and asked.status.HasField("message")
+        added = [to_json_object(asked.status.message)] if asked is not None and is_asked else []
         answer = Message()
         answer.CopyFrom(message)
         answer.context_id = document.context_id

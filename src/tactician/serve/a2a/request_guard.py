@@ -9,7 +9,9 @@ from a2a.utils.error_handlers import build_rest_error_payload
 from a2a.utils.errors import ContentTypeNotSupportedError
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse, PlainTextResponse, Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from tactician.serve.bodies import read_body, replay_body
 
 _WITH_BODY: Final = frozenset({"POST", "PUT", "PATCH"})
 
@@ -33,23 +35,12 @@ class RequestGuard:
         if scope["type"] != "http" or scope["method"] not in _WITH_BODY:
             await self._app(scope, receive, send)
             return
-        body = await self._read(receive)
+        body = await read_body(receive, max_bytes=self._max_bytes)
         refusal = self._refuse_length() if body is None else _check_type(scope, body)
         if refusal is not None:
             await refusal(scope, receive, send)
             return
-        await self._app(scope, _replay(body or b"", receive), send)
-
-    async def _read(self, receive: Receive) -> bytes | None:
-        """Return the body; `None` when it is too long."""
-        body, more = bytearray(), True
-        while more:
-            message = await receive()
-            body += message.get("body", b"")
-            if len(body) > self._max_bytes:
-                return None
-            more = message["type"] == "http.request" and message.get("more_body", False)
-        return bytes(body)
+        await self._app(scope, replay_body(body or b"", receive), send)
 
     def _refuse_length(self) -> Response:
         return PlainTextResponse(f"The request is longer than {self._max_bytes:,} bytes.", status_code=413)
@@ -64,13 +55,3 @@ def _check_type(scope: Scope, body: bytes) -> Response | None:
     if scope["path"].removeprefix(scope.get("root_path", "")) in ("", "/"):
         return JSONResponse(build_error_response(None, error))
     return JSONResponse(build_rest_error_payload(error), status_code=415)
-
-
-def _replay(body: bytes, receive: Receive) -> Receive:
-    """Return a function that gives the body that was read, and then what else comes."""
-    parts: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
-
-    async def replay() -> Message:
-        return parts.pop() if parts else await receive()
-
-    return replay

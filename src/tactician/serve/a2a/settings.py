@@ -6,6 +6,7 @@ from dataclasses import field
 
 from tactician.amounts import need_amount
 from tactician.frozen import frozen
+from tactician.runs import DEFAULT_LEASE
 
 
 @frozen(kw_only=True)
@@ -26,6 +27,7 @@ class A2aSettings:
         max_request_bytes: bytes of a request.
         max_parallel: number of tasks at a time; others stay `submitted`.
         poll: seconds between two looks at tasks that continue in other processes.
+        lease: seconds after which another server continues the tasks of a server that died.
 
     Raises:
         ConfigurationError: when a number is out of range.
@@ -43,8 +45,10 @@ class A2aSettings:
     max_request_bytes: int = 10_000_000
     max_parallel: int = 100
     poll: float = 1.0
+    lease: float = DEFAULT_LEASE
 
     def __post_init__(self) -> None:
         for name in ("max_age", "max_request_bytes", "max_parallel"):
             need_amount(f"A2aSettings.{name}", getattr(self, name), least=1, whole=True)
-        need_amount("A2aSettings.poll", self.poll, least=0.001)
+        for name in ("poll", "lease"):
+            need_amount(f"A2aSettings.{name}", getattr(self, name), least=0.001)

@@ -25,6 +25,7 @@ _STATES: Final = {
     RunStatus.RUNNING: TaskState.TASK_STATE_WORKING,
     RunStatus.PAUSED: TaskState.TASK_STATE_WORKING,
     RunStatus.WAITING: TaskState.TASK_STATE_WORKING,
+    RunStatus.RESTING: TaskState.TASK_STATE_WORKING,
     RunStatus.COMPLETED: TaskState.TASK_STATE_COMPLETED,
     RunStatus.KILLED: TaskState.TASK_STATE_CANCELED,
 }
@@ -87,9 +88,11 @@ class TaskViews:
         )
 
     async def waits_here(self, task_id: str) -> bool:
-        """Return whether the run of a task waits for somebody of this program."""
+        """Return whether the run of a task waits for somebody of this program, who has not answered yet."""
         record = await self._runs.load(task_id, with_body=False)
-        return record is not None and record.status in (RunStatus.WAITING, RunStatus.PAUSED)
+        if record is None or record.status is not RunStatus.WAITING:
+            return record is not None and record.status is RunStatus.PAUSED
+        return all(not request.is_answered for request in record.header.pending)
 
     async def _load_output(self, task_id: str) -> Mapping[str, JsonValue]:
         """Return the output of a run; nothing when the run has not completed, or was deleted."""

@@ -1,8 +1,29 @@
 """HTTP API of a platform: REST and server-sent events, with an OpenAPI document."""
 
-from tactician.serve.api.application import app
+from tactician.serve.api.application import api_routes, create_application
 from tactician.serve.api.guard import RequestLimits
+from tactician.serve.api.inputs import find_runnable, read_agent_input
+from tactician.serve.api.operations import ApiOperation, Call
 from tactician.serve.api.people import Person, Right
 from tactician.serve.api.people_file import load_people
+from tactician.serve.api.problems import ApiError
+from tactician.serve.api.server import ApiServer
+from tactician.serve.api.sse import COMMENT
+from tactician.serve.api.time_limit import lift_time_limit
 
-__all__ = ["app", "load_people", "RequestLimits", "Person", "Right"]
+__all__ = [
+    "ApiServer",
+    "ApiOperation",
+    "ApiError",
+    "Call",
+    "COMMENT",
+    "api_routes",
+    "create_application",
+    "find_runnable",
+    "lift_time_limit",
+    "load_people",
+    "read_agent_input",
+    "RequestLimits",
+    "Person",
+    "Right",
+]

@@ -9,11 +9,12 @@ from typing import Final
 from starlette.responses import Response
 
 from tactician.agents import BaseRunnable
-from tactician.diagrams import to_mermaid, to_svg
 from tactician.errors import TacticianError
 from tactician.events import Event, encode
-from tactician.llm import messages_to_data
+from tactician.llm import Image, messages_to_data
 from tactician.loop import TextReceived
+from tactician.platform import read_picture
+from tactician.process import MessageSent, ProgressReported
 from tactician.runs import RunCompleted, RunResult, format_output
 from tactician.serve.api.forms import (
     AgentForm,
@@ -28,7 +29,7 @@ from tactician.serve.api.operations import ApiOperation, Call
 from tactician.serve.api.people import Person
 from tactician.serve.api.problems import ApiError
 from tactician.serve.api.sse import format_event, format_problem
-from tactician.serve.api.views import show_agent, show_requests
+from tactician.serve.api.views import show_agent, show_diagram, show_requests
 from tactician.service import AgentService
 
 
@@ -53,7 +54,7 @@ async def draw_agent(call: Call) -> DiagramForm:
     if not isinstance(agent, BaseRunnable):
         raise ApiError(404, f"There is no agent {agent_id!r} with a drawing. See /api/agents.")
     diagram = agent.diagram()
-    return DiagramForm(mermaid=to_mermaid(diagram), svg=to_svg(diagram))
+    return show_diagram(diagram)
 
 
 async def send_message(call: Call) -> Form | Response:
@@ -61,12 +62,19 @@ async def send_message(call: Call) -> Form | Response:
     service, form, conversation_id = AgentService(call.server.platform), await call.read(MessageForm), _id(call)
     if form.agent not in service.agents:
         raise ApiError(404, f"There is no agent {form.agent[:200]!r}. See /api/agents.")
+    images = _read_pictures(form)
     if "text/event-stream" in call.request.headers.get("accept", ""):
-        events = service.stream_agent(form.agent, form.message, conversation_id=conversation_id)
+        events = service.stream_agent(form.agent, form.message, conversation_id=conversation_id, images=images)
         return call.server.streams.respond(_answer(events, call.person))
-    return _show_answer(
-        await service.request_agent(form.agent, form.message, conversation_id=conversation_id), call.person
-    )
+    result = await service.request_agent(form.agent, form.message, conversation_id=conversation_id, images=images)
+    return _show_answer(result, call.person)
+
+
+def _read_pictures(form: MessageForm) -> tuple[Image, ...]:
+    try:
+        return tuple(map(read_picture, form.pictures))
+    except ValueError as error:
+        raise ApiError(400, f"pictures: {error}.") from None
 
 
 async def show_conversation(call: Call) -> ConversationForm:
@@ -88,6 +96,10 @@ async def _answer(events: AsyncGenerator[Event], person: Person) -> AsyncGenerat
                 yield format_event(_show_answer(event.result, person).model_dump_json(), kind="end")
             elif isinstance(event, TextReceived) and not event.is_internal:
                 yield format_event(json.dumps({"text": event.text}), kind="text")
+            elif isinstance(event, MessageSent):
+                yield format_event(json.dumps({"text": event.message.text}), kind="message")
+            elif isinstance(event, ProgressReported):
+                yield format_event(json.dumps({"text": event.text}), kind="progress")
     except TacticianError as error:
         yield format_problem(type(error).__name__, str(error))
     finally:

@@ -1,9 +1,9 @@
-"""ASGI application of a platform."""
+"""Routes of the API, and the application that serves routes behind the guard."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Final
 
 from starlette.applications import Starlette
@@ -13,58 +13,82 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from tactician.platform import Platform
 from tactician.serve.api.agents import AGENT_OPERATIONS
-from tactician.serve.api.guard import Guard, RequestLimits
+from tactician.serve.api.event_streams import EVENT_OPERATIONS
+from tactician.serve.api.guard import Guard
 from tactician.serve.api.health import HEALTH_OPERATIONS
+from tactician.serve.api.inspection import INSPECTION_OPERATIONS
 from tactician.serve.api.openapi import build_openapi
+from tactician.serve.api.operations import ApiOperation
+from tactician.serve.api.overview import OVERVIEW_OPERATIONS
 from tactician.serve.api.people import Person, Tokens
 from tactician.serve.api.problems import ApiError, describe_problem
 from tactician.serve.api.runs import RUN_OPERATIONS
 from tactician.serve.api.server import ApiServer
+from tactician.serve.api.time_limit import RequestTimeLimit
 
-_NO_LIMITS: Final = RequestLimits()
+_OPERATIONS: Final = (
+    *HEALTH_OPERATIONS,
+    *OVERVIEW_OPERATIONS,
+    *AGENT_OPERATIONS,
+    *RUN_OPERATIONS,
+    *EVENT_OPERATIONS,
+    *INSPECTION_OPERATIONS,
+)
 
 
-def app(
-    platform: Platform,
-    *,
-    people: Mapping[str, Person] | None = None,
-    hosts: Collection[str] | None = None,
-    limits: RequestLimits = _NO_LIMITS,
-    routes: Sequence[BaseRoute] = (),
-) -> Starlette:
-    """Return the ASGI application of a platform, to run by itself or to mount in another.
-
-    While it runs, it continues runs of the store, as a worker does. An application that mounts it must enter its
-    lifespan: `async with app.router.lifespan_context(app)`.
+def api_routes(server: ApiServer, *further: ApiOperation) -> list[BaseRoute]:
+    """Return the routes of the operations of a server, and of the document that describes them.
 
     Args:
-        platform: the platform, with a store.
-        people: bearer tokens, and who has each; without tokens, only programs on this machine may call.
-        hosts: names by which the server may be called, without ports; without tokens, those of this machine by default.
-        limits: limits of requests.
-        routes: further routes, behind the same guard.
-
-    Raises:
-        ConfigurationError: when the platform has no store, or a token is too short.
+        server: the server.
+        *further: operations besides those of the API.
     """
-    server = ApiServer(platform, limits)
-    operations = (*HEALTH_OPERATIONS, *AGENT_OPERATIONS, *RUN_OPERATIONS)
+    operations = (*_OPERATIONS, *further)
 
     async def describe(request: Request) -> Response:
-        return JSONResponse(build_openapi(operations, platform.agents_by_id))
+        return JSONResponse(build_openapi(operations, server.platform.agents_by_id))
+
+    return [Route("/api/openapi.json", describe), *(operation.route(server) for operation in operations)]
+
+
+def create_application(
+    server: ApiServer,
+    routes: Sequence[BaseRoute],
+    *,
+    people: Mapping[str, Person] | None,
+    hosts: Collection[str] | None,
+    mounted: Sequence[Starlette] = (),
+) -> Starlette:
+    """Create an application of a server, with routes behind the guard. While it runs, so does the server.
+
+    Args:
+        server: the server.
+        routes: the routes.
+        people: bearer tokens, and who has each.
+        hosts: names by which the server may be called.
+        mounted: applications that the routes lead to, and that run as long.
+
+    Raises:
+        ConfigurationError: when a token is too short.
+    """
 
     @asynccontextmanager
     async def lifespan(application: Starlette) -> AsyncIterator[None]:
-        async with server.work():
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(server.work())
+            for inner in mounted:
+                await stack.enter_async_context(inner.router.lifespan_context(inner))
             yield
 
     tokens = None if people is None else Tokens(people)
     names = None if hosts is None else frozenset(host.lower() for host in hosts)
     application = Starlette(
-        routes=[Route("/api/openapi.json", describe), *(operation.route(server) for operation in operations), *routes],
-        middleware=[Middleware(Guard, tokens=tokens, hosts=names, limits=limits)],
+        routes=routes,
+        middleware=[
+            Middleware(Guard, tokens=tokens, hosts=names, limits=server.limits),
+            Middleware(RequestTimeLimit, seconds=server.limits.seconds),
+        ],
         exception_handlers={ApiError: _answer_problem, HTTPException: _answer_http_problem},
         lifespan=lifespan,
     )

@@ -7,13 +7,19 @@ import json
 from collections import OrderedDict, deque
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from tactician.events import Event, event_to_json, new_id
+from tactician.llm import find_new_messages
+from tactician.loop import TurnStarted
 
 _UNREAD: Final = 1000
 """Events that wait for a reader. A reader that is further behind is dropped, and may continue where it was."""
+_BATCH: Final = 100
+"""Entries that a reader gets at a time."""
+_MOST_SPANS: Final = 20_000
+"""Latest spans of which the outermost run is known."""
 _QUIET: Final = 15.0
 """Seconds after which a reader hears that nothing has happened, so that the connection stays open."""
 
@@ -37,8 +43,25 @@ class FeedEntry:
     def text(self) -> str:
         """The event as JSON, made when it is first read."""
         if self._text is None:
-            self._text = json.dumps(event_to_json(self.event), ensure_ascii=False, separators=(",", ":"))
+            self._text = _format(self.event)
         return self._text
+
+    @property
+    def brief_text(self) -> str:
+        """The event as JSON, without the messages that an earlier event of the run has too."""
+        if isinstance(self.event, TurnStarted) and self.event.turn > 1:
+            return _format(_abbreviate(self.event))
+        return self.text
+
+
+def _abbreviate(event: TurnStarted) -> TurnStarted:
+    """Return the event with the messages that are new to the model: a long run repeats all others in each turn."""
+    messages = tuple(find_new_messages(event.request.messages))
+    return replace(event, request=replace(event.request, messages=messages, tools=()))
+
+
+def _format(event: Event) -> str:
+    return json.dumps(event_to_json(event), ensure_ascii=False, separators=(",", ":"))
 
 
 class _Reader:
@@ -59,6 +82,17 @@ class _Reader:
             self.was_dropped = True
         return not self.was_dropped
 
+    async def take(self) -> list[FeedEntry]:
+        """Return the entries that wait, as soon as there are any; none when there was none for a while."""
+        try:
+            async with asyncio.timeout(_QUIET):
+                taken = [await self.entries.get()]
+        except TimeoutError:
+            return []
+        while len(taken) < _BATCH and not self.entries.empty():
+            taken.append(self.entries.get_nowait())
+        return taken
+
 
 class EventFeed:
     """The latest events of each run, and those who read them.
@@ -68,18 +102,22 @@ class EventFeed:
     Args:
         events_per_run: number of events that are kept of a run.
         most_runs: number of runs of which events are kept.
+        most_events: number of events that are kept of all runs together.
 
     Attributes:
         session: id of the feed. The numbers of another feed, such as that before a restart, mean nothing here.
     """
 
-    def __init__(self, events_per_run: int = 2000, most_runs: int = 1000) -> None:
+    def __init__(self, events_per_run: int = 10_000, most_runs: int = 1000, most_events: int = 200_000) -> None:
         self.session = new_id()
         self._events_per_run = events_per_run
         self._most_runs = most_runs
+        self._most_events = most_events
+        self._count = 0
         self._last = 0
         self._kept: OrderedDict[str, deque[FeedEntry]] = OrderedDict()
         self._roots: OrderedDict[str, str] = OrderedDict()
+        self._spans: OrderedDict[str, str] = OrderedDict()
         self._readers: set[_Reader] = set()
 
     @property
@@ -109,6 +147,12 @@ class EventFeed:
         entries = [entry for root in roots for entry in self._kept.get(root, ()) if entry.number > after]
         return entries if run_id is not None else sorted(entries, key=lambda entry: entry.number)
 
+    def replay_batches(self, run_id: str | None, after: int = 0) -> Iterator[tuple[FeedEntry, ...]]:
+        """Yield the same, several at a time."""
+        entries = self.replay(run_id, after)
+        for start in range(0, len(entries), _BATCH):
+            yield tuple(entries[start : start + _BATCH])
+
     def find_root(self, run_id: str) -> str:
         """Return the id of the outermost run around a run; the same id when there is none."""
         return self._roots.get(run_id, run_id)
@@ -123,41 +167,46 @@ class EventFeed:
         finally:
             self._readers.discard(reader)
 
-    async def read(self, run_id: str | None = None, after: int = 0) -> AsyncGenerator[FeedEntry | None]:
-        """Yield the entries that are kept, and those to come; `None` when there was none for a while.
+    async def read(self, run_id: str | None = None, after: int = 0) -> AsyncGenerator[tuple[FeedEntry, ...]]:
+        """Yield the entries that are kept, and those to come, several at a time; none when there was none for a while.
 
         It ends when the reader is too slow.
         """
         with self.open(run_id) as reader:
             seen = after
-            for entry in self.replay(run_id, after):
-                seen = entry.number
-                yield entry
+            for entries in self.replay_batches(run_id, after):
+                seen = entries[-1].number
+                yield entries
             while not (reader.was_dropped and reader.entries.empty()):
-                try:
-                    async with asyncio.timeout(_QUIET):
-                        latest = await reader.entries.get()
-                except TimeoutError:
-                    yield None
-                    continue
-                if latest.number > seen:
-                    yield latest
+                latest = await reader.take()
+                entries = tuple(entry for entry in latest if entry.number > seen)
+                if entries or not latest:
+                    yield entries
 
     def _find_root(self, event: Event) -> str:
         root = self._roots.get(event.run_id)
         if root is None:
-            parent = event.parent_id if len(event.path) > 1 else None
-            root = event.run_id if parent is None else self._roots.get(parent, parent)
-            self._roots[event.run_id] = root
+            root = self._roots[event.run_id] = self._find_outer_root(event)
             if len(self._roots) > self._most_runs * 100:
                 self._roots.popitem(last=False)
+        if event.opens is not None:
+            self._spans[event.id] = root
+            if len(self._spans) > _MOST_SPANS:
+                self._spans.popitem(last=False)
         return root
+
+    def _find_outer_root(self, event: Event) -> str:
+        """Return the root of a new run: that of the run around it, or of the span, where that run has no events."""
+        if event.parent_id is None or len(event.path) < 2:
+            return event.run_id
+        return self._roots.get(event.parent_id) or self._spans.get(event.span_id or "") or event.parent_id
 
     def _keep(self, entry: FeedEntry) -> None:
         kept = self._kept.get(entry.root)
         if kept is None:
             kept = self._kept[entry.root] = deque(maxlen=self._events_per_run)
-            if len(self._kept) > self._most_runs:
-                self._kept.popitem(last=False)
+        self._count += len(kept) < self._events_per_run
         kept.append(entry)
         self._kept.move_to_end(entry.root)
+        while len(self._kept) > 1 and (len(self._kept) > self._most_runs or self._count > self._most_events):
+            self._count -= len(self._kept.popitem(last=False)[1])

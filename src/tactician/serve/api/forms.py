@@ -50,10 +50,17 @@ class AnswerForm(Form):
 
 
 class MessageForm(Form):
-    """Message to an agent in a conversation."""
+    """Message to an agent in a conversation.
+
+    Attributes:
+        agent: the id of the agent.
+        message: the text.
+        pictures: pictures beside it: base64, or `https:` or `data:` URLs.
+    """
 
     agent: Text
     message: Annotated[str, Field(min_length=1)]
+    pictures: Annotated[tuple[str, ...], Field(max_length=20)] = ()
 
 
 class RequestForm(Form):
@@ -70,6 +77,7 @@ class RequestForm(Form):
     problem: str | None = None
     path: tuple[str, ...] = ()
     may_answer: bool = True
+    default: JsonValue = None
 
 
 class UsageForm(Form):
@@ -100,6 +108,8 @@ class RunForm(Form):
     steps: int = 0
     parent_id: str | None = None
     was_interrupted: bool = False
+    worker: str = ""
+    lease_ends_at: float | None = None
 
 
 class ActionForm(Form):
@@ -122,10 +132,23 @@ class ObjectForm(Form):
     is_hidden: bool
 
 
+class ModelUsageForm(Form):
+    """Tokens, calls and cost of a model. A cost that is not known is null."""
+
+    model: str
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int
+    thinking_tokens: int
+    cost: float | None
+
+
 class RunDetailsForm(Form):
-    """Run with what it has done, and the runs inside it."""
+    """Run with what it has done and used, and the runs inside it."""
 
     run: RunForm
+    models: tuple[ModelUsageForm, ...] = ()
     history: tuple[ActionForm, ...] = ()
     objects: tuple[ObjectForm, ...] = ()
     conditions: dict[str, bool] = {}
@@ -134,9 +157,49 @@ class RunDetailsForm(Form):
 
 
 class RunsForm(Form):
-    """Runs, the newest first."""
+    """Runs, the newest first; `has_more` is true when there are others behind them."""
 
     runs: tuple[RunForm, ...]
+    has_more: bool = False
+
+
+class PlanStepForm(Form):
+    """Action of a plan, with the conditions that it needs and those that it makes true or false."""
+
+    name: str
+    cost: float
+    needs: dict[str, bool]
+    effects: dict[str, bool]
+
+
+class PlanForm(Form):
+    """Plan of a process, and why it was chosen."""
+
+    run_id: str
+    path: tuple[str, ...]
+    at: float
+    goal: str
+    conditions: dict[str, JsonValue]
+    steps: tuple[PlanStepForm, ...]
+    cost: float
+    net_value: float
+    is_optimal: bool
+    why: str
+
+
+class PlansForm(Form):
+    """Plans of a run and of those inside it, oldest first; `failure` says what is missing when the run is stuck."""
+
+    plans: tuple[PlanForm, ...]
+    failure: str | None = None
+
+
+class TraceForm(Form):
+    """Tree of all that a run did, in the JSON form of `Trace`: each node has the id of the node around it."""
+
+    format: str
+    version: int
+    nodes: tuple[dict[str, JsonValue], ...]
 
 
 class StepForm(Form):
@@ -181,11 +244,31 @@ class AgentsForm(Form):
     agents: tuple[AgentForm, ...]
 
 
+class DiagramNodeForm(Form):
+    """Node of a drawing, with the lines of its label."""
+
+    id: str
+    lines: tuple[str, ...]
+    shape: str
+
+
+class DiagramEdgeForm(Form):
+    """Edge of a drawing, between the ids of two nodes."""
+
+    source: str
+    target: str
+    label: str
+    style: str
+
+
 class DiagramForm(Form):
-    """Drawing of an agent: as Mermaid text, and as SVG."""
+    """Drawing of an agent: as Mermaid text, as SVG, and as nodes and edges that have no places yet."""
 
     mermaid: str
     svg: str
+    direction: Literal["LR", "TD"]
+    nodes: tuple[DiagramNodeForm, ...]
+    edges: tuple[DiagramEdgeForm, ...]
 
 
 class ConversationForm(Form):
@@ -211,7 +294,7 @@ class HealthForm(Form):
 
 
 class ProblemForm(Form):
-    """Why a request was refused."""
+    """Reason for which a request was refused."""
 
     class Details(Form):
         """Kind of error, and its text."""

@@ -16,6 +16,7 @@ from tactician.frozen import frozen
 from tactician.runs import DEFAULT_LEASE
 from tactician.serve.api.people import LOCAL, Person, Tokens
 from tactician.serve.api.problems import ApiError, describe_problem
+from tactician.serve.dashboard import DASHBOARD_PATH
 
 _LOCAL_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 _OPEN_PATHS: Final = ("/livez", "/readyz")
@@ -35,7 +36,8 @@ class RequestLimits:
         body: bytes of a request's body.
         rate: requests a second of each caller, on average.
         burst: requests that a caller may make at once.
-        seconds: time for a response that is no stream.
+        seconds: time from the headers of a request to the end of its answer. Streams may take any time, and so may MCP
+            and A2A, once the body has come.
         streams: streams of events that may be open at a time.
         parallel: runs that this server continues at a time.
         lease: seconds after which others continue the runs of a server that has died.
@@ -92,7 +94,7 @@ class Guard:
         headers = Headers(scope=scope)
         _check_host(headers, self._hosts)
         _check_origin(headers)
-        if scope["path"].endswith(_OPEN_PATHS):
+        if _is_open(scope):
             return
         person = self._find_person(scope, headers)
         self._buckets.take(f"{person.name} {_find_caller(scope)}")
@@ -136,6 +138,12 @@ class _Buckets:
         if left < 1:
             wait = (1 - left) / self._limits.rate
             raise ApiError(429, "These are too many requests.", {"retry-after": f"{max(1, round(wait))}"})
+
+
+def _is_open(scope: Scope) -> bool:
+    """Return whether anybody may have what is asked for: the state of the server, and the files of the dashboard."""
+    path = scope["path"].removeprefix(scope.get("root_path", ""))
+    return path in _OPEN_PATHS or path == DASHBOARD_PATH or path.startswith(f"{DASHBOARD_PATH}/")
 
 
 def _check_host(headers: Headers, hosts: frozenset[str] | None) -> None:

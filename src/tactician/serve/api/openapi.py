@@ -21,6 +21,7 @@ _PROBLEMS: Final[Mapping[str, str]] = {
     "401": "No valid token",
     "403": "Not allowed",
     "404": "Not found",
+    "408": "The body did not come in time",
     "409": "It has ended, or somebody else is at it",
     "413": "Too long",
     "421": "Another host",

@@ -11,6 +11,7 @@ from tactician.errors import ConfigurationError
 from tactician.platform import Platform, Worker
 from tactician.serve.api.feed import EventFeed
 from tactician.serve.api.guard import RequestLimits
+from tactician.serve.api.meter import ModelMeter
 from tactician.serve.api.sse import Streams
 
 T = TypeVar("T")
@@ -28,6 +29,7 @@ class ApiServer:
     Attributes:
         platform: the same.
         feed: the events of its runs.
+        meter: the use of models by its runs.
         streams: open streams of events.
         limits: the same.
 
@@ -44,23 +46,31 @@ class ApiServer:
         self.platform = platform
         self.limits = limits
         self.feed = EventFeed()
+        self.meter = ModelMeter()
         self.streams = Streams(limits.streams)
         self._worker = Worker(platform, lease=limits.lease, max_parallel=limits.parallel)
         self._tasks: set[asyncio.Task[object]] = set()
         self.is_ready = False
 
+    @property
+    def worker_name(self) -> str:
+        """Name of the worker of the server, as the owner of leases."""
+        return self._worker.name
+
     @asynccontextmanager
     async def work(self) -> AsyncIterator[None]:
         """Continue runs of the store until the end; what still runs then is interrupted, and can be resumed."""
-        unsubscribe = self.platform.services.bus.subscribe(self.feed.publish)
-        working = self._begin(self._worker.run())
+        bus = self.platform.services.bus
+        stop_listening = bus.subscribe(self.feed.publish), bus.subscribe(self.meter.note)
+        working = self.spawn(self._worker.run())
         self.is_ready = True
         try:
             yield
         finally:
             self.is_ready = False
             self.streams.stop()
-            unsubscribe()
+            for stop in stop_listening:
+                stop()
             working.cancel()
             for task in tuple(self._tasks):
                 task.cancel()
@@ -72,11 +82,12 @@ class ApiServer:
 
     async def begin(self, work: Coroutine[object, object, T]) -> T | None:
         """Do some work; return its result if it ends soon, else `None`, and it continues without the caller."""
-        task = self._begin(work)
+        task = self.spawn(work)
         done, _ = await asyncio.wait({task}, timeout=_GRACE)
         return task.result() if done else None
 
-    def _begin(self, work: Coroutine[object, object, T]) -> asyncio.Task[T]:
+    def spawn(self, work: Coroutine[object, object, T]) -> asyncio.Task[T]:
+        """Do some work beside the requests, until it ends or the server does."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._end)

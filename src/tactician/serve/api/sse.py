@@ -42,6 +42,15 @@ class Streams:
         """True when no other stream may be opened."""
         return self.open >= self._most
 
+    @property
+    def are_stopped(self) -> bool:
+        """True once the server ends all streams."""
+        return self._stopped.is_set()
+
+    async def wait_stopped(self) -> None:
+        """Wait until the server ends all streams."""
+        await self._stopped.wait()
+
     def stop(self) -> None:
         """End all streams."""
         self._stopped.set()

@@ -9,6 +9,7 @@ from pydantic import JsonValue, TypeAdapter
 from pydantic.errors import PydanticUserError
 
 from tactician.agents import planned_spec
+from tactician.diagrams import Diagram, to_mermaid, to_svg
 from tactician.events import encode
 from tactician.llm import Usage, messages_to_data
 from tactician.platform import RunTree, RunView, StepView, list_start_types
@@ -17,7 +18,11 @@ from tactician.runs import InputTypes, PendingRequest, Runnable
 from tactician.serve.api.forms import (
     ActionForm,
     AgentForm,
+    DiagramEdgeForm,
+    DiagramForm,
+    DiagramNodeForm,
     InputForm,
+    ModelUsageForm,
     ObjectForm,
     RequestForm,
     RunDetailsForm,
@@ -38,6 +43,7 @@ _JOB_STATUSES: Final[Mapping[str, JobStatus]] = {
     "killed": "cancelled",
     "waiting": "waiting",
     "paused": "in_progress",
+    "resting": "completed",
 }
 
 
@@ -61,6 +67,8 @@ def show_run(run: RunView, person: Person, result: object = None) -> RunForm:
         steps=run.steps,
         parent_id=run.parent_id,
         was_interrupted=run.was_interrupted,
+        worker=run.worker,
+        lease_ends_at=run.lease_ends_at,
     )
 
 
@@ -69,6 +77,7 @@ def show_tree(tree: RunTree, person: Person, result: object = None) -> RunDetail
     run = tree.run
     return RunDetailsForm(
         run=show_run(run, person, result),
+        models=tuple(_show_model_usage(model, usage) for model, usage in run.tally.by_model.items()),
         history=tuple(_show_action(action) for action in run.history),
         objects=tuple(
             ObjectForm(type=entry.type, value=entry.value, name=entry.binding, is_hidden=entry.is_hidden)
@@ -111,6 +120,20 @@ def show_agent(agent_id: str, agent: Runnable) -> AgentForm:
     )
 
 
+def show_diagram(diagram: Diagram) -> DiagramForm:
+    """Return a drawing in every form."""
+    return DiagramForm(
+        mermaid=to_mermaid(diagram),
+        svg=to_svg(diagram),
+        direction=diagram.direction,
+        nodes=tuple(DiagramNodeForm(id=node.id, lines=node.lines, shape=node.shape) for node in diagram.nodes),
+        edges=tuple(
+            DiagramEdgeForm(source=edge.source, target=edge.target, label=edge.label, style=edge.style)
+            for edge in diagram.edges
+        ),
+    )
+
+
 def list_input_types(agent: Runnable) -> tuple[type, ...]:
     """Return the classes of the objects that an agent takes: of a planned agent, those that no action of it gives."""
     if (spec := planned_spec(agent)) is not None:
@@ -131,6 +154,18 @@ def find_schemas(kinds: Iterable[type]) -> Iterable[tuple[type, JsonValue]]:
 
 def _show_usage(usage: Usage) -> UsageForm:
     return UsageForm(input_tokens=usage.input_tokens, output_tokens=usage.output_tokens, cost=usage.cost)
+
+
+def _show_model_usage(model: str, usage: Usage) -> ModelUsageForm:
+    return ModelUsageForm(
+        model=model,
+        calls=usage.requests,
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cached_tokens=usage.cache_read_tokens,
+        thinking_tokens=usage.reasoning_tokens,
+        cost=usage.cost,
+    )
 
 
 def _show_action(action: ActionRun) -> ActionForm:
@@ -156,6 +191,7 @@ def _show_request(request: PendingRequest, person: Person) -> RequestForm:
         role=role,
         deadline=request.deadline,
         problem=request.problem,
+        default=request.default,
         path=request.path,
         may_answer="answer" in person.rights and (role is None or person.find_role(role) is not None),
     )

@@ -1,6 +1,7 @@
 """MCP server: agents, goals and tools of a platform for MCP clients, with the official SDK (extra `mcp`)."""
 
+from tactician.serve.mcp.access import create_user
 from tactician.serve.mcp.publisher import McpPublisher
 from tactician.serve.mcp.resources import McpResource
 
-__all__ = ["McpPublisher", "McpResource"]
+__all__ = ["McpPublisher", "McpResource", "create_user"]

@@ -6,6 +6,7 @@ import hmac
 from collections.abc import Sequence
 from typing import Final
 
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken, TokenVerifier
 from mcp.server.auth.settings import AuthSettings
 from mcp.server.transport_security import TransportSecuritySettings
@@ -31,6 +32,11 @@ class SharedToken(TokenVerifier):
         if not hmac.compare_digest(token.encode(), self._token):
             return None
         return AccessToken(token=token, client_id="shared-token", scopes=[])
+
+
+def create_user(name: str) -> AuthenticatedUser:
+    """Return the user of the SDK for a person whom the server knows already: sessions belong to their users."""
+    return AuthenticatedUser(AccessToken(token="", client_id=name, scopes=[], subject=name))
 
 
 def create_auth(verifier: TokenVerifier | None, auth: AuthSettings | None) -> AuthSettings | None:

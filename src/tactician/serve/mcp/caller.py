@@ -12,9 +12,11 @@ import mcp_types as types
 from mcp.server import ServerRequestContext
 from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from starlette.requests import Request
 
 from tactician.events import Event
 from tactician.runs import PendingRequest, Respondent, RunContext
+from tactician.serve.api import Person
 from tactician.serve.mcp.forms import build_elicitation
 
 RequestContext: TypeAlias = ServerRequestContext[dict[str, object]]
@@ -46,12 +48,22 @@ class Caller:
         return elicitation is not None and (elicitation.form is not None or elicitation.url is None)
 
     def find_respondent(self, request: PendingRequest) -> Respondent:
-        """Return who answers: the subject of the access token, with the required role if the token has that scope."""
+        """Return who answers: the person whom the server knows, else the subject of the access token.
+
+        A scope of the token is a role.
+        """
+        if (person := self._find_person()) is not None:
+            return Respondent(person.find_role(request.required_role), person.name)
         token = get_access_token()
         if token is None:
             return Respondent()
         role = request.required_role if request.required_role in token.scopes else None
         return Respondent(role, token.subject or token.client_id)
+
+    def _find_person(self) -> Person | None:
+        http = self._request.request
+        person = http.scope.get("person") if isinstance(http, Request) else None
+        return person if isinstance(person, Person) else None
 
     def may_answer(self, request: PendingRequest) -> bool:
         """Return whether the client has the role that the request requires."""

@@ -15,7 +15,8 @@ from pydantic_core import from_json
 
 from tactician.context_format import write_json
 from tactician.errors import ResponseError
-from tactician.runs import PendingRequest, Response, approve, reject
+from tactician.runs import PendingRequest, Response
+from tactician.serve.answers import decline_request, read_answer
 
 _PLAIN: Final = frozenset({"string", "number", "integer", "boolean"})
 _KEPT: Final = (
@@ -56,26 +57,12 @@ def read_elicitation(request: PendingRequest, result: types.ElicitResult) -> Res
         ResponseError: when it is not JSON, where the form asked for JSON.
     """
     if result.action != "accept":
-        return _decline(request)
+        return decline_request(request)
     content: Mapping[str, JsonValue] = cast("Mapping[str, JsonValue]", result.content or {})
     if request.kind in ("form", "tool"):
         flat = _flatten(request) if request.kind == "form" else None
         return dict(content) if flat is not None else _read_answer(request, content.get(_ANSWER))
     return read_answer(request, dict(content))
-
-
-def read_answer(request: PendingRequest, answer: JsonValue) -> Response:
-    """Return an answer in JSON, as a program gives it, as the response to a request."""
-    if request.kind == "approval" and isinstance(answer, dict):
-        is_granted = answer.get("approved", answer.get("granted")) is True
-        return approve() if is_granted else reject(str(answer.get("reason") or ""))
-    if request.kind == "confirmation" and isinstance(answer, dict):
-        return answer.get("confirmed", answer.get("value")) is True
-    return answer
-
-
-def _decline(request: PendingRequest) -> Response:
-    return RuntimeError("the person declined to call it") if request.kind == "tool" else reject("the person declined")
 
 
 def _read_answer(request: PendingRequest, answer: JsonValue) -> Response:

@@ -15,6 +15,7 @@ from mcp.server.models import InitializationOptions
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.server.stdio import stdio_server
 from mcp.server.subscriptions import ListenHandler
+from mcp.server.transport_security import TransportSecuritySettings
 from typing_extensions import override
 
 from tactician import __version__
@@ -115,6 +116,19 @@ class McpPublisher:
             transport_security=security,
             auth=self._auth,
             token_verifier=self._verifier,
+        )
+
+    def mounted_app(self, *, path: str = "/mcp", is_stopping: Callable[[], bool]) -> Starlette:
+        """Return the server as an ASGI app for an application that checks hosts, origins and tokens itself.
+
+        Args:
+            path: path of the endpoint.
+            is_stopping: returns whether the application stops: then calls that it ends leave their runs as they are.
+        """
+        self._is_stopping = is_stopping
+        return self.server.streamable_http_app(
+            streamable_http_path=path,
+            transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         )
 
     async def run_http(

@@ -12,6 +12,7 @@ import mcp_types as types
 
 from tactician.agents import BaseRunnable
 from tactician.prompts import LlmReference
+from tactician.runs import RunContext
 from tactician.tools import snake_case
 
 Content: TypeAlias = str | bytes
@@ -80,9 +81,13 @@ class McpResource:
 
 def describe_reference(reference: LlmReference) -> McpResource:
     """Return the resource of a reference: what it is, and its notes."""
+
+    async def read() -> str:
+        return await reference.contribute(RunContext.current())
+
     return McpResource(
         f"reference://{snake_case(reference.name)}",
-        reference.contribution,
+        read,
         name=reference.name,
         description=reference.description,
     )

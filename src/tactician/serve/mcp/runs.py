@@ -19,8 +19,9 @@ from tactician.context_format import write_json
 from tactician.errors import ResponseError, RunNotFoundError, TacticianError
 from tactician.platform import Platform
 from tactician.runs import PendingRequest, Respondent, Response, RunContext, RunRecord, RunResult, RunStatus, RunStore
+from tactician.serve.answers import read_answer
 from tactician.serve.mcp.caller import Caller
-from tactician.serve.mcp.forms import build_elicitation, read_answer, read_elicitation
+from tactician.serve.mcp.forms import build_elicitation, read_elicitation
 from tactician.serve.mcp.limits import MOST_ROUNDS, REMEMBERED
 from tactician.serve.mcp.results import OutputForm, write_error, write_waiting
 

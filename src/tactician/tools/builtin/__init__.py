@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from tactician.tools.builtin.web import WebTool as WebTool
     from tactician.tools.builtin.web import fetch_page as fetch_page
     from tactician.tools.builtin.web import http_request as http_request
+    from tactician.tools.builtin.web_client import WebLimits as WebLimits
+    from tactician.tools.builtin.web_client import WebRequest as WebRequest
+    from tactician.tools.builtin.web_client import send_request as send_request
     from tactician.tools.builtin.web_search import WebSearcher as WebSearcher
     from tactician.tools.builtin.web_search import web_search as web_search
     from tactician.tools.builtin.workspace import Workspace as Workspace
@@ -52,6 +55,7 @@ else:
             "tactician.tools.builtin.program": "ProgramRunner run_program",
             "tactician.tools.builtin.search_providers": "SearchHit SearchProvider SearxngSearch TavilySearch",
             "tactician.tools.builtin.web": "HttpAnswer HttpRequester PageFetcher WebTool fetch_page http_request",
+            "tactician.tools.builtin.web_client": "WebLimits WebRequest send_request",
             "tactician.tools.builtin.web_search": "WebSearcher web_search",
             "tactician.tools.builtin.workspace": "Workspace",
         },

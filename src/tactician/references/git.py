@@ -1,4 +1,4 @@
-"""Skills of Git repositories, fetched by the git command."""
+"""Git repositories, fetched by the git command."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ _SAFE: Final = (
 
 
 @frozen
-class SkillRepository:
-    """Place of skills in a Git repository.
+class RepositoryAddress:
+    """Address of a folder in a Git repository.
 
     Attributes:
         url: the URL of the repository.
@@ -66,7 +66,7 @@ class SkillRepository:
             url, ref, path = urlunsplit((*parts[:2], base, "", "")), ref or found_ref, path or found_path
         place = cls(url, ref, commit.lower(), path.strip("/"), tuple(schemes))
         if problem := place._find_problem():
-            raise ConfigurationError(f"skills of {place.shown_url}: {problem}")
+            raise ConfigurationError(f"repository {place.shown_url}: {problem}")
         return place
 
     @property
@@ -89,8 +89,8 @@ class SkillRepository:
         return None
 
 
-def fetch_repository(place: SkillRepository, cache: Path, seconds: float) -> Path:
-    """Return the folder of a repository's skills in a cache. A pinned commit is fetched once.
+def fetch_repository(place: RepositoryAddress, cache: Path, seconds: float) -> Path:
+    """Return a folder of a repository in a cache. A pinned commit is fetched once.
 
     Neither hooks nor submodules, filters, links and settings of this machine play a part.
 
@@ -108,11 +108,11 @@ def fetch_repository(place: SkillRepository, cache: Path, seconds: float) -> Pat
         target = _fetch_anew(place, cache, key, seconds)
     folder = target / place.path
     if not folder.is_dir() or folder.is_symlink():
-        raise ConfigurationError(f"skills of {place.shown_url}: there is no folder {place.path!r} in it")
+        raise ConfigurationError(f"repository {place.shown_url}: there is no folder {place.path!r} in it")
     return folder
 
 
-def _fetch_anew(place: SkillRepository, cache: Path, key: str, seconds: float) -> Path:
+def _fetch_anew(place: RepositoryAddress, cache: Path, key: str, seconds: float) -> Path:
     draft = cache / f".{key}-{secrets.token_hex(8)}"
     draft.mkdir(parents=True, mode=0o700)
     try:
@@ -141,10 +141,16 @@ def _check_size(git: _Git) -> None:
         raise git.create_error(f"{len(sizes)} files with {total} bytes are too many")
 
 
+def find_cache_folder() -> Path:
+    """Return the folder of fetched repositories in the cache of the user."""
+    folder = read_environment().get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(folder) / "tactician" / "repositories"
+
+
 class _Git:
     """The git command in a folder, without the settings of this machine."""
 
-    def __init__(self, place: SkillRepository, folder: Path, seconds: float) -> None:
+    def __init__(self, place: RepositoryAddress, folder: Path, seconds: float) -> None:
         self._place, self._folder, self._seconds = place, folder, seconds
         ours = read_environment()
         self._environment = {name: ours[name] for name in _INHERITED if name in ours} | {
@@ -174,7 +180,7 @@ class _Git:
                 check=False,
             )
         except FileNotFoundError as error:
-            raise ConfigurationError("skills of repositories need the git command: install git") from error
+            raise ConfigurationError("repositories need the git command: install git") from error
         except subprocess.TimeoutExpired as error:
             raise self.create_error(f"git {arguments[0]} took longer than {self._seconds:g} seconds") from error
         if done.returncode != 0:
@@ -184,4 +190,4 @@ class _Git:
 
     def create_error(self, problem: str) -> ConfigurationError:
         """Return an error about the repository."""
-        return ConfigurationError(f"skills of {self._place.shown_url}: {problem}")
+        return ConfigurationError(f"repository {self._place.shown_url}: {problem}")

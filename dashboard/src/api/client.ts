@@ -1,0 +1,95 @@
+/** Requests to the REST API of the server that the page comes from. */
+
+import { signal } from "@preact/signals";
+
+import type { AgentForm, DiagramForm, Json, PlanForm, RunDetailsForm, RunForm } from "./types";
+
+const TOKEN_KEY = "tactician.token";
+
+/** True when the server wants a token that the page does not have. */
+export const needsToken = signal(false);
+
+/** The address of the API: beside the page, wherever an application has mounted both. */
+const ROOT = new URL("../", document.baseURI);
+
+export class ApiProblem extends Error {
+  constructor(
+    readonly status: number,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+export function apiUrl(path: string, query: Record<string, string | string[]> = {}): URL {
+  const url = new URL(path, ROOT);
+  for (const [name, values] of Object.entries(query)) {
+    for (const value of [values].flat()) url.searchParams.append(name, value);
+  }
+  return url;
+}
+
+/** Keep a token for as long as the tab is open. */
+export function signIn(token: string): void {
+  sessionStorage.setItem(TOKEN_KEY, token);
+  location.reload();
+}
+
+export function signOut(): void {
+  sessionStorage.removeItem(TOKEN_KEY);
+  location.reload();
+}
+
+export function isSignedIn(): boolean {
+  return sessionStorage.getItem(TOKEN_KEY) !== null;
+}
+
+/** Send a request with the token of the person; a refusal becomes an `ApiProblem`. */
+export async function send(url: URL, options: RequestInit = {}): Promise<Response> {
+  const headers = new Headers(options.headers);
+  const token = sessionStorage.getItem(TOKEN_KEY);
+  if (token !== null) headers.set("authorization", `Bearer ${token}`);
+  const response = await fetch(url, { ...options, headers, cache: "no-store" });
+  if (response.ok) return response;
+  if (response.status === 401) needsToken.value = true;
+  throw new ApiProblem(response.status, await readProblem(response));
+}
+
+export async function get<T>(path: string, query: Record<string, string | string[]> = {}): Promise<T> {
+  return (await send(apiUrl(path, query))).json() as Promise<T>;
+}
+
+export async function post<T>(path: string, body: Json): Promise<T> {
+  const headers = { "content-type": "application/json" };
+  const response = await send(apiUrl(path), { method: "POST", headers, body: JSON.stringify(body) });
+  return response.json() as Promise<T>;
+}
+
+export async function remove<T>(path: string): Promise<T> {
+  return (await send(apiUrl(path), { method: "DELETE" })).json() as Promise<T>;
+}
+
+/** Operations that several views use; a view adds its own in its file. */
+export const api = {
+  latestRuns: (limit: number) => get<{ runs: RunForm[] }>("api/runs", { limit: String(limit) }),
+  outerRuns: (limit: number) => get<{ runs: RunForm[] }>("api/runs", { limit: String(limit), outer: "true" }),
+  run: (id: string) => get<RunForm>(`api/runs/${encodeURIComponent(id)}`),
+  details: (id: string) => get<RunDetailsForm>(`api/runs/${encodeURIComponent(id)}/details`),
+  plans: (id: string) => get<{ plans: PlanForm[] }>(`api/runs/${encodeURIComponent(id)}/plans`),
+  agents: () => get<{ agents: AgentForm[] }>("api/agents"),
+  agent: (id: string) => get<AgentForm>(`api/agents/${encodeURIComponent(id)}`),
+  diagram: (id: string) => get<DiagramForm>(`api/agents/${encodeURIComponent(id)}/diagram`),
+  start: (agent: string, body: Json) => post<RunForm>(`api/agents/${encodeURIComponent(agent)}/runs`, body),
+  answer: (run: string, body: Json) => post<RunForm>(`api/runs/${encodeURIComponent(run)}/answers`, body),
+  resume: (run: string) => post<RunForm>(`api/runs/${encodeURIComponent(run)}/resume`, {}),
+  cancel: (run: string) => remove<RunForm>(`api/runs/${encodeURIComponent(run)}`),
+};
+
+async function readProblem(response: Response): Promise<string> {
+  try {
+    const body = (await response.json()) as { error?: { message?: string } };
+    return body.error?.message ?? response.statusText;
+  } catch {
+    return response.statusText || `The server answered ${response.status}.`;
+  }
+}

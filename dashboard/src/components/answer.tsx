@@ -1,0 +1,283 @@
+/** Answer to a request of a run: the form, the decision or the approval that it asks for. */
+
+import { useState } from "preact/hooks";
+
+import { api } from "../api/client";
+import type { OpenRequestForm } from "../api/overview";
+import type { Json, RequestForm } from "../api/types";
+import { asSchema, choicesOf, resolve, type Schema } from "../lib/schema";
+import { ProblemNote } from "./empty";
+import { SchemaForm } from "./schema-form";
+
+interface AnswerProps {
+  entry: OpenRequestForm;
+  onAnswered: (entry: OpenRequestForm) => void;
+}
+
+/** What is sent besides the id of the request. */
+export type Reply = { response: Json; arguments?: Json; reason?: string };
+
+export interface PartProps {
+  request: RequestForm;
+  isBusy: boolean;
+  reply: (reply: Reply) => void;
+}
+
+export function Answer({ entry, onAnswered }: AnswerProps) {
+  const { request } = entry;
+  const [isBusy, setBusy] = useState(false);
+  const [problem, setProblem] = useState("");
+  const reply = async (answer: Reply): Promise<void> => {
+    setBusy(true);
+    setProblem("");
+    try {
+      await api.answer(entry.run_id, { request: request.id, ...answer });
+      onAnswered(entry);
+    } catch (error) {
+      setProblem((error as Error).message);
+    } finally {
+      setBusy(false);
+    }
+  };
+  const Part = partFor(request);
+  return (
+    <div class="answer">
+      <ProblemNote message={problem || (request.problem === null ? "" : `The last answer was refused: ${request.problem}`)} />
+      <Part request={request} isBusy={isBusy} reply={(answer) => void reply(answer)} />
+    </div>
+  );
+}
+
+function partFor(request: RequestForm): (props: PartProps) => preact.JSX.Element {
+  if (request.kind === "approval") return ApprovalAnswer;
+  if (request.kind === "confirmation") return ConfirmationAnswer;
+  if (request.kind === "tool") return ResultAnswer;
+  return verdictsOf(asSchema(request.form)).length > 0 ? ReviewAnswer : FormAnswer;
+}
+
+/** Return the verdicts of a review, if a form is one. */
+function verdictsOf(form: Schema): string[] {
+  const properties = asSchema(form["properties"]);
+  const verdict = resolve(asSchema(properties["decision"]), form);
+  if (!("feedback" in properties) || !Array.isArray(verdict["enum"])) return [];
+  return choicesOf(verdict).map(String);
+}
+
+function FormAnswer({ request, isBusy, reply }: PartProps) {
+  return (
+    <>
+      <SchemaForm
+        schema={request.form ?? { type: "string" }}
+        submitLabel="Answer"
+        isBusy={isBusy}
+        onSubmit={(response) => reply({ response })}
+      />
+      <Rejection label="Reject" isBusy={isBusy} reply={reply} />
+    </>
+  );
+}
+
+function ConfirmationAnswer({ isBusy, reply }: PartProps) {
+  return (
+    <div class="buttons">
+      <button class="button primary" type="button" data-shortcut="a" disabled={isBusy} onClick={() => reply({ response: true })}>
+        Yes
+      </button>
+      <button class="button" type="button" data-shortcut="r" disabled={isBusy} onClick={() => reply({ response: false })}>
+        No
+      </button>
+    </div>
+  );
+}
+
+function ResultAnswer({ request, isBusy, reply }: PartProps) {
+  return (
+    <>
+      <ToolCall request={request} />
+      <SchemaForm
+        schema={{ type: "string", title: "Result" }}
+        submitLabel="Give the result"
+        isBusy={isBusy}
+        onSubmit={(response) => reply({ response })}
+      />
+    </>
+  );
+}
+
+function ApprovalAnswer({ request, isBusy, reply }: PartProps) {
+  const [isChanging, setChanging] = useState(false);
+  const parameters = asSchema(request.form);
+  const given = parseArguments(request.arguments);
+  if (isChanging) {
+    return (
+      <SchemaForm
+        schema={parameters}
+        value={given}
+        submitLabel="Approve with these"
+        isBusy={isBusy}
+        onSubmit={(changed) => reply({ response: true, arguments: changed })}
+      >
+        <button class="button ghost" type="button" onClick={() => setChanging(false)}>
+          Back
+        </button>
+      </SchemaForm>
+    );
+  }
+  return (
+    <>
+      <ToolCall request={request} />
+      <div class="buttons">
+        <button
+          class="button primary"
+          type="button"
+          data-shortcut="a"
+          disabled={isBusy}
+          onClick={() => reply({ response: true })}
+        >
+          Approve
+        </button>
+        {"properties" in parameters && (
+          <button class="button" type="button" data-shortcut="e" disabled={isBusy} onClick={() => setChanging(true)}>
+            Change the arguments
+          </button>
+        )}
+      </div>
+      <Rejection label="Reject" isBusy={isBusy} reply={reply} />
+    </>
+  );
+}
+
+function ToolCall({ request }: { request: RequestForm }) {
+  const given = parseArguments(request.arguments);
+  const entries = given !== null && typeof given === "object" && !Array.isArray(given) ? Object.entries(given) : [];
+  return (
+    <div class="called-tool">
+      <p>
+        Tool <code>{request.tool}</code>
+        {entries.length === 0 && given === null && " without arguments"}
+      </p>
+      {entries.length > 0 ? (
+        <dl>
+          {entries.map(([name, value]) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd class="mono">{typeof value === "string" ? value : JSON.stringify(value, null, 2)}</dd>
+            </div>
+          ))}
+        </dl>
+      ) : (
+        given !== null && <pre>{typeof given === "string" ? given : JSON.stringify(given, null, 2)}</pre>
+      )}
+    </div>
+  );
+}
+
+/** Return the arguments of a call, which a model writes as text. */
+function parseArguments(value: Json): Json {
+  if (typeof value !== "string") return value;
+  try {
+    return value.trim() === "" ? null : (JSON.parse(value) as Json);
+  } catch {
+    return value;
+  }
+}
+
+const VERDICT_LABELS: Record<string, string> = {
+  approve: "Approve",
+  edit: "Edit",
+  retry: "Try again",
+  exit_early: "End early",
+  reject: "Reject",
+};
+
+const VERDICT_KEYS: Record<string, string> = { approve: "a", edit: "e", retry: "t", reject: "r" };
+
+function ReviewAnswer({ request, isBusy, reply }: PartProps) {
+  const [verdict, setVerdict] = useState("");
+  const [text, setText] = useState(() => request.prompt.split("\n\n").slice(1).join("\n\n"));
+  const [feedback, setFeedback] = useState("");
+  const decide = (chosen: string): void => {
+    if (chosen === "edit" || chosen === "retry") setVerdict(chosen);
+    else reply({ response: { decision: chosen } });
+  };
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    reply({ response: verdict === "edit" ? { decision: verdict, text } : { decision: verdict, feedback } });
+  };
+  return (
+    <>
+      <div class="buttons" role="group" aria-label="Decision">
+        {verdictsOf(asSchema(request.form)).map((one) => (
+          <button
+            key={one}
+            class={`button ${one === "approve" ? "primary" : ""}`}
+            type="button"
+            data-shortcut={VERDICT_KEYS[one]}
+            aria-pressed={one === "edit" || one === "retry" ? verdict === one : undefined}
+            disabled={isBusy}
+            onClick={() => decide(one)}
+          >
+            {VERDICT_LABELS[one] ?? one}
+          </button>
+        ))}
+      </div>
+      {verdict !== "" && (
+        <form class="form" onSubmit={submit}>
+          <label class="field">
+            <span>{verdict === "edit" ? "New text" : "What has to change"}</span>
+            <textarea
+              key={verdict}
+              ref={focusOnce}
+              rows={6}
+              required
+              value={verdict === "edit" ? text : feedback}
+              onInput={({ currentTarget: { value } }) => (verdict === "edit" ? setText(value) : setFeedback(value))}
+            />
+          </label>
+          <button class="button primary" type="submit" disabled={isBusy}>
+            {verdict === "edit" ? "Continue with this text" : "Let it try again"}
+          </button>
+        </form>
+      )}
+    </>
+  );
+}
+
+function Rejection({ label, isBusy, reply }: { label: string; isBusy: boolean; reply: (reply: Reply) => void }) {
+  const [isOpen, setOpen] = useState(false);
+  const [reason, setReason] = useState("");
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    reply({ response: false, reason });
+  };
+  if (!isOpen) {
+    return (
+      <button class="button danger" type="button" data-shortcut="r" onClick={() => setOpen(true)}>
+        {label}…
+      </button>
+    );
+  }
+  return (
+    <form class="form rejection" onSubmit={submit}>
+      <label class="field">
+        <span>Why not</span>
+        <input ref={focusOnce} value={reason} onInput={(event) => setReason(event.currentTarget.value)} />
+      </label>
+      <div class="buttons">
+        <button class="button danger" type="submit" disabled={isBusy}>
+          {label}
+        </button>
+        <button class="button ghost" type="button" onClick={() => setOpen(false)}>
+          Back
+        </button>
+      </div>
+    </form>
+  );
+}
+
+function focusOnce(element: HTMLElement | null): void {
+  if (element !== null && element.dataset["focused"] === undefined) {
+    element.dataset["focused"] = "";
+    element.focus();
+  }
+}

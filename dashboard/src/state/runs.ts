@@ -1,0 +1,117 @@
+/** All runs that the page knows, kept up to date by the stream of the server. */
+
+import { computed, signal } from "@preact/signals";
+
+import { api, needsToken } from "../api/client";
+import { openStream, type ServerEvent } from "../api/stream";
+import type { RunEvent, RunForm } from "../api/types";
+
+const MOST_RUNS = 1000;
+/** Milliseconds between two readings of what has changed. */
+const PAUSE = 400;
+/** Known runs that changed, up to which each is read by itself, and not the whole list. */
+const FEW = 8;
+/** Milliseconds between two looks at the latest runs: the server hears no events of workers on other machines. */
+const LOOK = 15_000;
+const LATEST = 100;
+
+/** Events after which a run looks different in a list. */
+const LIFECYCLE = [
+  "RunStarted",
+  "RunEnded",
+  "RunSuspended",
+  "RequestAnswered",
+  "ProcessStarted",
+  "ProcessEnded",
+  "ActionStarted",
+  "ActionCompleted",
+];
+
+const known = signal<ReadonlyMap<string, RunForm>>(new Map());
+
+export const isLoaded = signal(false);
+export const loadProblem = signal("");
+
+/** Outermost runs, the newest first. */
+export const runs = computed(() =>
+  [...known.value.values()]
+    .filter((run) => run.parent_id === null)
+    .sort((one, other) => (other.started_at ?? Infinity) - (one.started_at ?? Infinity)),
+);
+
+/** Take a run that was read elsewhere, such as one that was just started. */
+export function noteRun(run: RunForm): void {
+  known.value = new Map(known.value).set(run.id, run);
+}
+
+let watchers = 0;
+let close: () => void = () => {};
+let timer = 0;
+let looking = 0;
+const changed = new Set<string>();
+
+/** Keep the runs up to date until the returned function is called. */
+export function watchRuns(): () => void {
+  if (watchers++ === 0) {
+    const query = { after: "latest", type: LIFECYCLE };
+    close = openStream({ path: "api/events", query, take: noteEvents, onOpen: () => void readAll() });
+    looking = window.setInterval(() => void readLatest(), LOOK);
+    void readLatest().then(() => (isLoaded.value ||= known.value.size > 0));
+  }
+  return () => {
+    if (--watchers > 0) return;
+    close();
+    clearInterval(looking);
+  };
+}
+
+function noteEvents(events: ServerEvent[]): void {
+  for (const event of events) {
+    const { run_id, path } = JSON.parse(event.data) as RunEvent;
+    if (path.length === 1) changed.add(run_id);
+  }
+  if (changed.size > 0 && timer === 0) timer = window.setTimeout(() => void readChanged(), PAUSE);
+}
+
+async function readChanged(): Promise<void> {
+  const ids = [...changed];
+  changed.clear();
+  try {
+    const old = ids.filter((id) => known.value.has(id));
+    if (old.length > FEW) return await readAll();
+    const reads = old.map(readOne);
+    if (old.length < ids.length) reads.push(readLatest());
+    await Promise.all(reads);
+  } finally {
+    timer = changed.size > 0 ? window.setTimeout(() => void readChanged(), PAUSE) : 0;
+  }
+}
+
+async function readOne(id: string): Promise<void> {
+  try {
+    noteRun(await api.run(id));
+  } catch {
+    // It was deleted, or the server is away: then the stream says so.
+  }
+}
+
+async function readLatest(): Promise<void> {
+  if (document.hidden || needsToken.value) return;
+  try {
+    const answer = await api.latestRuns(LATEST);
+    known.value = new Map([...known.value, ...answer.runs.map((run): [string, RunForm] => [run.id, run])]);
+  } catch {
+    // The stream says that the server is away, and reads all when it is back.
+  }
+}
+
+async function readAll(): Promise<void> {
+  try {
+    const answer = await api.outerRuns(MOST_RUNS);
+    known.value = new Map(answer.runs.map((run) => [run.id, run]));
+    isLoaded.value = true;
+    loadProblem.value = "";
+  } catch (error) {
+    loadProblem.value = String((error as Error).message);
+  }
+}

@@ -1,0 +1,54 @@
+/** Agents of the server. */
+
+import { useEffect } from "preact/hooks";
+
+import type { AgentForm } from "../api/types";
+import { EmptyState, Loading, ProblemNote } from "../components/empty";
+import { Page } from "../components/page";
+import { linkTo } from "../router";
+import { agents, agentsProblem, readAgents } from "../state/agents";
+
+export default function AgentsView() {
+  useEffect(readAgents, []);
+  return (
+    <Page title="Agents">
+      <ProblemNote message={agentsProblem.value} />
+      <AgentCards all={agents.value} />
+    </Page>
+  );
+}
+
+function AgentCards({ all }: { all: readonly AgentForm[] | null }) {
+  if (all === null) return agentsProblem.value === "" ? <Loading /> : null;
+  if (all.length === 0) return <EmptyState title="No agent is registered" />;
+  return (
+    <ul class="cards">
+      {all.map((agent) => (
+        <li key={agent.id} class="card agent-card">
+          <a href={linkTo(`agents/${encodeURIComponent(agent.id)}`)}>
+            <h2>{agent.name}</h2>
+            <p>{agent.description || "No description"}</p>
+            <p class="muted agent-kind">
+              {kindOf(agent)}
+              {agent.inputs.length > 0 && ` · takes ${agent.inputs.map((input) => input.type).join(", ")}`}
+            </p>
+          </a>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Return the kind of an agent in words. */
+export function kindOf(agent: AgentForm): string {
+  return KINDS[agent.kind] ?? agent.kind;
+}
+
+const KINDS: Record<string, string> = {
+  Agent: "Agent",
+  PlannedAgent: "Planned agent",
+  SupervisorAgent: "Supervisor",
+  RouterAgent: "Router",
+  AgentNetwork: "Network of agents",
+  Ensemble: "Ensemble",
+};

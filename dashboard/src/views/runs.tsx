@@ -1,0 +1,137 @@
+/** List of runs, which changes as they do. */
+
+import { useComputed, useSignal } from "@preact/signals";
+
+import type { RunForm } from "../api/types";
+import { StatusBadge } from "../components/badge";
+import { EmptyState, Loading, ProblemNote } from "../components/empty";
+import { Page } from "../components/page";
+import { type Column, Table } from "../components/table";
+import { clip, formatAge, formatCost, formatCount, formatDuration, formatFullTime } from "../lib/format";
+import { linkTo, replaceAddress } from "../router";
+import type { ViewProps } from "../routes";
+import { now } from "../state/clock";
+import { isLoaded, loadProblem, runs } from "../state/runs";
+
+const FILTERS = ["all", "running", "waiting", "completed", "failed"] as const;
+
+export default function RunsView({ query }: ViewProps) {
+  const search = useSignal(query.get("search") ?? "");
+  const filter = useSignal(query.get("status") ?? "all");
+  const found = useComputed(() => {
+    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    return runs.value.filter((run) => hasStatus(run, filter.value) && words.every((word) => searchText(run).includes(word)));
+  });
+  const remember = (): void =>
+    replaceAddress(linkTo("runs", { search: search.value, status: filter.value === "all" ? "" : filter.value }));
+  return (
+    <Page title="Runs" actions={<a class="button primary" href={linkTo("agents")}>Start a run</a>}>
+      <ProblemNote message={loadProblem.value} />
+      <div class="toolbar">
+        <label class="search">
+          <span class="visually-hidden">Search runs</span>
+          <input
+            type="search"
+            placeholder="Search by agent, id, status or result"
+            value={search}
+            onInput={(event) => {
+              search.value = event.currentTarget.value;
+              remember();
+            }}
+          />
+        </label>
+        <div class="chips" role="group" aria-label="Status">
+          {FILTERS.map((name) => (
+            <button
+              key={name}
+              type="button"
+              aria-pressed={filter.value === name}
+              onClick={() => {
+                filter.value = name;
+                remember();
+              }}
+            >
+              {name} <span class="chip-count">{countOf(name)}</span>
+            </button>
+          ))}
+        </div>
+      </div>
+      <RunTable rows={found.value} />
+    </Page>
+  );
+}
+
+/** Table of runs; also the page of an agent has one. */
+export function RunTable({ rows }: { rows: readonly RunForm[] }) {
+  if (!isLoaded.value) return loadProblem.value === "" ? <Loading /> : null;
+  if (rows.length === 0) {
+    return (
+      <div class="panel">
+        <EmptyState title="No runs">
+          <p>
+            Start one from an <a href={linkTo("agents")}>agent</a>, or over the API.
+          </p>
+        </EmptyState>
+      </div>
+    );
+  }
+  return (
+    <div class="panel table-panel">
+      <Table label="Runs" columns={COLUMNS} rows={rows} keyOf={(run) => run.id} rowHeight={52} />
+    </div>
+  );
+}
+
+const COLUMNS: readonly Column<RunForm>[] = [
+  { title: "Status", render: (run) => <StatusBadge status={run.was_interrupted ? "interrupted" : run.status} /> },
+  {
+    title: "Run",
+    kind: "wide",
+    render: (run) => (
+      <a class="run-link" href={linkTo(`runs/${encodeURIComponent(run.id)}`)}>
+        <span class="run-name">{run.agent}</span>
+        <span class="run-note">{describe(run)}</span>
+      </a>
+    ),
+  },
+  { title: "Started", kind: "minor", render: (run) => <Started run={run} /> },
+  { title: "Duration", kind: "number minor", render: (run) => <Duration run={run} /> },
+  {
+    title: "Tokens",
+    kind: "number minor",
+    render: (run) => formatCount(run.usage.input_tokens + run.usage.output_tokens),
+  },
+  { title: "Cost", kind: "number minor", render: (run) => formatCost(run.usage.cost) },
+];
+
+function Started({ run }: { run: RunForm }) {
+  return <time title={formatFullTime(run.started_at)}>{formatAge(run.started_at, now.value)}</time>;
+}
+
+/** How long a run has worked; of one that runs, until now. */
+export function Duration({ run }: { run: RunForm }) {
+  const isRunning = run.status === "running" && !run.was_interrupted && run.started_at !== null;
+  return <>{formatDuration(isRunning ? Math.max(run.seconds, now.value - run.started_at!) : run.seconds)}</>;
+}
+
+function describe(run: RunForm): string {
+  const first = run.pending[0];
+  if (first !== undefined) return clip(`waits for ${first.role ?? "a person"}: ${first.prompt}`, 140);
+  return clip(run.failure ?? run.output, 140) || run.id;
+}
+
+function searchText(run: RunForm): string {
+  const waits = run.pending.map((request) => `${request.prompt} ${request.role ?? ""}`).join(" ");
+  return `${run.agent} ${run.id} ${run.status} ${run.failure ?? ""} ${run.output} ${waits}`.toLowerCase();
+}
+
+function hasStatus(run: RunForm, filter: string): boolean {
+  if (filter === "all") return true;
+  if (filter === "running") return run.job_status === "in_progress";
+  if (filter === "failed") return run.job_status === "failed" || run.job_status === "cancelled";
+  return run.job_status === filter;
+}
+
+function countOf(filter: string): number {
+  return runs.value.filter((run) => hasStatus(run, filter)).length;
+}

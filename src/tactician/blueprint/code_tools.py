@@ -1,0 +1,120 @@
+"""Code mode in blueprints: a tool in which a model calls other tools by a script."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import Field
+
+from tactician.blueprint.builder import Builder
+from tactician.blueprint.built_in_tools import (
+    TOOL_KINDS,
+    BuiltInTool,
+    build_built_in_tool,
+    export_built_in_tool,
+    is_built_in_tool,
+)
+from tactician.blueprint.exporter import Exporter
+from tactician.blueprint.functions import find_function
+from tactician.blueprint.schema_base import Flag, Name, Part, Positive, Seconds, ToolName
+from tactician.code_mode import CodeLimits, CodeTool
+from tactician.errors import MissingExtraError
+from tactician.tools import Tool, ToolLike
+
+FindTool = Callable[[str, Builder], ToolLike | None]
+"""Function that returns the tool with an import path."""
+_NAME: Final = "run_code"
+
+
+class CodeLimitsPart(Part):
+    """Limits of a script: seconds, bytes and numbers."""
+
+    seconds: Seconds | None = None
+    memory: Positive | None = None
+    recursion: Positive | None = None
+    calls: Positive | None = None
+    output: Positive | None = None
+    code: Positive | None = None
+
+
+class CodeToolPart(Part):
+    """Tool in which a model calls other tools by a script: built-in tools, and those that an import finds."""
+
+    tool: Literal["run_code"]
+    tools: Annotated[tuple[BuiltInTool, ...], Field(min_length=1)]
+    name: ToolName | None = None
+    limits: CodeLimitsPart | None = None
+    needs_approval: Flag | None = None
+    needs_approval_when: Name | None = None
+
+
+TOOL_KINDS["run_code"] = CodeToolPart
+
+
+def build_code_tool(part: CodeToolPart, here: Builder, find_tool: FindTool) -> CodeTool | None:
+    """Return the tool; `None` when there was a problem."""
+    tools = [_build_tool(item, here.at("tools", place), find_tool) for place, item in enumerate(part.tools)]
+    known = [tool for tool in tools if tool is not None]
+    if part.needs_approval is not None and part.needs_approval_when is not None:
+        here.add_problem("there is needsApproval too: leave out one of them", "needsApprovalWhen")
+    decide = find_function(part.needs_approval_when, here, "needsApprovalWhen")
+    given = {} if part.limits is None else {name: getattr(part.limits, name) for name in type(part.limits).model_fields}
+    limits = CodeLimits(**{name: value for name, value in given.items() if value is not None})
+    if len(known) < len(tools):
+        return None
+    try:
+        return here.attempt(
+            lambda: CodeTool(
+                known, name=part.name or _NAME, limits=limits, needs_approval=decide or part.needs_approval or False
+            ),
+            "tools",
+        )
+    except MissingExtraError as error:
+        here.add_problem(str(error))
+        return None
+
+
+def export_code_tool(tool: CodeTool, here: Exporter, find_name: Callable[[Tool], str | None]) -> CodeToolPart | None:
+    """Return the part of a tool; `None` when there was a problem, such as a tool in it that no import finds."""
+    default = CodeLimits()
+    changed = {
+        field.name: value
+        for field in fields(CodeLimits)
+        if (value := getattr(tool.limits, field.name)) != getattr(default, field.name)
+    }
+    needs: dict[str, Any] = {"needs_approval": tool.needs_approval or None}
+    if callable(tool.needs_approval):
+        needs = {"needs_approval_when": here.find_import_path(tool.needs_approval, "the function", "needsApprovalWhen")}
+    items = [_export_tool(item, here.at("tools", place), find_name) for place, item in enumerate(tool.contents)]
+    if None in items:
+        return None
+    values = {
+        "tool": "run_code",
+        "tools": tuple(items),
+        "name": tool.name if tool.name != _NAME else None,
+        "limits": CodeLimitsPart(**changed) if changed else None,
+        **needs,
+    }
+    return here.make(CodeToolPart, values)
+
+
+def _build_tool(item: Part | str, here: Builder, find_tool: FindTool) -> ToolLike | None:
+    if isinstance(item, CodeToolPart):
+        here.add_problem("a script cannot run scripts")
+        return None
+    if isinstance(item, str) and item not in TOOL_KINDS:
+        return find_tool(item, here)
+    return build_built_in_tool(item, here, find_tool)
+
+
+def _export_tool(item: ToolLike, here: Exporter, find_name: Callable[[Tool], str | None]) -> Part | str | None:
+    if not isinstance(item, Tool):
+        here.add_problem(f"the tools of {item!r} are known in a run only, and cannot be saved in a blueprint")
+        return None
+    if is_built_in_tool(item):
+        return export_built_in_tool(item, here, find_name) or item.name
+    if (name := find_name(item)) is None:
+        here.add_problem(f"the tool {item.name!r}: no import finds it, or it cannot be made without arguments")
+    return name

@@ -1,0 +1,197 @@
+"""Conversation with an agent in the terminal, whose answers are shown as they come."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+from typing import Protocol, TypeAlias
+
+from rich.markup import escape
+
+from tactician.agents import planned_spec
+from tactician.chat import Chatbot
+from tactician.cli.asker import Asker
+from tactician.cli.console import err, out
+from tactician.cli.outcomes import format_output
+from tactician.conversation import Conversation
+from tactician.errors import ConversationNotFoundError, ResponseError
+from tactician.events import Event
+from tactician.llm import AssistantMessage, UserMessage, join_text
+from tactician.loop import TextReceived
+from tactician.platform import Mode, Platform, RequestOptions
+from tactician.process import MessageSent
+from tactician.runs import PendingRequest, Response, RunCompleted, Runnable, RunResult, stream_events
+from tactician.service import AgentService
+
+_SHOWN: int = 4
+"""Messages of a conversation that is continued, which are shown again."""
+FindAgent: TypeAlias = Callable[[str, str | None, Mode], Awaitable[Runnable]]
+Supervise: TypeAlias = Callable[[Coroutine[object, object, None]], Awaitable[bool]]
+
+
+class Lines(Protocol):
+    """Reader of what a person types."""
+
+    async def read(self, prompt: str) -> str:
+        """Return a line."""
+        ...
+
+    def ask(self, prompt: str) -> str:
+        """Return the answer to a question."""
+        ...
+
+
+class Chat:
+    """Conversation with agents, which a store keeps.
+
+    Args:
+        service: agents and conversations by id.
+        lines: reader of what the person types.
+        conversation_id: id of the conversation; a new one begins with the first message.
+        find_agent: function that finds the agent for a message.
+        agent: name of the agent; `None` to find an agent for each message.
+    """
+
+    def __init__(
+        self,
+        service: AgentService,
+        lines: Lines,
+        conversation_id: str,
+        find_agent: FindAgent,
+        agent: str | None = None,
+    ) -> None:
+        self.conversation_id = conversation_id
+        self._service = service
+        self._lines = lines
+        self._find_agent = find_agent
+        self._agent = agent
+        self._bot = None if agent is None else _create_bot(service, agent)
+
+    async def run(self, supervise: Supervise) -> None:
+        """Talk until the person ends it.
+
+        Args:
+            supervise: function that awaits an answer, shows errors, and lets Ctrl-C cancel the answer only.
+        """
+        await supervise(self._show_beginning())
+        while True:
+            try:
+                message = await self._lines.read(f"{self._agent or 'chat'}> ")
+            except KeyboardInterrupt:
+                continue
+            except EOFError:
+                return
+            if not message.strip():
+                return
+            await supervise(self._answer(message))
+
+    async def _show_beginning(self) -> None:
+        """Show the last messages of a conversation that is continued, and ask what it waits for."""
+        try:
+            conversation = await self._service.conversation(self.conversation_id)
+        except ConversationNotFoundError:
+            return
+        for message in conversation.messages[-_SHOWN:]:
+            if isinstance(message, UserMessage | AssistantMessage) and (text := join_text([message])):
+                who = "you" if isinstance(message, UserMessage) else "agent"
+                err.print(f"[dim]{who}: {escape(text)}[/dim]", highlight=False, soft_wrap=True)
+        run_id = await self._find_run(conversation)
+        if run_id is not None:
+            await self._ask_waiting(run_id)
+
+    async def _find_run(self, conversation: Conversation) -> str | None:
+        """Return the id of the run that answers in a conversation, if any."""
+        if self._bot is not None:
+            return (await self._bot.session(id=self.conversation_id)).run_id
+        return None if conversation.part is None else conversation.part.run_id
+
+    async def _ask_waiting(self, run_id: str) -> None:
+        """Ask what the last run of the conversation waits for, if it does."""
+        waiting = [run for run in await self._service.platform.runs(status="waiting") if run.id == run_id]
+        for run in waiting:
+            await self._ask_all(run_id, run.pending)
+
+    async def _answer(self, message: str) -> None:
+        result = await _print_answer(await self._stream(message))
+        if result is not None:
+            await self._ask_all(result.run_id, result.pending)
+
+    async def _stream(self, message: str) -> AsyncIterator[Event]:
+        """Return the events of the answer to a message."""
+        if (bot := self._bot) is not None:
+            options = RequestOptions(conversation_id=self.conversation_id)
+            context = self._service.platform.context()
+            return stream_events(lambda heard: bot.answer_request(message, options, heard), context)
+        agent = await self._find_agent(message, self._agent, "closed")
+        agent_id = next(name for name, known in self._service.agents.items() if known is agent)
+        return self._service.stream_agent(agent_id, message, conversation_id=self.conversation_id)
+
+    async def _ask_all(self, run_id: str, pending: tuple[PendingRequest, ...]) -> None:
+        """Ask what a run waits for until it has ended, and print its answer."""
+        while pending and (result := await self._respond(run_id, pending)) is not None:
+            pending = result.pending
+            if not pending:
+                _print(format_output(result.output))
+
+    async def _respond(self, run_id: str, pending: tuple[PendingRequest, ...]) -> RunResult[object] | None:
+        asker = Asker(err, self._lines.ask)
+        open_requests = [request for request in pending if request.required_role is None]
+        if not open_requests:
+            err.print(f"[yellow]{run_id} waits for somebody with another role.[/yellow]")
+            return None
+        try:
+            responses = {request.id: asker.answer(request) for request in open_requests}
+            return await self._resume(run_id, responses)
+        except ResponseError as error:
+            asker.complain(str(error))
+            return await self._respond(run_id, pending)
+        except EOFError:
+            err.print("[yellow]It waits for your answer.[/yellow]")
+            return None
+
+    async def _resume(self, run_id: str, responses: Mapping[str, Response]) -> RunResult[object]:
+        if self._bot is None:
+            return await self._service.resume(run_id, responses)
+        session, reply = await self._bot.session(id=self.conversation_id), None
+        for request_id, response in responses.items():
+            reply = await session.respond(request_id, response)
+        assert reply is not None
+        return RunResult(reply.text, reply.status, pending=reply.pending, run_id=reply.run_id)
+
+
+def find_partner(platform: Platform) -> str | None:
+    """Return the name of the only chatbot, or of the only agent; `None` when there are several."""
+    bots = [name for name, agent in platform.agents.items() if isinstance(agent, Chatbot)]
+    names = bots or [*platform.agents]
+    return names[0] if len(names) == 1 else None
+
+
+def _create_bot(service: AgentService, name: str) -> Chatbot | None:
+    """Return a chatbot of a planned agent whose actions react to messages; `None` for another agent."""
+    agent = service.platform.agents[name]
+    spec = planned_spec(agent)
+    if spec is None or not any(action.trigger is not None for action in spec.actions):
+        return None
+    return Chatbot(service.platform, agent)
+
+
+async def _print_answer(events: AsyncIterator[Event]) -> RunResult[object] | None:
+    """Print the pieces of an answer as they come, or the whole of it in the end, and return the result."""
+    are_pieces, are_messages, result = False, False, None
+    async for event in events:
+        if isinstance(event, TextReceived) and not event.is_internal:
+            are_pieces = True
+            out.print(event.text, end="", markup=False, highlight=False, soft_wrap=True)
+        elif isinstance(event, MessageSent):
+            are_messages = True
+            _print(event.message.text)
+        elif isinstance(event, RunCompleted):
+            result = event.result
+    if are_pieces:
+        out.print()
+    elif result is not None and not result.pending and not are_messages:
+        _print(format_output(result.output))
+    return result
+
+
+def _print(text: str) -> None:
+    out.print(text, markup=False, highlight=False, soft_wrap=True)

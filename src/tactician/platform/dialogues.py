@@ -1,0 +1,100 @@
+"""Processes in conversations: the conversation of each is held while it continues, and saved with its steps."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Final
+
+from tactician.conversation import Conversation
+from tactician.errors import ConversationConflictError
+from tactician.llm import AssistantMessage
+from tactician.platform.requests import Conversations, OpenConversation, PrecedingRun
+from tactician.process import AgentProcess, Dialogue, OutputChannel, ProcessStatus
+from tactician.stores import DocumentStore
+
+_ATTEMPTS: Final = 5
+
+
+class Dialogues:
+    """Conversations of the processes of a platform, and the channels to their users.
+
+    Args:
+        conversations: the conversations.
+        store: store of runs.
+    """
+
+    def __init__(self, conversations: Conversations, store: DocumentStore) -> None:
+        self._conversations = conversations
+        self._store = store
+        self._channels: defaultdict[str, list[OutputChannel]] = defaultdict(list)
+
+    def listen(self, conversation_id: str, channel: OutputChannel) -> Callable[[], None]:
+        """Show a channel the messages of a conversation from now on, and return the function that ends that."""
+        channels = self._channels[conversation_id]
+        channels.append(channel)
+
+        def leave() -> None:
+            if channel in channels:
+                channels.remove(channel)
+            if not channels:
+                self._channels.pop(conversation_id, None)
+
+        return leave
+
+    def show_message(self, conversation_id: str, message: AssistantMessage) -> None:
+        """Show the channels of a conversation a message of the assistant."""
+        for channel in self._channels.get(conversation_id, ()):
+            channel.show_message(message)
+
+    @asynccontextmanager
+    async def open(self, process: AgentProcess) -> AsyncIterator[None]:
+        """Hold the conversation of a process, if it takes part in one, while the process continues.
+
+        Raises:
+            RunConflictError: when another run in the conversation has not ended.
+            ConversationConflictError: when others keep changing the conversation.
+        """
+        conversation_id, dialogue = process.options.conversation_id, process.dialogue
+        if conversation_id is None or dialogue is None or dialogue.is_open:
+            yield
+            return
+        async with self._conversations.hold(conversation_id) as opened:
+            conversation = await opened.load(is_to_change=True, creates=True)
+            await self._check_free(conversation, process)
+            channels = self._channels[conversation_id]
+            dialogue.open(conversation, lambda: _save(opened, dialogue), channels)
+            opened.is_answering = True
+            try:
+                if process.status is ProcessStatus.NOT_STARTED:
+                    dialogue.hear(process.blackboard.objects)
+                    await dialogue.flush()
+                yield
+                await dialogue.flush()
+            finally:
+                dialogue.close()
+                opened.is_answering = False
+                if not channels:
+                    self._channels.pop(conversation_id, None)
+
+    async def _check_free(self, conversation: Conversation, process: AgentProcess) -> None:
+        part = conversation.part
+        if part is not None and not part.run_id.startswith(f"{process.id}/"):
+            await PrecedingRun(self._store, conversation).check_ended()
+
+
+async def _save(opened: OpenConversation, dialogue: Dialogue) -> None:
+    """Save a conversation. What others have changed meanwhile stays, and the messages of the process come after it."""
+    for attempt in range(_ATTEMPTS):
+        added = dialogue.unsaved
+        try:
+            await opened.save()
+        except ConversationConflictError:
+            if attempt + 1 == _ATTEMPTS:
+                raise
+            conversation = await opened.load(is_to_change=True, creates=True)
+            dialogue.use(conversation)
+            conversation.extend(added)
+        else:
+            return

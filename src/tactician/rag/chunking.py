@@ -1,0 +1,94 @@
+"""Division of documents into chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from tactician.errors import ConfigurationError
+from tactician.extras import require_extra
+from tactician.frozen import frozen
+from tactician.rag.elements import Chunk, ContentRoot, LeafSection
+
+if TYPE_CHECKING:
+    from semantic_text_splitter import MarkdownSplitter
+
+_PATH_SEPARATOR: Final = " > "
+_LONGEST_HEADING: Final = 0.4
+
+
+@frozen
+class Chunking:
+    """Sizes of chunks, in characters. The defaults are those of Embabel's guide.
+
+    A section that is short enough is one chunk. A longer one is divided where its structure is weakest to break:
+    between blocks, then between sentences, then between words.
+
+    Attributes:
+        max_chars: the longest text of a chunk, with its titles.
+        overlap: the characters that a chunk may repeat of the one before it, so that no sentence is torn apart.
+        section_titles: true to begin each chunk with the titles from the document to its section.
+    """
+
+    max_chars: int = 1500
+    overlap: int = 200
+    section_titles: bool = True
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.overlap < self.max_chars or self.max_chars < 50:
+            raise ConfigurationError(
+                f"Chunking(max_chars={self.max_chars}, overlap={self.overlap}): max_chars is at least 50, and the "
+                "overlap is shorter than a chunk."
+            )
+
+
+DEFAULT_CHUNKING: Final = Chunking()
+
+
+def split_document(root: ContentRoot, chunking: Chunking = DEFAULT_CHUNKING) -> tuple[Chunk, ...]:
+    """Return the chunks of a document, in order.
+
+    Raises:
+        MissingExtraError: when a section is longer than a chunk, and the extra `rag` is not installed.
+    """
+    pieces = [(leaf, text) for leaf in root.leaves for text in _split_section(leaf, chunking)]
+    return tuple(
+        Chunk(
+            id=f"{root.id}.{position}",
+            uri=root.uri,
+            path=leaf.path,
+            parent_id=leaf.id,
+            text=text,
+            position=position,
+            metadata=root.metadata,
+        )
+        for position, (leaf, text) in enumerate(pieces)
+    )
+
+
+def _split_section(leaf: LeafSection, chunking: Chunking) -> Iterator[str]:
+    heading = _format_heading(leaf, chunking)
+    room = chunking.max_chars - len(heading)
+    body = leaf.text.strip()
+    if len(body) <= room:
+        pieces = [body] if body else []
+    else:
+        pieces = _create_splitter(room, min(chunking.overlap, room - 1)).chunks(body)
+    return (f"{heading}{piece}" for piece in pieces if piece.strip())
+
+
+def _format_heading(leaf: LeafSection, chunking: Chunking) -> str:
+    """Return the titles as the first line of a chunk. Where they are too long, only the last of them stay."""
+    if not chunking.section_titles:
+        return ""
+    most = int(chunking.max_chars * _LONGEST_HEADING)
+    titles = [title for i, title in enumerate(leaf.path) if i == 0 or title != leaf.path[i - 1]]
+    while len(titles) > 1 and len(_PATH_SEPARATOR.join(titles)) > most:
+        del titles[0]
+    return f"{_PATH_SEPARATOR.join(titles)[:most]}\n\n"
+
+
+def _create_splitter(capacity: int, overlap: int) -> MarkdownSplitter:
+    with require_extra("rag", "Chunks of long sections need"):
+        from semantic_text_splitter import MarkdownSplitter
+    return MarkdownSplitter(capacity, overlap)

@@ -1,0 +1,170 @@
+"""Ingestion: what is at a place becomes documents of a library, once, and again when it has changed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import field
+from enum import StrEnum
+from hashlib import sha256
+from pathlib import Path
+from typing import Final, Protocol, TypeAlias
+
+from tactician.clock import SYSTEM_CLOCK
+from tactician.frozen import frozen
+from tactician.rag.chunk_store import ChunkStore
+from tactician.rag.chunking import Chunking
+from tactician.rag.elements import ContentRoot, Metadata
+from tactician.rag.errors import UnreadableDocumentError
+from tactician.rag.parser_process import DEFAULT_LIMITS, ParserLimits, ParserProcess
+from tactician.rag.readers import read_document
+from tactician.rag.sources import DocumentSource, SourceProblem, find_sources
+from tactician.runs import in_thread
+from tactician.tools import WebLimits
+
+_READER_VERSION: Final = 1
+"""Version of the readers: with another one, documents are read again."""
+
+
+class RefreshPolicy(StrEnum):
+    """Rule for documents that the library already has."""
+
+    CHANGED = "changed"
+    """Fetch them, and read those whose content has changed."""
+    NEVER = "never"
+    """Leave them as they are, and do not fetch them."""
+    ALWAYS = "always"
+    """Read them all again."""
+
+
+@frozen(kw_only=True)
+class IngestionOptions:
+    """Options of an ingestion.
+
+    Attributes:
+        metadata: facts about all the documents, for filters.
+        policy: the rule for documents that the library already has.
+        limits: limits of what a document may take.
+        allow_private: true to fetch pages of this machine and of private networks.
+    """
+
+    metadata: Metadata = field(default_factory=dict)
+    policy: RefreshPolicy = RefreshPolicy.CHANGED
+    limits: ParserLimits = DEFAULT_LIMITS
+    allow_private: bool = False
+
+    @property
+    def web_limits(self) -> WebLimits:
+        """The limits of requests."""
+        return WebLimits(self.allow_private, self.limits.seconds, self.limits.max_bytes)
+
+
+@frozen
+class IngestionFailure:
+    """Document that was not ingested, and why."""
+
+    uri: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.uri}: {self.reason}"
+
+
+@frozen
+class IngestionReport:
+    """Result of an ingestion: the addresses of the documents, and the number of new chunks."""
+
+    added: tuple[str, ...] = ()
+    updated: tuple[str, ...] = ()
+    unchanged: tuple[str, ...] = ()
+    failures: tuple[IngestionFailure, ...] = ()
+    chunks: int = 0
+
+
+@frozen
+class IngestionProgress:
+    """Progress of an ingestion: documents that are done, of all, and the address of the next."""
+
+    done: int
+    total: int
+    uri: str
+
+
+ProgressListener: TypeAlias = Callable[[IngestionProgress], object]
+
+
+class IngestionTarget(Protocol):
+    """Library that documents are added to."""
+
+    store: ChunkStore
+    chunking: Chunking
+
+    async def add(self, root: ContentRoot, *, fingerprint: str = "") -> int:
+        """Add a document, or replace the document at its address, and return the number of its chunks."""
+        ...
+
+
+class Ingestion:
+    """Ingestion of documents into a library. A document that cannot be read does not stop the others.
+
+    Args:
+        target: the library.
+        options: the options.
+        listener: function that is called with the progress.
+    """
+
+    def __init__(
+        self, target: IngestionTarget, options: IngestionOptions, listener: ProgressListener | None = None
+    ) -> None:
+        self._target = target
+        self._options = options
+        self._listener = listener
+        self._added: list[str] = []
+        self._updated: list[str] = []
+        self._unchanged: list[str] = []
+        self._failures: list[IngestionFailure] = []
+        self._chunks = 0
+
+    async def run(self, locations: Iterable[str | Path]) -> IngestionReport:
+        """Ingest all documents at some places, and return a report."""
+        sources = await in_thread(lambda: [source for place in locations for source in find_sources(place)])
+        async with ParserProcess(self._options.limits) as parser:
+            for done, source in enumerate(sources):
+                self._report(IngestionProgress(done, len(sources), source.uri))
+                await self._ingest(source, parser)
+        self._report(IngestionProgress(len(sources), len(sources), ""))
+        return IngestionReport(
+            tuple(self._added), tuple(self._updated), tuple(self._unchanged), tuple(self._failures), self._chunks
+        )
+
+    def _report(self, progress: IngestionProgress) -> None:
+        if self._listener is not None:
+            self._listener(progress)
+
+    async def _ingest(self, source: DocumentSource | SourceProblem, parser: ParserProcess) -> None:
+        if isinstance(source, SourceProblem):
+            self._failures.append(IngestionFailure(source.uri, source.reason))
+            return
+        try:
+            await self._read(source, parser)
+        except UnreadableDocumentError as error:
+            self._failures.append(IngestionFailure(source.uri, str(error)))
+
+    async def _read(self, source: DocumentSource, parser: ParserProcess) -> None:
+        options, known = self._options, await self._target.store.find_document(source.uri)
+        if known is not None and options.policy is RefreshPolicy.NEVER:
+            self._unchanged.append(source.uri)
+            return
+        content = await source.fetch(options.web_limits, SYSTEM_CLOCK)
+        fingerprint = self._hash(content.body, content.media.name)
+        if known is not None and known.fingerprint == fingerprint and options.policy is RefreshPolicy.CHANGED:
+            self._unchanged.append(source.uri)
+            return
+        root = await read_document(content.body, content.media, source.uri, options.metadata, parser)
+        self._chunks += await self._target.add(root, fingerprint=fingerprint)
+        (self._added if known is None else self._updated).append(source.uri)
+
+    def _hash(self, body: bytes, media_type: str) -> str:
+        """Return the hash of all that the chunks of a document depend on."""
+        settings = [_READER_VERSION, media_type, repr(self._target.chunking), dict(self._options.metadata)]
+        return sha256(json.dumps(settings, sort_keys=True, default=list).encode() + b"\n" + body).hexdigest()

@@ -1,0 +1,275 @@
+"""Library: documents that are searched for words, by regular expressions and, with an embedder, by meaning."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from time import time
+from typing import Final, Self, TypeVar, overload
+
+from tactician.rag.addresses import open_chunk_store
+from tactician.rag.chunk_store import ChunkStore, DocumentRecord, StoreStatistics
+from tactician.rag.chunking import DEFAULT_CHUNKING, Chunking, split_document
+from tactician.rag.elements import Chunk, ContentRoot, Metadata, Section, create_document_id
+from tactician.rag.embedding import ChunkEmbedder, Embedder
+from tactician.rag.errors import UnreadableDocumentError
+from tactician.rag.filters import Filter, Where
+from tactician.rag.fusion import fuse_ranks
+from tactician.rag.ingestion import Ingestion, IngestionOptions, IngestionReport, ProgressListener, RefreshPolicy
+from tactician.rag.operations import (
+    TOP_K,
+    ChunkHit,
+    HybridSearch,
+    RegexSearch,
+    ResultExpansion,
+    SearchMethod,
+    SearchResults,
+    TextSearch,
+    VectorSearch,
+)
+from tactician.rag.parser_process import DEFAULT_LIMITS, ParserLimits
+from tactician.rag.reranking import CANDIDATES, Reranker
+from tactician.rag.text_query import parse_question, parse_text_query
+from tactician.runs import report_retrieval
+
+SequenceT = TypeVar("SequenceT", bound=Sequence[object])
+_CANDIDATES: Final = 50
+"""Hits of each search, at least, of which a hybrid search makes a single list."""
+_NO_VECTORS: Final = "The library has no embedder: these hits come from words alone."
+
+
+class Library(TextSearch, RegexSearch, HybridSearch, ResultExpansion):
+    """Documents that can be searched. With an embedder, it is a `VectorLibrary`, which searches by meaning too.
+
+    Args:
+        location: a path of an SQLite file, the URL of a PostgreSQL database, or a store; in memory by default.
+        embedder: an embedding model, or its name among the models of the run.
+        chunking: the sizes of chunks.
+        reranker: the order of the hits of `search`, such as `ModelReranker()`.
+
+    Raises:
+        ConfigurationError: when the location is not valid.
+        MissingExtraError: when the extra that the location needs is not installed.
+    """
+
+    store: ChunkStore
+    chunking: Chunking
+    reranker: Reranker | None
+
+    @overload
+    def __new__(
+        cls,
+        location: str | Path | ChunkStore | None = None,
+        *,
+        embedder: Embedder,
+        chunking: Chunking = DEFAULT_CHUNKING,
+        reranker: Reranker | None = None,
+    ) -> VectorLibrary: ...
+    @overload
+    def __new__(
+        cls,
+        location: str | Path | ChunkStore | None = None,
+        *,
+        embedder: None = None,
+        chunking: Chunking = DEFAULT_CHUNKING,
+        reranker: Reranker | None = None,
+    ) -> Library: ...
+    def __new__(
+        cls,
+        location: str | Path | ChunkStore | None = None,
+        *,
+        embedder: Embedder | None = None,
+        chunking: Chunking = DEFAULT_CHUNKING,
+        reranker: Reranker | None = None,
+    ) -> Library:
+        """Return a library of the class that can do what there is: without an embedder, nothing by meaning."""
+        library = object.__new__(cls if embedder is None else VectorLibrary)
+        library.store = open_chunk_store(location)
+        library.chunking = chunking
+        library.reranker = reranker
+        if isinstance(library, VectorLibrary) and embedder is not None:
+            library.embedder = ChunkEmbedder(embedder, library.store)
+        return library
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.store!r})"
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close the store."""
+        await self.store.aclose()
+
+    async def add(self, root: ContentRoot, *, fingerprint: str = "") -> int:
+        """Add a document, or replace the document at its address, and return the number of its chunks.
+
+        Args:
+            root: the document.
+            fingerprint: hash of its content, by which a later ingestion sees whether it has changed.
+        """
+        chunks = await asyncio.to_thread(split_document, root, self.chunking)
+        record = DocumentRecord(
+            uri=root.uri,
+            title=root.title,
+            fingerprint=fingerprint,
+            chunks=len(chunks),
+            ingested_at=time(),
+            metadata=root.metadata,
+        )
+        await self.store.save(root, chunks, record)
+        return len(chunks)
+
+    async def ingest(
+        self,
+        *locations: str | Path,
+        metadata: Metadata | None = None,
+        policy: RefreshPolicy = RefreshPolicy.CHANGED,
+        limits: ParserLimits = DEFAULT_LIMITS,
+        allow_private: bool = False,
+        listener: ProgressListener | None = None,
+    ) -> IngestionReport:
+        """Read documents, and add those that are new or have changed.
+
+        Args:
+            locations: paths of files and folders, and addresses with http:// or https://.
+            metadata: facts about all the documents, for filters.
+            policy: the rule for documents that the library already has.
+            limits: limits of what a document may take.
+            allow_private: true to fetch pages of this machine and of private networks.
+            listener: function that is called with the progress.
+
+        Returns:
+            A report, with the documents that could not be read and the reasons.
+        """
+        options = IngestionOptions(metadata=metadata or {}, policy=policy, limits=limits, allow_private=allow_private)
+        return await Ingestion(self, options, listener).run(locations)
+
+    async def ingest_if_needed(self, location: str | Path) -> str | None:
+        """Ingest a document that the library does not have, and return its id; `None` when the library has it.
+
+        Raises:
+            UnreadableDocumentError: when it cannot be read.
+        """
+        report = await self.ingest(location, policy=RefreshPolicy.NEVER)
+        if report.failures:
+            raise UnreadableDocumentError(str(report.failures[0]))
+        return create_document_id(report.added[0]) if report.added else None
+
+    async def remove(self, uri: str) -> bool:
+        """Remove the document at an address, and return whether it was there."""
+        return await self.store.remove(uri)
+
+    async def list_documents(self) -> tuple[DocumentRecord, ...]:
+        """Return the entries of all documents, in the order of their ingestion."""
+        return await self.store.list_documents()
+
+    async def measure(self) -> StoreStatistics:
+        """Return the size of the library."""
+        return await self.store.measure()
+
+    async def search(
+        self, query: str, *, top_k: int = TOP_K, threshold: float = 0.0, where: Where = None
+    ) -> SearchResults:
+        """Return the best chunks by all that the library has; see `HybridSearch`."""
+        count = top_k if self.reranker is None else max(top_k, CANDIDATES)
+        results = await self._report(self._search(query, count, threshold, Filter.of(where)), query, top_k)
+        if self.reranker is None:
+            return results
+        hits = await self.reranker.rerank(query, results.hits)
+        return replace(results, hits=tuple(hits[:top_k]))
+
+    async def text(
+        self, query: str, *, top_k: int = TOP_K, threshold: float = 0.0, where: Where = None
+    ) -> SearchResults:
+        """Return the chunks with the words of a query, which may have operators; see `TextSearch`."""
+        parsed = parse_text_query(query)
+        hits = await self._report(self.store.find_words(parsed, top_k, Filter.of(where)), query, top_k)
+        return _select(hits, SearchMethod.TEXT, top_k, threshold)
+
+    async def regex(self, pattern: str, *, top_k: int = TOP_K, where: Where = None) -> SearchResults:
+        """Return the chunks in which a regular expression matches; see `RegexSearch`."""
+        return await self._report(self.store.regex(pattern, top_k=top_k, where=where), pattern, top_k)
+
+    async def load_chunks(self, ids: Sequence[str], *, where: Where = None) -> tuple[Chunk, ...]:
+        """Return the chunks with these ids that exist and that the filter accepts."""
+        return await self.store.load_chunks(ids, where=where)
+
+    async def expand(self, id: str, count: int = 1, *, where: Where = None) -> tuple[Chunk, ...]:
+        """Return a chunk with `count` chunks before it and after it; empty when there is no such chunk."""
+        return await self.store.expand(id, count, where=where)
+
+    async def zoom_out(self, id: str, *, where: Where = None) -> Section | ContentRoot | None:
+        """Return the section around a chunk, or the section or document around a section, or `None`."""
+        return await self.store.zoom_out(id, where=where)
+
+    async def _report(self, searching: Awaitable[SequenceT], query: str, top_k: int) -> SequenceT:
+        """Await a search with events before and after it, so that traces show it."""
+        return await report_retrieval(searching, repr(self.store), query, limit=top_k)
+
+    async def _search(self, query: str, top_k: int, threshold: float, where: Filter) -> SearchResults:
+        hits = await self.store.find_words(parse_question(query), top_k, where)
+        return _select(hits, SearchMethod.TEXT, top_k, threshold, _NO_VECTORS)
+
+
+class VectorLibrary(Library, VectorSearch):
+    """Library with vectors: `Library(..., embedder=...)`.
+
+    Vectors of a model are compared with those of the same model only. When the embedder is another than before, the
+    chunks are embedded anew before the first search.
+    """
+
+    embedder: ChunkEmbedder
+
+    async def add(self, root: ContentRoot, *, fingerprint: str = "") -> int:
+        """Add a document, or replace the document at its address, and return the number of its chunks."""
+        count = await super().add(root, fingerprint=fingerprint)
+        self.embedder.expect_changes()
+        return count
+
+    async def ingest(
+        self,
+        *locations: str | Path,
+        metadata: Metadata | None = None,
+        policy: RefreshPolicy = RefreshPolicy.CHANGED,
+        limits: ParserLimits = DEFAULT_LIMITS,
+        allow_private: bool = False,
+        listener: ProgressListener | None = None,
+    ) -> IngestionReport:
+        """Read documents, add those that are new or have changed, and embed their chunks; see `Library.ingest`."""
+        report = await super().ingest(
+            *locations, metadata=metadata, policy=policy, limits=limits, allow_private=allow_private, listener=listener
+        )
+        await self.embedder.embed_chunks()
+        return report
+
+    async def vector(
+        self, query: str, *, top_k: int = TOP_K, threshold: float = 0.0, where: Where = None
+    ) -> SearchResults:
+        """Return the chunks whose meaning is nearest to that of a query; see `VectorSearch`."""
+        hits = await self._report(self._find_nearest(query, top_k, Filter.of(where)), query, top_k)
+        return _select(hits, SearchMethod.VECTOR, top_k, threshold)
+
+    async def _find_nearest(self, query: str, top_k: int, where: Filter) -> tuple[ChunkHit, ...]:
+        await self.embedder.embed_chunks()
+        model, vector = await self.embedder.embed_query(query)
+        return await self.store.find_nearest(model, vector, top_k, where)
+
+    async def _search(self, query: str, top_k: int, threshold: float, where: Filter) -> SearchResults:
+        candidates = max(_CANDIDATES, top_k)
+        nearest, words = await asyncio.gather(
+            self._find_nearest(query, candidates, where),
+            self.store.find_words(parse_question(query), candidates, where),
+        )
+        return _select(fuse_ranks((nearest, words)), SearchMethod.HYBRID, top_k, threshold)
+
+
+def _select(
+    hits: Sequence[ChunkHit], method: SearchMethod, top_k: int, threshold: float, note: str = ""
+) -> SearchResults:
+    return SearchResults(tuple(hit for hit in hits[:top_k] if hit.score >= threshold), method, note)

@@ -1,0 +1,151 @@
+"""Documents from Markdown: sections by headings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from tactician.rag.elements import (
+    ContainerSection,
+    ContentRoot,
+    LeafSection,
+    Metadata,
+    Section,
+    create_document_id,
+)
+from tactician.text import replace_surrogates
+
+_HEADING: Final = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*")
+_UNDERLINE: Final = re.compile(r" {0,3}(=+|-{2,})[ \t]*")
+_FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
+_MARKUP: Final = re.compile(r"!?\[([^\]\[]{0,300})\]\([^()\s]{0,2000}\)|\{#[\w-]{1,100}\}|[*`]+")
+_LONGEST_TITLE: Final = 200
+_NO_TEXT_LINE: Final = re.compile(r"\s{0,3}([-*+>|#]|\d+[.)])")
+
+
+class _Part(NamedTuple):
+    """Heading with the text under it. Text before the first heading has the level 0."""
+
+    level: int
+    title: str
+    text: str
+
+
+class _Node:
+    def __init__(self, part: _Part) -> None:
+        self.part = part
+        self.inner: list[_Node] = []
+
+
+def parse_markdown(text: str, uri: str, title: str | None = None, metadata: Metadata | None = None) -> ContentRoot:
+    """Return the document in a Markdown text.
+
+    Args:
+        text: the text.
+        uri: the address of the document.
+        title: the title; by default the first heading of the first level, or the end of the address.
+        metadata: facts about the document.
+    """
+    parts = [part for part in _split_parts(replace_surrogates(text).replace("\0", "")) if part.level or part.text]
+    top = [part for part in parts if part.level == 1]
+    if len(top) == 1 and all(part.level != 1 for part in parts[1:]) and parts[0].level == 1:
+        # The only heading of the first level is the title of the document.
+        title = title or top[0].title
+        parts = [_Part(0, "", top[0].text), *parts[1:]] if top[0].text else parts[1:]
+    title = title or (top[0].title if top else "") or name_document(uri)
+    return _build_root(parts, uri, title, metadata or {})
+
+
+def name_document(uri: str) -> str:
+    """Return a title for the document at an address that has none: the last part of the address."""
+    parts = [part for part in re.split(r"[/\\]", uri.partition("?")[0].partition("#")[0]) if part]
+    return (parts[-1] if parts else uri)[:_LONGEST_TITLE]
+
+
+def _build_root(parts: list[_Part], uri: str, title: str, metadata: Metadata) -> ContentRoot:
+    root = create_document_id(uri)
+    numbers = iter(range(len(parts) * 2 + 1))
+    sections = tuple(_build(node, root, (title,), uri, numbers, root) for node in _nest(parts))
+    return ContentRoot(id=root, uri=uri, path=(title,), sections=sections, metadata=metadata)
+
+
+def _build(node: _Node, root: str, path: tuple[str, ...], uri: str, numbers: Iterator[int], parent: str) -> Section:
+    own = f"{root}.s{next(numbers)}"
+    inner_path = (*path, node.part.title or path[-1])
+    text = node.part.text
+    if not node.inner:
+        return LeafSection(id=own, uri=uri, path=inner_path, parent_id=parent, text=text)
+    sections: list[Section] = []
+    if text:
+        introduction = f"{root}.s{next(numbers)}"
+        sections.append(
+            LeafSection(id=introduction, uri=uri, path=(*inner_path, inner_path[-1]), parent_id=own, text=text)
+        )
+    sections += [_build(child, root, inner_path, uri, numbers, own) for child in node.inner]
+    return ContainerSection(id=own, uri=uri, path=inner_path, parent_id=parent, sections=tuple(sections))
+
+
+def _nest(parts: list[_Part]) -> list[_Node]:
+    """Return the parts of the highest level, with the others inside of them."""
+    top: list[_Node] = []
+    open_nodes: list[_Node] = []
+    for part in parts:
+        node = _Node(part)
+        while open_nodes and open_nodes[-1].part.level >= part.level:
+            open_nodes.pop()
+        (open_nodes[-1].inner if open_nodes else top).append(node)
+        if part.level:
+            open_nodes.append(node)
+    return top
+
+
+def _split_parts(text: str) -> Iterator[_Part]:
+    level, title = 0, ""
+    lines: list[str] = []
+    for new_level, new_title, line in _classify_lines(text):
+        if new_level == 0:
+            lines.append(line)
+            continue
+        yield _Part(level, title, "\n".join(lines).strip())
+        level, title, lines = new_level, new_title, []
+    yield _Part(level, title, "\n".join(lines).strip())
+
+
+def _classify_lines(text: str) -> Iterator[tuple[int, str, str]]:
+    """Yield the level of the heading that a line is, with its title; or 0, with the line."""
+    fence = ""
+    lines = text.splitlines()
+    skipped = False
+    for number, line in enumerate(lines):
+        if skipped:
+            skipped = False
+            continue
+        if (match := _FENCE.fullmatch(line)) is not None and _changes_fence(match, fence):
+            fence = "" if fence else match[1]
+        elif not fence and (match := _HEADING.fullmatch(line)) is not None and (title := _clean_title(match[2] or "")):
+            yield len(match[1]), title, line
+            continue
+        elif not fence and _is_underlined(lines, number):
+            skipped = True
+            yield (1 if "=" in lines[number + 1] else 2), _clean_title(line), line
+            continue
+        yield 0, "", line
+
+
+def _changes_fence(match: re.Match[str], fence: str) -> bool:
+    """Return whether a line opens a block of code, or closes the open one."""
+    return not fence or (match[1].startswith(fence) and not match[2].strip())
+
+
+def _is_underlined(lines: list[str], number: int) -> bool:
+    """Return whether a line is a heading because of the line under it."""
+    line = lines[number]
+    has_line = number + 1 < len(lines) and _UNDERLINE.fullmatch(lines[number + 1]) is not None
+    is_alone = number == 0 or not lines[number - 1].strip()
+    return bool(has_line and is_alone and line.strip() and not _NO_TEXT_LINE.match(line) and _clean_title(line))
+
+
+def _clean_title(text: str) -> str:
+    """Return a title without markup."""
+    return " ".join(_MARKUP.sub(lambda match: match[1] or "", text[:2_000]).split())[:_LONGEST_TITLE]

@@ -1,0 +1,105 @@
+"""Program that reads documents of others in a process of its own: `python -m tactician.rag.parser_program MEGABYTES`.
+
+The libraries that read PDF, office files and web pages are large, and documents come from anywhere. What goes wrong in
+here, whether a crash, an endless loop or a file that unpacks to terabytes, ends this process and nothing else. Requests
+and answers are JSON with their lengths before them, on standard input and output.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import struct
+import sys
+import zipfile
+from typing import Any, BinaryIO, Final
+
+_MAX_UNPACKED: Final = 300_000_000
+_MAX_MEMBERS: Final = 20_000
+_MIN_READABLE: Final = 200
+_FRONT_MATTER: Final = re.compile(r"\A---\n(?:[\w:.-]+: [^\n]*\n)*\n?(?:## [\w:.-]+: [^\n]*|---)\n")
+REQUEST: Final = struct.Struct(">II")
+ANSWER: Final = struct.Struct(">I")
+
+
+def main() -> None:
+    """Answer requests until there are no more."""
+    _limit_memory(int(sys.argv[1]) * 2**20)
+    requests = sys.stdin.buffer
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a library prints is not an answer
+    while lengths := requests.read(REQUEST.size):
+        header, body = (requests.read(length) for length in REQUEST.unpack(lengths))
+        _write_answer(answers, _answer(json.loads(header), body))
+
+
+def _limit_memory(limit: int) -> None:
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+
+def _write_answer(stream: BinaryIO, answer: dict[str, str]) -> None:
+    content = json.dumps(answer).encode()
+    stream.write(ANSWER.pack(len(content)) + content)
+    stream.flush()
+
+
+def _answer(request: dict[str, str], body: bytes) -> dict[str, str]:
+    try:
+        return _read_page(body) if request["kind"] == "page" else _read_document(body, request["media_type"])
+    except MemoryError:
+        return {"error": "it needs too much memory"}
+    except ImportError as error:
+        return {"missing": error.name or str(error)}
+    except Exception as error:  # whatever a library of others raises
+        return {"error": " ".join(str(error).split())[:500] or type(error).__name__}
+
+
+def _read_document(body: bytes, media_type: str) -> dict[str, str]:
+    from kreuzberg import ExtractionConfig, extract_bytes_sync
+
+    _check_archive(body)
+    config = ExtractionConfig(output_format="markdown", use_cache=False)
+    result = extract_bytes_sync(body, media_type, config=config)
+    text = _drop_front_matter(result.content) if media_type == "text/html" else result.content
+    return {"text": text, "title": _find_title(result.metadata)}
+
+
+def _read_page(body: bytes) -> dict[str, str]:
+    """Return the readable text of a web page; all of its text, where next to nothing seems readable."""
+    import trafilatura
+
+    whole = _read_document(body, "text/html")
+    text = trafilatura.extract(body, output_format="markdown", include_comments=False, favor_recall=True) or ""
+    return {"text": text if len(text) >= _MIN_READABLE else whole["text"], "title": whole["title"]}
+
+
+def _check_archive(body: bytes) -> None:
+    """Refuse an archive that says itself that it unpacks to far more than a document has."""
+    if body[:4] != b"PK\3\4":
+        return
+    members = zipfile.ZipFile(io.BytesIO(body)).infolist()
+    size = sum(member.file_size for member in members)
+    if size > _MAX_UNPACKED or len(members) > _MAX_MEMBERS:
+        raise ValueError(f"it unpacks to {size:,} bytes in {len(members):,} files, which is more than a document has")
+
+
+def _drop_front_matter(text: str) -> str:
+    """Return the text of a page without the properties that the library writes before it."""
+    return _FRONT_MATTER.sub("", text, count=1)
+
+
+def _find_title(metadata: Any) -> str:  # noqa: ANN401 - a dictionary of a library without types
+    title = metadata.get("title") if isinstance(metadata, dict) else None
+    return title if isinstance(title, str) else ""
+
+
+if __name__ == "__main__":
+    main()

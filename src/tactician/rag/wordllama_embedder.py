@@ -1,0 +1,53 @@
+"""Embedding model whose weights come with a package: no service, no download, no key."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from tactician.extras import require_extra
+from tactician.llm import EmbeddingModel, EmbeddingOptions, Embeddings, Vector
+from tactician.runs import in_thread
+
+_NO_OPTIONS: Final = EmbeddingOptions()
+_loading: Final = threading.Lock()
+_loaded: list[Any] = []
+
+
+class WordLlamaEmbedder(EmbeddingModel):
+    """Model of the package WordLlama: vectors of 256 numbers, thousands of texts in a second on a processor core.
+
+    The vector of a text is an average of the vectors of its words. It needs the extra `wordllama`, works without a
+    network, and suits English best.
+    """
+
+    @property
+    def name(self) -> str:
+        """Name of the model."""
+        return "wordllama:256"
+
+    async def embed(self, texts: Sequence[str], options: EmbeddingOptions = _NO_OPTIONS) -> Embeddings:
+        """Return a vector for each text, in order.
+
+        Raises:
+            MissingExtraError: when the extra is not installed.
+        """
+        return Embeddings(await in_thread(self._embed, list(texts)), self.name)
+
+    def _embed(self, texts: list[str]) -> tuple[Vector, ...]:
+        vectors = _load().embed(texts, norm=True) if texts else ()
+        return tuple(tuple(vector.tolist()) for vector in vectors)
+
+
+def _load() -> Any:  # noqa: ANN401 - it comes from a module without types
+    """Return the model, which is loaded once for the process."""
+    with _loading:
+        if not _loaded:
+            with require_extra("wordllama", "Embeddings without a service need"):
+                import wordllama
+            # It looks for the tokenizer in a folder that the wheel does not have, and would download it.
+            folder = Path(wordllama.__file__).parent
+            _loaded.append(wordllama.WordLlama.load(cache_dir=folder, disable_download=True))
+        return _loaded[0]

@@ -1,0 +1,117 @@
+"""Run of a client: started or resumed, followed by its events, and ended when the client leaves."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
+from contextlib import aclosing, suppress
+from typing import Final, TypeAlias
+
+from ag_ui.core import BaseEvent, RunAgentInput
+from ag_ui.encoder import EventEncoder
+
+from tactician.errors import TacticianError
+from tactician.runs import RunCompleted, RunContext, RunResult, RunStatus, stream_events
+from tactician.serve.ag_ui.translator import EventTranslator
+from tactician.serve.api import COMMENT, ApiServer
+from tactician.text import describe_error
+
+Work: TypeAlias = Callable[[RunContext, EventTranslator], Awaitable[RunResult[object]]]
+_logger = logging.getLogger(__name__)
+_QUIET: Final = 15.0
+"""Seconds after which a client hears that nothing has happened, so that the connection stays open."""
+_MOST_UNREAD: Final = 10_000
+"""Number of events that wait for a client. A client that is further behind gets no more of them."""
+_LEFT: Final = "the AG-UI client left"
+_TOO_SLOW: Final = "The client reads too slowly. The run {} continues without it."
+
+
+class ClientRun:
+    """Run of a client.
+
+    Args:
+        server: the server.
+        request: what the client has sent.
+        work: the run.
+    """
+
+    def __init__(self, server: ApiServer, request: RunAgentInput, work: Work) -> None:
+        self._server = server
+        self._work = work
+        self._translator = EventTranslator(request)
+        self._encoder = EventEncoder()
+        self._unread: asyncio.Queue[BaseEvent | None] = asyncio.Queue()
+        self._is_too_slow = False
+
+    async def stream(self) -> AsyncGenerator[str]:
+        """Yield the events of the run as text. A client that leaves before the end ends the run."""
+        running = self._server.spawn(self._run())
+        try:
+            async for event in self._read():
+                yield COMMENT if event is None else self._encoder.encode(event)
+            if self._is_too_slow:
+                error = self._translator.fail(_TOO_SLOW.format(self._translator.run_id), "TooSlow")
+                yield self._encoder.encode(error)
+        finally:
+            if not (running.done() or self._is_too_slow or self._server.streams.are_stopped):
+                self._server.spawn(self._end(running))
+
+    async def _read(self) -> AsyncGenerator[BaseEvent | None]:
+        """Yield what the run sends; `None` when there was nothing for a while."""
+        while True:
+            try:
+                async with asyncio.timeout(_QUIET):
+                    event = await self._unread.get()
+            except TimeoutError:
+                yield None
+                continue
+            if event is None:
+                return
+            yield event
+
+    async def _run(self) -> None:
+        """Do the work, and send its events."""
+        translator = self._translator
+        self._send([translator.start()])
+        stream = stream_events(lambda context: self._work(context, translator), self._server.platform.context())
+        try:
+            async with aclosing(stream) as events:
+                async for event in events:
+                    if isinstance(event, RunCompleted):
+                        self._send(translator.finish(event.result))
+                    else:
+                        self._send(translator.translate(event))
+        except TacticianError as error:
+            await self._fail(error)
+        except Exception as error:
+            _logger.exception("the run %s of an AG-UI client failed", translator.run_id)
+            self._send([translator.fail(describe_error(error), "InternalError")])
+        finally:
+            self._unread.put_nowait(None)
+
+    async def _fail(self, error: TacticianError) -> None:
+        if await self._was_killed():
+            self._send(self._translator.cancel())
+        else:
+            self._send([self._translator.fail(str(error), type(error).__name__)])
+
+    async def _was_killed(self) -> bool:
+        run_id = self._translator.run_id
+        with suppress(TacticianError):
+            return bool(run_id) and (await self._server.platform.tree(run_id)).run.status == RunStatus.KILLED
+        return False
+
+    def _send(self, events: Iterable[BaseEvent]) -> None:
+        for event in events:
+            if not self._is_too_slow:
+                self._unread.put_nowait(event)
+        if not self._is_too_slow and self._unread.qsize() > _MOST_UNREAD:
+            self._is_too_slow = True
+            self._unread.put_nowait(None)
+
+    async def _end(self, running: asyncio.Task[None]) -> None:
+        """End a run for good, wherever it is."""
+        with suppress(TacticianError):  # it has ended, or has not begun
+            await self._server.platform.kill(self._translator.run_id, _LEFT)
+        running.cancel()

@@ -1,0 +1,216 @@
+"""Events of a run as the events of AG-UI."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from ag_ui.core import (
+    PROTOCOL_VERSION,
+    BaseEvent,
+    CustomEvent,
+    Interrupt,
+    RunAgentInput,
+    RunErrorEvent,
+    RunFinishedCancelledOutcome,
+    RunFinishedEvent,
+    RunFinishedInterruptOutcome,
+    RunFinishedOutcome,
+    RunFinishedSuccessOutcome,
+    RunStartedEvent,
+)
+
+from tactician.events import Event, encode
+from tactician.loop import (
+    TextReceived,
+    ThinkingReceived,
+    ToolCalled,
+    ToolReturned,
+    TurnCompleted,
+    TurnFailed,
+    TurnStarted,
+)
+from tactician.process import MessageSent, PlanMade, ProcessEnded, ProcessStarted
+from tactician.runs import ModelReturned, PendingRequest, RunEnded, RunResult, RunStarted
+from tactician.serve.ag_ui.interrupts import create_interrupt
+from tactician.serve.ag_ui.messages import OpenMessages, write_call, write_result, write_text
+from tactician.serve.ag_ui.shared_state import SharedState
+from tactician.serve.ag_ui.spending import Spending
+from tactician.serve.ag_ui.steps import Steps
+from tactician.serve.ag_ui.subagents import Subagents, name_call
+from tactician.tools import as_text
+
+RUN: Final = "tactician.run"
+"""Name of the event with the id of the run on this server."""
+
+
+class EventTranslator:
+    """Translator of the events of a run of a client.
+
+    Args:
+        request: what the client has sent.
+    """
+
+    def __init__(self, request: RunAgentInput) -> None:
+        self._request = request
+        self._subagents = Subagents()
+        self._steps = Steps()
+        self._messages = OpenMessages()
+        self._state = SharedState(request.state, is_resumed=bool(request.resume))
+        self._spending = Spending()
+        self._turns: dict[str, TurnStarted] = {}
+        self._streamed: set[tuple[str, type[Event]]] = set()
+        self._calls: dict[str, str] = {}
+        self._known_calls: set[str] = set()
+        self._answer = ""
+
+    @property
+    def run_id(self) -> str:
+        """Id of the run on this server; empty until it has started."""
+        return self._subagents.root_id
+
+    def resume(self, run_id: str, pending: Iterable[PendingRequest]) -> None:
+        """Expect the events of a run that waited for requests: the client knows the calls of tools in them."""
+        names = (_name_call(run_id, request) for request in pending)
+        self._known_calls.update(name for name in names if name is not None)
+
+    def start(self) -> BaseEvent:
+        """Return the first event."""
+        request = self._request
+        return RunStartedEvent(
+            thread_id=request.thread_id,
+            run_id=request.run_id,
+            parent_run_id=request.parent_run_id,
+            protocol_version=PROTOCOL_VERSION,
+        )
+
+    def translate(self, event: Event) -> Iterator[BaseEvent]:
+        """Yield the events for the client of an event of the run."""
+        if isinstance(event, RunStarted | ProcessStarted):
+            yield from self._start_run(event)
+        owner = self._subagents.follow(event)
+        yield from self._steps.follow(event, owner)
+        match event:
+            case PlanMade():
+                yield from self._state.set_plan(event.plan, owner)
+            case MessageSent():
+                yield from write_text(event.message.text, owner)
+            case ProcessEnded() | RunEnded():
+                yield from self._end_run(event)
+            case ModelReturned():
+                yield self._spending.add(event.usage)
+            case _:
+                yield from self._translate_turn(event, owner)
+
+    def finish(self, result: RunResult[object]) -> Iterator[BaseEvent]:
+        """Yield the last events of a run that has completed, or waits."""
+        yield from self._close_all()
+        if not result.pending:
+            yield from self._write_answer(result.output)
+            yield self._finish(RunFinishedSuccessOutcome(), encode(result.output))
+            return
+        interrupts: list[Interrupt] = []
+        for request in result.pending:
+            owner = self._subagents.find(request.path)
+            call_id = _name_call(result.run_id, request)
+            if request.call is not None and call_id is not None and call_id not in self._known_calls:
+                yield from write_call(request.call, call_id, None, owner)
+            interrupts.append(create_interrupt(result.run_id, request, call_id, owner))
+        if self._state.has_begun:
+            yield self._state.snapshot()
+        yield self._finish(RunFinishedInterruptOutcome(interrupts=interrupts))
+
+    def cancel(self) -> Iterator[BaseEvent]:
+        """Yield the last events of a run that somebody has ended."""
+        yield from self._close_all()
+        yield self._finish(RunFinishedCancelledOutcome())
+
+    def fail(self, message: str, code: str) -> BaseEvent:
+        """Return the last event of a run that has failed."""
+        return RunErrorEvent(message=message, code=code, usage=self._spending.list_usage())
+
+    def _start_run(self, event: RunStarted | ProcessStarted) -> Iterator[BaseEvent]:
+        is_first = not self.run_id
+        yield from self._subagents.start(event, self._calls.get(event.span_id or ""))
+        if is_first:
+            yield CustomEvent(name=RUN, value={"run_id": event.run_id, "agent": event.path[-1]})
+
+    def _end_run(self, event: RunEnded | ProcessEnded) -> Iterator[BaseEvent]:
+        yield from self._messages.close(event.run_id)
+        yield from self._steps.finish_run(event.run_id)
+        error = event.error if isinstance(event, RunEnded) else event.failure
+        yield from self._subagents.end(event, event.status, error)
+
+    def _translate_turn(self, event: Event, owner: str | None) -> Iterator[BaseEvent]:
+        match event:
+            case TurnStarted():
+                self._turns[event.run_id] = event
+                self._streamed -= {(event.run_id, TextReceived), (event.run_id, ThinkingReceived)}
+            case TextReceived() if self._is_shown(event, owner):
+                self._streamed.add((event.run_id, type(event)))
+                yield from self._messages.add_text(event.run_id, self._find_turn(event.run_id), owner, event.text)
+                self._answer += "" if event.is_internal else event.text
+            case ThinkingReceived() if event.text:
+                self._streamed.add((event.run_id, type(event)))
+                yield from self._messages.add_reasoning(event.run_id, owner, event.text)
+            case TurnCompleted():
+                yield from self._write_rest(event, owner)
+                yield from self._messages.close(event.run_id)
+                yield self._spending.add(event.response.usage)
+            case TurnFailed():
+                yield from self._messages.close(event.run_id)
+            case ToolCalled():
+                yield from self._call_tool(event, owner)
+            case ToolReturned():
+                yield write_result(event.result, name_call(self.run_id, event.path, event.call.id), owner)
+                self._calls.pop(event.span_id or "", None)
+
+    def _write_rest(self, event: TurnCompleted, owner: str | None) -> Iterator[BaseEvent]:
+        """Yield the events of an answer of a model that did not come in pieces."""
+        message, turn = event.response.message, self._turns.get(event.run_id)
+        if message.thinking and (event.run_id, ThinkingReceived) not in self._streamed:
+            yield from self._messages.add_reasoning(event.run_id, owner, message.thinking)
+        is_text = bool(message.text) and (turn is None or turn.request.output is None)
+        if is_text and owner is not None and (event.run_id, TextReceived) not in self._streamed:
+            yield from self._messages.add_text(event.run_id, self._find_turn(event.run_id), owner, message.text)
+
+    def _call_tool(self, event: ToolCalled, owner: str | None) -> Iterator[BaseEvent]:
+        call_id = self._calls[event.id] = name_call(self.run_id, event.path, event.call.id)
+        if call_id not in self._known_calls:  # as a call that waited for an approval is
+            self._known_calls.add(call_id)
+            yield from write_call(event.call, call_id, self._find_turn(event.run_id), owner)
+
+    def _is_shown(self, event: TextReceived, owner: str | None) -> bool:
+        """Return whether text is for people: not the JSON of an object, nor what an action asks a model for."""
+        turn = self._turns.get(event.run_id)
+        is_object = turn is not None and turn.request.output is not None
+        return bool(event.text) and not is_object and (owner is not None or not event.is_internal)
+
+    def _find_turn(self, run_id: str) -> str:
+        """Return the id of the message of the latest turn of a run."""
+        turn = self._turns.get(run_id)
+        return run_id if turn is None else turn.id
+
+    def _write_answer(self, output: object) -> Iterator[BaseEvent]:
+        """Yield the events of an answer that has not come in pieces."""
+        answer = "" if output is None else as_text(output)
+        if answer.strip() and not self._answer.rstrip().endswith(answer.strip()):
+            yield from write_text(answer)
+
+    def _close_all(self) -> Iterator[BaseEvent]:
+        yield from self._messages.close_all()
+        yield from self._steps.finish_all()
+        yield from self._subagents.end_all()
+
+    def _finish(self, outcome: RunFinishedOutcome, result: object = None) -> RunFinishedEvent:
+        return RunFinishedEvent(
+            thread_id=self._request.thread_id,
+            run_id=self._request.run_id,
+            outcome=outcome,
+            result=result,
+            usage=self._spending.list_usage(),
+        )
+
+
+def _name_call(run_id: str, request: PendingRequest) -> str | None:
+    return None if request.call is None else name_call(run_id, request.path, request.call.id)

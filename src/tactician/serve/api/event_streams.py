@@ -1,0 +1,146 @@
+"""Operations that send events of runs as they happen."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Iterable, Sequence
+from contextlib import aclosing
+from typing import Final
+
+from starlette.responses import Response
+
+from tactician.frozen import frozen
+from tactician.process import ProcessEnded
+from tactician.runs import RunEnded, RunStatus
+from tactician.serve.api.feed import EventFeed, FeedEntry
+from tactician.serve.api.operations import ApiOperation, Call
+from tactician.serve.api.problems import ApiError
+from tactician.serve.api.run_lookup import find_run, present_run
+from tactician.serve.api.sse import COMMENT, format_event
+
+_PAUSES: Final = (0.0, 0.02, 0.05, 0.1, 0.2, 0.5)
+"""Seconds between looks for the end of a run in the store: its last event comes a moment before it is saved."""
+_EVENT_QUERY: Final = {
+    "after": "id of an event, or latest",
+    "type": "a type of events, or several",
+    "brief": "true for events of turns without the messages that earlier events have",
+}
+
+
+async def stream_run(call: Call) -> Response:
+    """Send the events of a run: those that are kept after `Last-Event-ID`, or all of them, and those to come."""
+    run_id = call.find_id("run_id")
+    await find_run(call, run_id)
+    return _stream(call, run_id)
+
+
+async def stream_all(call: Call) -> Response:
+    """Send the events of all runs."""
+    return _stream(call, None)
+
+
+def _stream(call: Call, run_id: str | None) -> Response:
+    if call.server.streams.is_full:
+        raise ApiError(503, "Too many streams are open.", {"retry-after": "5"})
+    query = call.request.query_params
+    feed, kinds, is_brief = call.server.feed, frozenset(query.getlist("type")), query.get("brief") == "true"
+    inner = None if run_id is None or feed.find_root(run_id) == run_id else {run_id}
+    choice = _EventChoice(feed, kinds, is_brief, inner)
+    return call.server.streams.respond(_events(call, run_id, _find_place(call), choice))
+
+
+@frozen
+class _EventChoice:
+    """Events that a reader wants, and the form of their text.
+
+    Attributes:
+        feed: the feed of the events.
+        kinds: types of the events; all when there are none.
+        is_brief: true for events without messages that earlier events have.
+        inner: ids of a run that is inside another, and of the runs inside it, as far as they are known; `None` for
+            the events of all runs that the feed has.
+    """
+
+    feed: EventFeed
+    kinds: frozenset[str]
+    is_brief: bool
+    inner: set[str] | None = None
+
+    def format(self, entries: Iterable[FeedEntry]) -> str:
+        """Return those of the entries that the reader wants, as text."""
+        return "".join(self._format(entry) for entry in entries if self._is_inside(entry) and self._is_wanted(entry))
+
+    def _is_wanted(self, entry: FeedEntry) -> bool:
+        return not self.kinds or entry.event.type in self.kinds
+
+    def _is_inside(self, entry: FeedEntry) -> bool:
+        if self.inner is None:
+            return True
+        if entry.event.parent_id in self.inner:
+            self.inner.add(entry.event.run_id)
+        return entry.event.run_id in self.inner
+
+    def _format(self, entry: FeedEntry) -> str:
+        text = entry.brief_text if self.is_brief else entry.text
+        return format_event(text, kind=entry.event.type, id=f"{self.feed.session}-{entry.number}")
+
+
+async def _events(call: Call, run_id: str | None, after: int, choice: _EventChoice) -> AsyncGenerator[str]:
+    """Yield events as text. That of a run ends with the run."""
+    feed = call.server.feed
+    root = None if run_id is None else feed.find_root(run_id)
+    yield f"retry: 1000\nid: {feed.session}-{after}\n\n"
+    if run_id is None or not await _has_ended(call, run_id):
+        async with aclosing(feed.read(root, after)) as batches:
+            async for entries in batches:
+                after = entries[-1].number if entries else after
+                if text := choice.format(entries) if entries else COMMENT:
+                    yield text
+                if run_id is not None and await _ends_with(call, run_id, entries):
+                    break
+    if run_id is not None and await _has_ended(call, run_id):
+        for late in feed.replay_batches(root, after):
+            if text := choice.format(late):
+                yield text
+        yield format_event((await present_run(call, run_id)).model_dump_json(), kind="end")
+
+
+async def _ends_with(call: Call, run_id: str, entries: Sequence[FeedEntry]) -> bool:
+    """Return whether a run has ended with entries, or in a while without any."""
+    if not entries:
+        return await _has_ended(call, run_id)
+    if not any(_is_end(entry, run_id) for entry in entries):
+        return False
+    for pause in _PAUSES:
+        await asyncio.sleep(pause)
+        if await _has_ended(call, run_id):
+            return True
+    return False
+
+
+async def _has_ended(call: Call, run_id: str) -> bool:
+    return RunStatus((await find_run(call, run_id)).status).is_terminal
+
+
+def _is_end(entry: FeedEntry, run_id: str) -> bool:
+    event = entry.event
+    return event.run_id == run_id and isinstance(event, RunEnded | ProcessEnded) and event.status.is_terminal
+
+
+def _find_place(call: Call) -> int:
+    """Return the number of the last event that the caller has seen; 0 when it saw another session of the server.
+
+    A caller that wants only what comes says `after=latest`.
+    """
+    text = call.request.headers.get("last-event-id") or call.request.query_params.get("after") or ""
+    if text == "latest":
+        return call.server.feed.last
+    session, _, number = text.rpartition("-")
+    is_known = session == call.server.feed.session and number.isascii() and number.isdecimal() and len(number) < 18
+    return int(number) if is_known else 0
+
+
+EVENT_OPERATIONS: Final = (
+    ApiOperation("GET", "/api/runs/{run_id}/events", stream_run, "Stream the events of a run", query=_EVENT_QUERY),
+    ApiOperation("GET", "/api/events", stream_all, "Stream the events of all runs", query=_EVENT_QUERY),
+)

@@ -1,0 +1,61 @@
+"""Operations that look into a run: its plans, and the tree of all that it did."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tactician.events import encode
+from tactician.planning import Explanation, Plan
+from tactician.process import PlanMade
+from tactician.runs import load_capture_mode
+from tactician.serve.api.forms import PlanForm, PlansForm, PlanStepForm, TraceForm
+from tactician.serve.api.operations import ApiOperation, Call
+from tactician.serve.api.run_lookup import find_run
+from tactician.trace import CaptureMode, Trace
+
+
+async def list_plans(call: Call) -> PlansForm:
+    """Return the plans of a run and of those inside it, oldest first, and why it has none, if it is stuck."""
+    run_id = call.find_id("run_id")
+    run = await find_run(call, run_id)
+    events = (entry.event for entry in call.server.feed.replay(call.server.feed.find_root(run_id)))
+    plans = [_show_plan(event) for event in events if isinstance(event, PlanMade)]
+    return PlansForm(plans=tuple(plans), failure=run.failure)
+
+
+async def show_trace(call: Call) -> TraceForm:
+    """Return the tree of all that a run did, as far as the server has seen it."""
+    run_id = call.find_id("run_id")
+    await find_run(call, run_id)
+    events = [entry.event for entry in call.server.feed.replay(call.server.feed.find_root(run_id))]
+    trace = Trace.from_events(events, run_id, is_whole=load_capture_mode() is CaptureMode.FULL)
+    return TraceForm.model_validate_json(trace.to_json())
+
+
+def _show_plan(event: PlanMade) -> PlanForm:
+    plan = event.plan
+    return PlanForm(
+        run_id=event.run_id,
+        path=event.path,
+        at=event.time,
+        goal=plan.goal.name,
+        conditions={name: encode(value) for name, value in plan.goal.conditions.items()},
+        steps=_show_steps(plan),
+        cost=plan.cost,
+        net_value=plan.net_value,
+        is_optimal=plan.optimal,
+        why=str(Explanation(plan.goal, plan)),
+    )
+
+
+def _show_steps(plan: Plan) -> tuple[PlanStepForm, ...]:
+    return tuple(
+        PlanStepForm(name=action.name, cost=cost, needs=dict(action.pre), effects=dict(action.effects))
+        for action, cost in zip(plan.actions, plan.costs, strict=True)
+    )
+
+
+INSPECTION_OPERATIONS: Final = (
+    ApiOperation("GET", "/api/runs/{run_id}/plans", list_plans, "List the plans of a run", PlansForm),
+    ApiOperation("GET", "/api/runs/{run_id}/trace", show_trace, "Show all that a run did", TraceForm),
+)

@@ -1,0 +1,172 @@
+"""Operations on what is not a single run: who calls, what waits for people, the models, and the store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import inf, isfinite
+from time import time
+from typing import Final
+
+from starlette.datastructures import QueryParams
+
+from tactician.llm import DeploymentStatus, ObservedModelSource
+from tactician.platform import RunView
+from tactician.serve.api.forms import RequestForm
+from tactician.serve.api.meter import SPAN, UsePoint
+from tactician.serve.api.operations import ApiOperation, Call
+from tactician.serve.api.overview_forms import (
+    DeploymentForm,
+    HeldRunForm,
+    MeForm,
+    ModelsForm,
+    ModelUseForm,
+    OpenRequestForm,
+    OpenRequestsForm,
+    StoreForm,
+    UsePointForm,
+    WorkerForm,
+)
+from tactician.serve.api.views import show_requests
+
+_MOST_RUNS: Final = 10_000
+_MOST_IDS: Final = 100
+
+
+async def show_me(call: Call) -> MeForm:
+    """Return who calls, and what the person may do."""
+    person = call.person
+    return MeForm(
+        name=person.name,
+        roles=tuple(sorted(person.roles)),
+        rights=tuple(sorted(person.rights)),
+        has_every_role=person.has_every_role,
+    )
+
+
+async def list_open_requests(call: Call) -> OpenRequestsForm:
+    """Return the requests that wait for people: those with the next deadlines first, then the oldest."""
+    query = call.request.query_params
+    limit = call.find_number("limit", 1000, _MOST_RUNS)
+    runs = await call.server.platform.list_waiting_runs(_MOST_RUNS)
+    found = [_show_open(run, request) for run in runs for request in show_requests(run.pending, call.person)]
+    roles = tuple(sorted({entry.request.role for entry in found if entry.request.role is not None}))
+    chosen = [entry for entry in found if _is_chosen(entry, query)]
+    return OpenRequestsForm(requests=tuple(sorted(chosen, key=_rank)[:limit]), roles=roles)
+
+
+async def list_models(call: Call) -> ModelsForm:
+    """Return the models of the router, and the use of models over time."""
+    models = call.server.platform.services.models
+    statuses = models.status() if isinstance(models, ObservedModelSource) else ()
+    return ModelsForm(
+        deployments=tuple(map(_show_deployment, statuses)),
+        use=tuple(
+            ModelUseForm(model=model, points=tuple(map(_show_point, points)))
+            for model, points in call.server.meter.points.items()
+        ),
+        seconds_per_point=SPAN,
+    )
+
+
+async def show_store(call: Call) -> StoreForm:
+    """Return the store, the number of its runs, and the workers that hold some."""
+    platform = call.server.platform
+    running = await platform.runs(status="running", limit=_MOST_RUNS)
+    queued = await platform.runs(status="not started", limit=_MOST_IDS)
+    return StoreForm(
+        kind=type(platform.store).__name__,
+        runs=await platform.count_runs(),
+        now=time(),
+        workers=_show_workers(running, call.server.worker_name),
+        interrupted=tuple(run.id for run in running if run.was_interrupted)[:_MOST_IDS],
+        queued=tuple(run.id for run in queued),
+    )
+
+
+def _show_open(run: RunView, request: RequestForm) -> OpenRequestForm:
+    return OpenRequestForm(run_id=run.id, agent=run.name, since=run.changed_at, request=request)
+
+
+def _is_chosen(entry: OpenRequestForm, query: QueryParams) -> bool:
+    facts = {"role": entry.request.role or "", "kind": entry.request.kind, "agent": entry.agent}
+    return all(name not in query or value in query.getlist(name) for name, value in facts.items())
+
+
+def _rank(entry: OpenRequestForm) -> tuple[float, float]:
+    deadline = entry.request.deadline
+    return inf if deadline is None else deadline, entry.since or 0.0
+
+
+def _show_deployment(status: DeploymentStatus) -> DeploymentForm:
+    cooldown = status.cooldown_seconds
+    return DeploymentForm(
+        instance=status.instance,
+        model=status.model,
+        kind=status.kind,
+        circuit=_name_circuit(status),
+        in_flight=status.in_flight,
+        waiting=status.waiting,
+        max_concurrency=status.max_concurrency,
+        requests_per_second=status.requests_per_second,
+        tokens_per_second=status.tokens_per_second,
+        requests=status.requests,
+        answers=status.answers,
+        failures=status.failures,
+        last_failure=status.failure,
+        cooldown_seconds=cooldown if cooldown and isfinite(cooldown) else None,
+        input_tokens=status.usage.input_tokens,
+        output_tokens=status.usage.output_tokens,
+        cost=status.usage.cost,
+        latency=status.latency,
+        average_latency=status.average_latency,
+    )
+
+
+def _name_circuit(status: DeploymentStatus) -> str:
+    if not status.is_open:
+        return "closed"
+    return "open" if status.cooldown_seconds and isfinite(status.cooldown_seconds) else "half-open"
+
+
+def _show_point(point: UsePoint) -> UsePointForm:
+    return UsePointForm(
+        at=point.at,
+        calls=point.calls,
+        errors=point.errors,
+        seconds=point.seconds,
+        input_tokens=point.usage.input_tokens,
+        output_tokens=point.usage.output_tokens,
+        cost=point.cost,
+    )
+
+
+def _show_workers(running: Iterable[RunView], own_name: str) -> tuple[WorkerForm, ...]:
+    held: dict[str, list[HeldRunForm]] = {own_name: []}
+    for run in running:
+        if run.worker:
+            held.setdefault(run.worker, []).append(
+                HeldRunForm(run_id=run.id, agent=run.name, status=run.status, lease_ends_at=run.lease_ends_at)
+            )
+    return tuple(
+        WorkerForm(name=name, is_this_server=name == own_name, runs=tuple(runs)) for name, runs in held.items()
+    )
+
+
+OVERVIEW_OPERATIONS: Final = (
+    ApiOperation("GET", "/api/me", show_me, "Show who calls", MeForm, None),
+    ApiOperation(
+        "GET",
+        "/api/requests",
+        list_open_requests,
+        "List the requests that wait for people",
+        OpenRequestsForm,
+        query={
+            "role": "role that a request requires, or several; empty for none",
+            "kind": "kind of request, or several",
+            "agent": "name of an agent, or several",
+            "limit": "most requests",
+        },
+    ),
+    ApiOperation("GET", "/api/models", list_models, "List the models and their use", ModelsForm),
+    ApiOperation("GET", "/api/store", show_store, "Show the store and its workers", StoreForm),
+)

@@ -1,0 +1,1 @@
+import{C as e,I as t}from"./format.js";var n=t(null),r=t(``),i=!1;function a(){i||n.value!==null||(i=!0,e.agents().then(e=>n.value=e.agents).catch(e=>r.value=e.message).finally(()=>i=!1))}var o=new Map;function s(t){let n=o.get(t);return n===void 0&&o.set(t,n=e.diagram(t).catch(()=>null)),n}export{s as i,r as n,a as r,n as t};

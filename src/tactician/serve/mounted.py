@@ -1,0 +1,72 @@
+"""Servers of other protocols inside the application of a platform, behind its guard."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from tactician.serve.api import ApiError, ApiServer, Person, Right, lift_time_limit
+from tactician.serve.bodies import read_body, replay_body
+
+_RIGHTS: Final[tuple[Right, ...]] = ("start", "answer")
+
+
+class MountedServer:
+    """Server of another protocol. It ends its streams when the application stops.
+
+    What a request asks for is in its body, in the words of the protocol. So whoever calls needs the rights to start
+    runs and to answer requests; roles are checked where a request requires one.
+
+    Args:
+        app: the server.
+        server: the server of the platform.
+        identify: returns the user of the protocol's library for a person.
+    """
+
+    def __init__(self, app: ASGIApp, server: ApiServer, identify: Callable[[Person], object]) -> None:
+        self._app = app
+        self._server = server
+        self._identify = identify
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request, as long as the application runs.
+
+        Raises:
+            ApiError: when whoever calls may not, or the body is too long.
+        """
+        person: Person = scope["person"]
+        if missing := [right for right in _RIGHTS if right not in person.rights]:
+            raise ApiError(403, f"This needs the right {missing[0]!r}.")
+        body = await read_body(receive) or b""
+        lift_time_limit(scope)
+        inner = {**scope, "user": self._identify(person)}
+        await self._serve(inner, replay_body(body, receive), send)
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        has_begun = False
+
+        async def answer(message: Message) -> None:
+            nonlocal has_begun
+            has_begun = True
+            await send(message)
+
+        serving = asyncio.create_task(self._run(scope, receive, answer))
+        stopped = asyncio.create_task(self._server.streams.wait_stopped())
+        try:
+            await asyncio.wait((serving, stopped), return_when=asyncio.FIRST_COMPLETED)
+            if serving.done():
+                serving.result()
+                return
+        finally:
+            for task in (serving, stopped):
+                task.cancel()
+            await asyncio.gather(serving, stopped, return_exceptions=True)
+        if not has_begun:
+            raise ApiError(503, "The server stops.", {"retry-after": "1"})
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _run(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app(scope, receive, send)

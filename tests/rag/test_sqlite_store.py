@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tactician.errors import ConfigurationError
+from tactician.rag import ChunkStore, Library, SqliteChunkStore, parse_markdown
+from tests.rag.embedders import CountingEmbedder
+from tests.rag.store_conformance import CARS, CATS, StoreConformance, titles
+
+
+class TestInMemory(StoreConformance):
+    @pytest.fixture
+    async def store(self) -> AsyncIterator[ChunkStore]:
+        store = SqliteChunkStore()
+        yield store
+        await store.aclose()
+
+
+class TestInAFile(StoreConformance):
+    @pytest.fixture
+    async def store(self, tmp_path: Path) -> AsyncIterator[ChunkStore]:
+        store = SqliteChunkStore(tmp_path / "library.db")
+        yield store
+        await store.aclose()
+
+
+async def test_a_file_is_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "library.db"
+    async with Library(path, embedder=CountingEmbedder()) as library:
+        await library.add(parse_markdown(CARS, "cars.md"))
+        await library.vector("warm up")
+    model = CountingEmbedder()
+    async with Library(f"sqlite:///{path}", embedder=model) as library:
+        assert titles(await library.search("wheels")) == ["Cars"]
+    assert model.texts == ["wheels"]
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+async def test_what_another_process_adds_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "library.db"
+    async with Library(path, embedder=CountingEmbedder()) as one, Library(path, embedder=CountingEmbedder()) as other:
+        await one.add(parse_markdown(CARS, "cars.md", metadata={"kind": "a"}))
+        assert titles(await one.vector("cat", where={"kind": "a"})) == ["Cars"]
+        assert titles(await one.text("sofq~ wheelz~")) == ["Cars"]
+        await other.add(parse_markdown(CATS, "cats.md", metadata={"kind": "a"}))
+        await other.vector("embeds it")
+        assert set(titles(await one.vector("cat", where={"kind": "a"}))) == {"Cars", "Cats"}
+        assert set(titles(await one.text("sofq~ wheelz~"))) == {"Cars", "Cats"}
+
+
+async def test_a_failure_in_the_middle_changes_nothing() -> None:
+    async with Library() as library:
+        await library.add(parse_markdown(CARS, "cars.md"))
+        (record,) = await library.list_documents()
+        chunks = [hit.chunk for hit in await library.text("wheels")]
+        changed = parse_markdown("# Cars\n\nNew.", "cars.md")
+        with pytest.raises(sqlite3.IntegrityError):
+            await library.store.save(changed, chunks * 2, record)
+        assert titles(await library.text("wheels")) == ["Cars"]
+        await library.add(parse_markdown(CATS, "cats.md"))
+
+
+@pytest.mark.parametrize("content", [b"no database at all, only words", b""])
+async def test_files_of_others_are_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "file.db"
+    path.write_bytes(content)
+    if not content:
+        with sqlite3.connect(path) as connection:
+            connection.execute("CREATE TABLE runs (id TEXT)")
+        connection.close()
+    async with Library(path) as library:
+        with pytest.raises(ConfigurationError, match=r"file\.db.*Name another file"):
+            await library.measure()
+
+
+async def test_a_folder_is_not_a_file(tmp_path: Path) -> None:
+    async with Library(tmp_path) as library:
+        with pytest.raises(ConfigurationError, match="not a file"):
+            await library.measure()
