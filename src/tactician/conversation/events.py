@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import logging
 
 from tactician.events import Event
@@ -11,6 +13,8 @@ from tactician.frozen import frozen
 @frozen(kw_only=True)
 class ConversationSummarized(Event):
     """Event of a model that summarized the oldest `messages` of a long conversation; `error` if it failed."""
+
+    content_fields: ClassVar[tuple[str, ...]] = ("summary",)
 
     messages: int
     summary: str = ""

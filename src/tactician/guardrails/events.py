@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import logging
 
 from tactician.events import Event
@@ -13,6 +15,8 @@ from tactician.guardrails.result import GuardrailOutcome
 @frozen(kw_only=True)
 class GuardrailChecked(Event):
     """Event of a guardrail's decision; `reason` explains it unless the outcome is `"passed"`."""
+
+    content_fields: ClassVar[tuple[str, ...]] = ("reason",)
 
     guardrail: str
     kind: GuardrailKind

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tactician.runs.checkpoint import SavedCheckpoint as SavedCheckpoint
     from tactician.runs.checkpoint import revive as revive
     from tactician.runs.context import RunContext as RunContext
+    from tactician.runs.context import find_capture_mode as find_capture_mode
     from tactician.runs.creation import create_durable_run as create_durable_run
     from tactician.runs.creation import create_record as create_record
     from tactician.runs.creation import enqueue_run as enqueue_run
@@ -118,6 +119,7 @@ if TYPE_CHECKING:
     from tactician.runs.suspension import list_prompts as list_prompts
     from tactician.runs.suspension import reject as reject
     from tactician.runs.telemetry import TELEMETRY as TELEMETRY
+    from tactician.runs.step_events import read_lines as read_lines
     from tactician.runs.telemetry import load_capture_mode as load_capture_mode
     from tactician.runs.telemetry import start_telemetry as start_telemetry
     from tactician.runs.threads import in_thread as in_thread
@@ -132,7 +134,7 @@ else:
             "tactician.runs.artifacts": "ArtifactChannel HeldArtifacts ProducedArtifact",
             "tactician.runs.budget": "Budget BudgetMeter Spent restore_budget save_budget",
             "tactician.runs.checkpoint": "Changes Checkpoint Data Live Operation Progress SavedCheckpoint revive",
-            "tactician.runs.context": "RunContext",
+            "tactician.runs.context": "RunContext find_capture_mode",
             "tactician.runs.creation": "create_durable_run create_record enqueue_run",
             "tactician.runs.differences": "find_difference",
             "tactician.runs.durable": "DEFAULT_LEASE DurableRun kill_run",
@@ -166,6 +168,7 @@ else:
                 "Approval PendingKind PendingRequest ReportedError Response Suspended approve find_suspension "
                 "list_prompts reject"
             ),
+            "tactician.runs.step_events": "read_lines",
             "tactician.runs.telemetry": "TELEMETRY load_capture_mode start_telemetry",
             "tactician.runs.threads": "in_thread run_blocking",
             "tactician.runs.trace_context": "find_trace_parent set_trace_source",
