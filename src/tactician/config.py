@@ -332,8 +332,8 @@ class TelemetrySettings(DocumentModel):
         enabled: send traces and metrics.
         content: send prompts, answers, arguments and results of tools, and messages of errors, too.
         service_name: the name of the program, where `OTEL_SERVICE_NAME` gives none.
-        capture: how much of runs is captured: in the traces of results, in the store, and by servers. Without it, results
-            of ensembles have no traces, and stores and servers have what `"standard"` means.
+        capture: how much of runs is captured: in traces of results, in stores, and by servers. Without it, results of
+            ensembles have no traces, and stores and servers have what `"standard"` means.
     """
 
     enabled: bool = False

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import logging
+from typing import ClassVar
 
 from tactician.events import Event
 from tactician.frozen import frozen

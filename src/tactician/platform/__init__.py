@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tactician.platform.publishing import GOALS as GOALS
     from tactician.platform.publishing import GoalTool as GoalTool
     from tactician.platform.read_model import RunReader as RunReader
+    from tactician.platform.recorded_events import RecordedEvent as RecordedEvent
     from tactician.platform.requests import Conversations as Conversations
     from tactician.platform.requests import Picture as Picture
     from tactician.platform.requests import Request as Request
@@ -43,6 +44,7 @@ else:
             "tactician.platform.platform": "Platform",
             "tactician.platform.publishing": "GOALS GoalTool",
             "tactician.platform.read_model": "RunReader",
+            "tactician.platform.recorded_events": "RecordedEvent",
             "tactician.platform.requests": (
                 "Conversations Picture Request RequestOptions Requests Role create_message create_model_agent "
                 "create_request read_picture"

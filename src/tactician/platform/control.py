@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tactician.errors import ConfigurationError
 from tactician.platform.forking import Forker
 from tactician.platform.read_model import RunReader
+from tactician.platform.recorded_events import RecordedEvent
 from tactician.platform.run_views import RunTree, RunView
 from tactician.platform.running import Runner
 from tactician.platform.step_views import RunComparison, StepView
@@ -122,8 +123,17 @@ class RunControl:
         """
         return await self._reader.tree(run_id)
 
+    async def events(self, run_id: str) -> list[RecordedEvent]:
+        """Return the events that the steps of a run and of the runs inside it have kept, oldest first.
+
+        Raises:
+            RunNotFoundError: when there is no such run.
+            StoredStateError: when a step cannot be read.
+        """
+        return await self._reader.events(run_id)
+
     async def trace(self, run_id: str) -> Trace:
-        """Return the trace of a run, from its steps: actions, calls of models and tools, and the runs inside it.
+        """Return the trace of a run, from the events in its steps: plans, actions, calls of models and tools ...
 
         Raises:
             RunNotFoundError: when there is no such run.

@@ -95,6 +95,7 @@ if TYPE_CHECKING:
     from tactician.runs.spending import save_inside as save_inside
     from tactician.runs.status import TERMINAL as TERMINAL
     from tactician.runs.status import RunStatus as RunStatus
+    from tactician.runs.step_events import read_lines as read_lines
     from tactician.runs.steps import RunStart as RunStart
     from tactician.runs.steps import RunState as RunState
     from tactician.runs.steps import RunStep as RunStep
@@ -119,7 +120,6 @@ if TYPE_CHECKING:
     from tactician.runs.suspension import list_prompts as list_prompts
     from tactician.runs.suspension import reject as reject
     from tactician.runs.telemetry import TELEMETRY as TELEMETRY
-    from tactician.runs.step_events import read_lines as read_lines
     from tactician.runs.telemetry import load_capture_mode as load_capture_mode
     from tactician.runs.telemetry import start_telemetry as start_telemetry
     from tactician.runs.threads import in_thread as in_thread

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from tactician.events import Event
+from tactician.events import Event, SpanKind
 from tactician.trace import CaptureMode, Masking, write_event
 
 _MOST_EVENTS: Final = 1_000
@@ -32,7 +32,11 @@ class StepEvents:
 
     def __call__(self, event: Event) -> None:
         """Keep an event."""
-        if event.is_recorded and len(self._events) < _MOST_EVENTS:
+        if not event.is_recorded:
+            return
+        if self._events and _is_mere_planning(self._events[-1][0], event):
+            self._events.pop()
+        elif len(self._events) < _MOST_EVENTS:
             self._events.append((event, self._find_mode()))
 
     def take(self, masking: Masking) -> str:
@@ -45,6 +49,12 @@ class StepEvents:
             size += len(line)
             lines.append(line)
         return "\n".join(lines)
+
+
+def _is_mere_planning(event: Event, following: Event) -> bool:
+    """Return whether two events are those around planning that asked nobody: plans have an event of their own."""
+    is_planning = event.opens == following.closes == SpanKind.PLAN and event.run_id == following.run_id
+    return is_planning and following.describe_span().error is None
 
 
 def _write(event: Event, mode: CaptureMode, masking: Masking) -> str:

@@ -20,18 +20,16 @@ class PackedText:
     Args:
         data: the compressed text.
         sample: text that the compressor knew before.
-        length: length of the text, which `len` returns.
     """
 
-    __slots__ = ("_data", "_length", "_sample")
+    __slots__ = ("_data", "_sample")
 
-    def __init__(self, data: bytes, sample: bytes, length: int) -> None:
+    def __init__(self, data: bytes, sample: bytes) -> None:
         self._data = data
         self._sample = sample
-        self._length = length
 
     def __len__(self) -> int:
-        return self._length
+        return len(self.to_json())
 
     def to_json(self) -> str:
         """Return the text."""
@@ -67,5 +65,5 @@ class TextPacker:
 def _compress(text: str, sample: bytes) -> Body:
     if len(text) < _SHORTEST:
         return text
-    compressor = zlib.compressobj(level=1, wbits=_RAW_DEFLATE, zdict=sample)
-    return PackedText(compressor.compress(text.encode()) + compressor.flush(), sample, len(text))
+    compressor = zlib.compressobj(level=6, wbits=_RAW_DEFLATE, zdict=sample)
+    return PackedText(compressor.compress(text.encode()) + compressor.flush(), sample)
