@@ -104,7 +104,7 @@ async def test_the_trace_of_a_process_has_its_actions_with_the_calls_inside_them
     ]
     assert (root.status, root.facts["goal"], len(root.pauses)) == ("completed", "write", 1)
     first, search_call, second = root.children[0].children[0].children
-    assert first.content["prompt"] == [{"role": "user", "text": "frogs"}]
+    assert first.content["prompt"] == [{"role": "system", "text": "Search."}, {"role": "user", "text": "frogs"}]
     assert first.content["answer"] == [
         {"role": "assistant", "text": "", "calls": [{"tool": "search", "arguments": '{"query":"frogs"}'}]}
     ]

@@ -48,7 +48,9 @@ class TurnStarted(Event):
 
     def abbreviate(self) -> TurnStarted:
         """Return the event with the messages that are new to the model: a long run repeats all others in each turn."""
-        messages = self.request.messages if self.turn == 1 else tuple(find_new_messages(self.request.messages))
+        if self.turn == 1:
+            return self
+        messages = tuple(find_new_messages(self.request.messages))
         return replace(self, request=replace(self.request, messages=messages, tools=()))
 
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tactician.environment import read_environment
 from tactician.frozen import frozen
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
 
 MASK: Final = "***"
 _SHORTEST: Final = 8
@@ -80,6 +83,16 @@ class Masking:
                     text = form.pattern.sub(form.replacement, text)
                     break
         return text
+
+    def mask_json(self, value: JsonValue, name: str = "") -> JsonValue:
+        """Return a JSON value with masks for the secrets in its texts, and for the values whose names say so."""
+        if isinstance(value, str):
+            return self.mask(value, name)
+        if isinstance(value, list):
+            return [self.mask_json(item, name) for item in value]
+        if isinstance(value, dict):
+            return {key: self.mask_json(item, key) for key, item in value.items()}
+        return value
 
 
 @lru_cache(1000)

@@ -36,6 +36,13 @@ def prepare_nodes(
     return _rebuild(shortened, [parent for _, parent in walked], len(walked) - len(masked))
 
 
+def mask_nodes(roots: Iterable[TraceNode], masking: Masking) -> tuple[TraceNode, ...]:
+    """Return the nodes, with masks for the secrets in their texts."""
+    walked = [*_walk(roots)]
+    masked = [_replace_node_texts(node, masking.mask) for node, _ in walked]
+    return _rebuild(masked, [parent for _, parent in walked], 0)
+
+
 def _walk(roots: Iterable[TraceNode]) -> Iterator[tuple[TraceNode, int]]:
     """Yield all nodes, each with the place of the node around it; -1 for roots."""
     waiting = [(root, -1) for root in reversed(tuple(roots))]

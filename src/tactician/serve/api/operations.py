@@ -17,6 +17,7 @@ from tactician.serve.api.forms import Form
 from tactician.serve.api.people import Person, Right
 from tactician.serve.api.problems import ApiError, describe_problem
 from tactician.serve.api.server import ApiServer
+from tactician.serve.api.viewer import Viewer
 
 F = TypeVar("F", bound=Form)
 _LONGEST_ID: Final = 200
@@ -35,6 +36,11 @@ class Call:
     server: ApiServer
     person: Person
     request: Request
+
+    @property
+    def viewer(self) -> Viewer:
+        """The person as somebody who looks at runs."""
+        return Viewer(self.person, self.server.masking)
 
     def find_id(self, name: str) -> str:
         """Return a part of the path.

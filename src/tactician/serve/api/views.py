@@ -12,7 +12,7 @@ from tactician.agents import planned_spec
 from tactician.diagrams import Diagram, to_mermaid, to_svg
 from tactician.events import encode
 from tactician.llm import Usage, messages_to_data
-from tactician.platform import RunTree, RunView, StepView, list_start_types
+from tactician.platform import ObjectView, RunTree, RunView, StepView, list_start_types
 from tactician.process import ActionRun, UserInput
 from tactician.runs import InputTypes, PendingRequest, Runnable
 from tactician.serve.api.forms import (
@@ -31,6 +31,7 @@ from tactician.serve.api.forms import (
     UsageForm,
 )
 from tactician.serve.api.people import Person
+from tactician.serve.api.viewer import Viewer
 
 JobStatus: TypeAlias = Literal["in_progress", "completed", "failed", "waiting", "cancelled", "unknown"]
 _JOB_STATUSES: Final[Mapping[str, JobStatus]] = {
@@ -47,8 +48,9 @@ _JOB_STATUSES: Final[Mapping[str, JobStatus]] = {
 }
 
 
-def show_run(run: RunView, person: Person, result: object = None) -> RunForm:
-    """Return a run as a person sees it."""
+def show_run(run: RunView, viewer: Viewer, result: object = None) -> RunForm:
+    """Return a run as a person sees it. Its result and its requests are as they are: they are there to be used."""
+    failure = run.failure or run.problem
     return RunForm(
         id=run.id,
         agent=run.name,
@@ -59,10 +61,10 @@ def show_run(run: RunView, person: Person, result: object = None) -> RunForm:
         changed_at=run.changed_at,
         seconds=run.seconds,
         usage=_show_usage(run.usage),
-        pending=show_requests(run.pending, person),
+        pending=show_requests(run.pending, viewer.person),
         goal=run.goal,
-        failure=run.failure or run.problem,
-        output=run.output,
+        failure=None if failure is None else viewer.mask(failure),
+        output=viewer.mask(run.output),
         result=encode(result),
         steps=run.steps,
         parent_id=run.parent_id,
@@ -72,30 +74,37 @@ def show_run(run: RunView, person: Person, result: object = None) -> RunForm:
     )
 
 
-def show_tree(tree: RunTree, person: Person, result: object = None) -> RunDetailsForm:
+def show_tree(tree: RunTree, viewer: Viewer, result: object = None) -> RunDetailsForm:
     """Return a run with its history, its objects and the runs inside it."""
-    run = tree.run
+    run, viewer = tree.run, viewer.looking_at(tree.run)
     return RunDetailsForm(
-        run=show_run(run, person, result),
+        run=show_run(run, viewer, result),
         models=tuple(_show_model_usage(model, usage) for model, usage in run.tally.by_model.items()),
-        history=tuple(_show_action(action) for action in run.history),
-        objects=tuple(
-            ObjectForm(type=entry.type, value=entry.value, name=entry.binding, is_hidden=entry.is_hidden)
-            for entry in run.objects
-        ),
+        history=tuple(_show_action(action, viewer) for action in run.history),
+        objects=tuple(_show_object(entry, viewer) for entry in run.objects),
         conditions=dict(run.conditions),
-        messages=tuple(map(encode, messages_to_data(run.messages))),
-        children=tuple(show_tree(child, person) for child in tree.children),
+        messages=_show_messages(run, viewer),
+        children=tuple(show_tree(child, viewer) for child in tree.children),
     )
 
 
-def show_step(step: StepView) -> StepForm:
+def _show_object(entry: ObjectView, viewer: Viewer) -> ObjectForm:
+    value = viewer.mask_json(entry.value) if viewer.sees_content else None
+    return ObjectForm(type=entry.type, value=value, name=entry.binding, is_hidden=entry.is_hidden)
+
+
+def _show_messages(run: RunView, viewer: Viewer) -> tuple[JsonValue, ...]:
+    messages = messages_to_data(run.messages) if viewer.sees_content else ()
+    return tuple(viewer.mask_json(encode(message)) for message in messages)
+
+
+def show_step(step: StepView, viewer: Viewer) -> StepForm:
     """Return a step of a run."""
     return StepForm(
         number=step.number,
         kind=step.kind,
         name=step.name,
-        detail=step.detail,
+        detail=viewer.mask(step.detail) if viewer.sees_content else "",
         path=step.path,
         at=step.at,
         seconds=step.seconds,
@@ -168,13 +177,13 @@ def _show_model_usage(model: str, usage: Usage) -> ModelUsageForm:
     )
 
 
-def _show_action(action: ActionRun) -> ActionForm:
+def _show_action(action: ActionRun, viewer: Viewer) -> ActionForm:
     return ActionForm(
         name=action.action,
         started_at=action.started_at,
         seconds=action.seconds,
         outputs=action.outputs,
-        error=action.error,
+        error=None if action.error is None else viewer.mask(action.error),
         cost=action.usage.cost,
     )
 
