@@ -100,7 +100,7 @@ def _generate(kind: type, options: _Options, name: str) -> None:
         setattr(kind, name, vars(described(_copy_fields(kind)))[name])
     else:
         complete = dataclass(frozen=options.enforced, unsafe_hash=not options.enforced, kw_only=options.kw_only)
-        twin = complete(_copy_fields(kind))
+        twin: type = complete(_copy_fields(kind))
         for each in _COMPLETED:
             if isinstance(vars(kind)[each], _Late):
                 setattr(kind, each, vars(twin)[each])
