@@ -59,7 +59,8 @@ class DeferredValue:
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         data = handler(schema)
-        return data if data == _TEXT else {"anyOf": [data, {"$ref": f"#/$defs/{self.name}"}]}
+        kinds = data.get("anyOf", [data])
+        return data if data == _TEXT else {"anyOf": [*kinds, {"$ref": f"#/$defs/{self.name}"}]}
 
 
 DEFERRED: Final = DeferredValue(
