@@ -7,11 +7,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from types import MappingProxyType
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-from tactician.diagrams import Diagram, DiagramEdge, DiagramNode, render_mimebundle
 from tactician.frozen import frozen
 from tactician.planning.world import WorldState
+
+if TYPE_CHECKING:
+    from tactician.diagrams import Diagram
 
 Amount: TypeAlias = float | Callable[[WorldState], float]
 """A number, or a function of the world state the plan starts from."""
@@ -163,6 +165,8 @@ class Plan:
 
     def diagram(self) -> Diagram:
         """Return a drawing of the plan: its steps, and its goal."""
+        from tactician.diagrams import Diagram, DiagramEdge, DiagramNode
+
         steps = zip(self.actions, self.costs, strict=True)
         nodes = [DiagramNode(f"step_{n}", (step.name, f"cost {cost:g}")) for n, (step, cost) in enumerate(steps)]
         nodes.append(DiagramNode("goal", (self.goal.name,), "double"))
@@ -171,6 +175,8 @@ class Plan:
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         """Return what a notebook shows."""
+        from tactician.diagrams import render_mimebundle
+
         facts = {"cost": f"{self.cost:g}", "net value": f"{self.net_value:g}", "quality": self.quality}
         return render_mimebundle(repr(self), f"Plan for {self.goal.name}", facts, self.diagram())
 
