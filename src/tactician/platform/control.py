@@ -121,7 +121,7 @@ class RunControl:
         """
         return await self._reader.tree(run_id)
 
-    async def events(self, run_id: str) -> list[RecordedEvent]:
+    async def events(self, run_id: str) -> tuple[RecordedEvent, ...]:
         """Return the events that the steps of a run and of the runs inside it have kept, oldest first.
 
         Raises:

@@ -112,7 +112,7 @@ class RunReader:
 
         return build_stored_trace(await self.get_readable(run_id), await self.events(run_id))
 
-    async def events(self, run_id: str) -> list[RecordedEvent]:
+    async def events(self, run_id: str) -> tuple[RecordedEvent, ...]:
         """Return the events that the steps of a run and of the runs inside it have kept, oldest first.
 
         Raises:
@@ -133,13 +133,13 @@ class RunReader:
         first, second = await self.get(first_id), await self.get(second_id)
         return compare_runs(first, await self.steps(first_id), second, await self.steps(second_id))
 
-    async def _read_events(self, run_id: str, around: frozenset[str]) -> list[RecordedEvent]:
+    async def _read_events(self, run_id: str, around: frozenset[str]) -> tuple[RecordedEvent, ...]:
         around |= {run_id}  # a record that names a run around it as inside it is left out
-        events = list(read_recorded_events(run_id, await self._store.load_steps(run_id)))
+        events = tuple(read_recorded_events(run_id, await self._store.load_steps(run_id)))
         records = [record for record in await self._store.find(parent_id=run_id) if record.run_id not in around]
         for record in records:
             events += await self._read_events(record.run_id, around)
-        return sorted(events, key=lambda event: event.time) if records else events
+        return tuple(sorted(events, key=lambda event: event.time)) if records else events
 
     async def _with_children(self, run: RunView, around: frozenset[str]) -> RunTree:
         around |= {run.id}  # a record that names a run around it as inside it is left out
