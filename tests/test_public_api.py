@@ -93,7 +93,7 @@ PUBLIC = {
     """,
     "tactician.platform": """
         AgentChoice Autonomy Conversations EnqueueOptions GOALS GoalTool Mode ObjectView Picture Platform Ranked
-        Request RequestOptions Requests Role RunComparison RunReader RunTree RunView StepView SupervisorInvocation
+        RecordedEvent Request RequestOptions Requests Role RunComparison RunReader RunTree RunView StepView SupervisorInvocation
         Worker create_message create_model_agent create_request list_start_types read_picture replay_events
     """,
     "tactician.prompts": """
@@ -127,7 +127,10 @@ PUBLIC = {
         StoreAddress StoredDocument StoredStep StoreVariable SupportsJson
         list_documents open_store store_path escape_invalid translate_json_errors
     """,
-    "tactician.trace": "CaptureMode ModelUse Recorder Trace TraceNode TraceNote TracePause merge_uses subtract_use",
+    "tactician.trace": """
+        CaptureMode Masking ModelUse Recorder Trace TraceNode TraceNote TracePause mask_nodes merge_uses subtract_use
+        write_event
+    """,
     "tactician.testing": "FakeClock FakeContext ScriptError ScriptedModel Step ToolCall When",
 }
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tactician.trace.node import TracePause as TracePause
     from tactician.trace.node import merge_uses as merge_uses
     from tactician.trace.node import subtract_use as subtract_use
+    from tactician.trace.sharing import mask_nodes as mask_nodes
     from tactician.trace.trace import Trace as Trace
 else:
     __getattr__, __dir__, __all__ = export_late(
@@ -24,6 +25,7 @@ else:
             "tactician.trace.event_forms": "write_event",
             "tactician.trace.masking": "Masking",
             "tactician.trace.node": "ModelUse TraceNode TraceNote TracePause merge_uses subtract_use",
+            "tactician.trace.sharing": "mask_nodes",
             "tactician.trace.trace": "Trace",
         },
     )

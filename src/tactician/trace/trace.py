@@ -10,7 +10,6 @@ from pathlib import Path
 from tactician.context_format import ContextFormat, load_formatter
 from tactician.events import Event, encode
 from tactician.trace.building import TreeBuilder
-from tactician.trace.masking import Masking
 from tactician.trace.node import ModelUse, TraceNode, merge_uses, sum_uses
 
 
@@ -104,12 +103,6 @@ class Trace:
     def total_use(self) -> ModelUse:
         """Requests, tokens and cost of all models together."""
         return sum_uses(self.use_by_model.values())
-
-    def mask(self, masking: Masking) -> Trace:
-        """Return the trace with masks for the secrets in its texts."""
-        from tactician.trace.sharing import mask_nodes
-
-        return Trace(mask_nodes(self.roots, masking))
 
     def to_json(self, path: str | Path | None = None) -> str:
         """Return the trace as JSON, and write it to a file that only its owner may read, unless the path is `None`."""

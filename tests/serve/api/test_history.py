@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import signal
 from collections.abc import Iterator
@@ -80,6 +81,16 @@ async def read_run(client: httpx.AsyncClient, run_id: str) -> list[dict[str, Any
     return [json.loads(data) for _, _, data in read_events("\n".join(received))]
 
 
+async def wait_for_use(client: httpx.AsyncClient) -> dict[str, Any]:
+    """Return the use of models, once the server has read that of the time before it."""
+    async with asyncio.timeout(60):
+        while True:
+            models: dict[str, Any] = (await client.get("/api/models")).json()
+            if models["use"]:
+                return models
+            await asyncio.sleep(0.02)
+
+
 async def test_a_restart_loses_no_plan_and_no_conversation(tmp_path: Path, store: str) -> None:
     options = ("--lease", "1", "--store", store)
     async with (
@@ -101,7 +112,10 @@ async def test_a_restart_loses_no_plan_and_no_conversation(tmp_path: Path, store
         after = await read_run(client, run_id)
         assert (await client.get(f"/api/runs/{run_id}/plans")).json() == plans
         trace = (await client.get(f"/api/runs/{run_id}/trace")).json()
+        models = await wait_for_use(client)
 
+    assert sum(point["calls"] for model in models["use"] for point in model["points"]) == 2
+    assert models["since"] < before[0]["time"]
     planning = {"PlanningStarted", "PlanningEnded"}  # of which a run keeps only what asked a model
     assert [e["id"] for e in after] == [e["id"] for e in before if e["type"] not in planning]
     assert [plan["steps"][0]["name"] for plan in plans["plans"]] == ["find_train", "find_bus"]

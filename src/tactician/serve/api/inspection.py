@@ -11,7 +11,7 @@ from tactician.serve.api.forms import PlanForm, PlansForm, PlanStepForm, TraceFo
 from tactician.serve.api.history import list_events
 from tactician.serve.api.operations import ApiOperation, Call
 from tactician.serve.api.run_lookup import find_run
-from tactician.trace import CaptureMode, Trace
+from tactician.trace import CaptureMode, Trace, mask_nodes
 
 
 async def list_plans(call: Call) -> PlansForm:
@@ -30,7 +30,7 @@ async def show_trace(call: Call) -> TraceForm:
     viewer = call.viewer.looking_at(await find_run(call, run_id))
     is_whole = viewer.capture is CaptureMode.FULL
     trace = Trace.from_events(await list_events(call.server, run_id), run_id, is_whole=is_whole)
-    return TraceForm.model_validate_json(trace.mask(viewer.masking).to_json())
+    return TraceForm.model_validate_json(Trace(mask_nodes(trace.roots, viewer.masking)).to_json())
 
 
 def _show_plan(event: PlanMade) -> PlanForm:
