@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from itertools import count
 
@@ -137,7 +137,7 @@ def learning(connections: Connections) -> Ensemble:
     """Tasks that somebody reviews, with a memory and reflections that are written afterwards."""
 
     class Diary(MemoryReflections):
-        async def load(self, identity: str) -> Sequence[TaskReflection]:
+        async def load(self, identity: str) -> list[TaskReflection]:
             async with connections.connect():
                 return await super().load(identity)
 

@@ -181,7 +181,7 @@ def shorten(text: str) -> str:
 
 def _find_mistakes(task: Task) -> Iterator[tuple[str, str]]:
     """Yield the place and the description of each mistake that the task shows alone."""
-    if not isinstance(task.description, str) or not task.description.strip():
+    if not str(task.description or "").strip():
         yield "description", "it must not be blank: say what is to be done"
     elif not task.id.strip():
         yield "id", "it must not be blank: leave it out for the description"
