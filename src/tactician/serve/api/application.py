@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from tactician.serve.api.agents import AGENT_OPERATIONS
+from tactician.serve.api.conversations import CONVERSATION_OPERATIONS
 from tactician.serve.api.event_streams import EVENT_OPERATIONS
 from tactician.serve.api.guard import Guard
 from tactician.serve.api.health import HEALTH_OPERATIONS
@@ -26,11 +27,14 @@ from tactician.serve.api.problems import ApiError, describe_problem
 from tactician.serve.api.runs import RUN_OPERATIONS
 from tactician.serve.api.server import ApiServer
 from tactician.serve.api.time_limit import RequestTimeLimit
+from tactician.serve.api.uploads import UPLOAD_OPERATIONS
 
 _OPERATIONS: Final = (
     *HEALTH_OPERATIONS,
     *OVERVIEW_OPERATIONS,
     *AGENT_OPERATIONS,
+    *CONVERSATION_OPERATIONS,
+    *UPLOAD_OPERATIONS,
     *RUN_OPERATIONS,
     *EVENT_OPERATIONS,
     *INSPECTION_OPERATIONS,
