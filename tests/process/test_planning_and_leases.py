@@ -31,6 +31,7 @@ class RenewingStore(MemoryStore):
         return await super().renew(lease, seconds)
 
 
+@pytest.mark.usefixtures("old_garbage_apart")
 async def test_the_event_loop_renews_the_lease_of_a_process_that_plans(caplog: pytest.LogCaptureFixture) -> None:
     store = RenewingStore()
     platform = Platform(ScriptedModel(), store=store).register(build_gatherer(300, 60, planning=ENDLESS))

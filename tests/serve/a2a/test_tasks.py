@@ -17,6 +17,7 @@ import pytest
 from tactician import Agent, Platform, RunContext, approve, runnable, tool
 from tactician.a2a import RemoteAgent
 from tactician.errors import ConfigurationError
+from tactician.llm import join_text
 from tactician.runs import RunResult
 from tactician.serve import A2aSettings, a2a_app
 from tactician.stores import MemoryStore, open_store
@@ -74,6 +75,38 @@ async def test_a_message_with_an_idempotency_key_is_taken_once(http: httpx.Async
         told = [(await client.call("SendMessage", {"message": answer}))["task"] for _ in range(2)]
         assert told[0] == told[1]
         assert len(told[0]["history"]) == 3
+
+
+async def test_an_agent_remembers_what_was_said_in_a_context(http: httpx.AsyncClient, tmp_path: Path) -> None:
+    model = ScriptedModel("Hello Ada.", "You are Ada.", "Who knows?", "I do not know you.")
+    path = str(tmp_path / "tasks.db")
+    said = list[Json]()
+
+    async def say(text: str, context: str, *, skill: str = "host") -> None:
+        async with (
+            open_store(path) as store,
+            Platform(model, store=store) as platform,
+            serve_a2a(platform, Agent("Host"), Agent("Guide")) as url,
+        ):
+            metadata = {"skillId": skill, "idempotencyKey": text}
+            for _ in range(2):  # sent again, a message neither runs nor counts again
+                params = {"message": create_message(text, contextId=context, metadata=metadata)}
+                said.append((await JsonRpc(http, url).call("SendMessage", params))["task"])
+
+    await say("I am Ada.", "one")
+    await say("Who am I?", "one")  # a server that has restarted
+    await say("And here?", "one", skill="guide")
+    await say("And now?", "two")
+
+    heard = [[(message.role, join_text([message])) for message in request.messages] for request in model.calls]
+    assert heard == [
+        [("user", "I am Ada.")],
+        [("user", "I am Ada."), ("assistant", "Hello Ada."), ("user", "Who am I?")],
+        [("user", "And here?")],
+        [("user", "And now?")],
+    ]
+    assert [task["contextId"] for task in said] == ["one"] * 6 + ["two"] * 2
+    assert [len(task["history"]) for task in said] == [1] * 8
 
 
 async def test_an_answer_is_kept_before_the_task_continues(http: httpx.AsyncClient, platform: Platform) -> None:

@@ -23,11 +23,15 @@ from tactician.serve.api.openapi import build_openapi
 from tactician.serve.api.operations import ApiOperation
 from tactician.serve.api.overview import OVERVIEW_OPERATIONS
 from tactician.serve.api.people import Person, Tokens
-from tactician.serve.api.problems import ApiError, describe_problem
 from tactician.serve.api.runs import RUN_OPERATIONS
 from tactician.serve.api.server import ApiServer
 from tactician.serve.api.time_limit import RequestTimeLimit
-from tactician.serve.api.uploads import UPLOAD_OPERATIONS
+<<<<<<< HEAD
+from tactician.serve.api.uploads import UPLOAD_OPERATIONS, UPLOADS_PATH
+=======
+from tactician.serve.bodies import BodyLimit
+from tactician.serve.problems import ApiError, describe_problem
+>>>>>>> main
 
 _OPERATIONS: Final = (
     *HEALTH_OPERATIONS,
@@ -92,6 +96,7 @@ def create_application(
         middleware=[
             Middleware(Guard, tokens=tokens, hosts=names, limits=server.limits),
             Middleware(RequestTimeLimit, seconds=server.limits.seconds),
+            Middleware(BodyLimit, max_bytes=server.limits.body, uploads={UPLOADS_PATH: server.limits.upload}),
         ],
         exception_handlers={ApiError: _answer_problem, HTTPException: _answer_http_problem},
         lifespan=lifespan,

@@ -20,10 +20,10 @@ from tactician.serve.api.forms import AnswerTextForm, ConversationForm, Form, Me
 from tactician.serve.api.operations import ApiOperation, Call
 from tactician.serve.api.people import Person
 from tactician.serve.api.pictures import find_picture, link_pictures, send_picture
-from tactician.serve.api.problems import ApiError
 from tactician.serve.api.sse import format_event, format_problem
 from tactician.serve.api.uploads import read_pictures
 from tactician.serve.api.views import show_requests
+from tactician.serve.problems import ApiError
 from tactician.service import AgentOptions, AgentService
 
 CONVERSATIONS_ROLE: Final = "conversations"

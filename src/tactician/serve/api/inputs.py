@@ -10,8 +10,8 @@ from tactician.agents import planned_spec
 from tactician.llm import UserMessage
 from tactician.runs import Runnable
 from tactician.serve.api.operations import Call
-from tactician.serve.api.problems import ApiError
 from tactician.serve.api.views import find_schemas, list_input_types
+from tactician.serve.problems import ApiError
 
 
 def find_runnable(call: Call) -> Runnable:

@@ -15,8 +15,8 @@ from tactician.errors import TacticianError
 from tactician.frozen import frozen
 from tactician.serve.api.forms import Form
 from tactician.serve.api.people import Person, Right
-from tactician.serve.api.problems import ApiError, describe_problem
 from tactician.serve.api.server import ApiServer
+from tactician.serve.problems import ApiError, describe_problem
 
 F = TypeVar("F", bound=Form)
 _LONGEST_ID: Final = 200

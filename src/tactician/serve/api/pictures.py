@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tactician.llm import Image
-from tactician.serve.api.problems import ApiError
+from tactician.serve.problems import ApiError
 
 _SHOWN: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", "image/bmp"})
 _HEADERS: Final = {

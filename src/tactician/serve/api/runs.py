@@ -17,10 +17,10 @@ from tactician.serve.api.forms import AnswerForm, RunDetailsForm, RunForm, RunsF
 from tactician.serve.api.inputs import find_runnable, read_agent_input, reads_messages
 from tactician.serve.api.operations import ApiOperation, Call
 from tactician.serve.api.pictures import send_picture
-from tactician.serve.api.problems import ApiError
 from tactician.serve.api.run_lookup import find_result, find_run, find_tree, present_run
 from tactician.serve.api.uploads import read_pictures
 from tactician.serve.api.views import find_run_picture, show_run, show_step, show_tree
+from tactician.serve.problems import ApiError
 
 _MOST_RUNS: Final = 10_000
 _PAUSES: Final = (0.02, 0.05, 0.1, 0.2, 0.5)

@@ -19,7 +19,7 @@ from tactician.serve.api.forms import PictureForm
 from tactician.serve.api.operations import ApiOperation, Call
 from tactician.serve.api.people import Person
 from tactician.serve.api.pictures import send_picture
-from tactician.serve.api.problems import ApiError
+from tactician.serve.problems import ApiError
 from tactician.stores import DocumentStore, StoredDocument
 
 UPLOADS_PATH: Final = "/api/pictures"
