@@ -7,16 +7,8 @@ from typing import Final
 from tactician.agents import BaseRunnable
 from tactician.serve.api.forms import AgentForm, AgentsForm, DiagramForm
 from tactician.serve.api.operations import ApiOperation, Call
-<<<<<<< HEAD
-from tactician.serve.problems import ApiError
 from tactician.serve.api.views import show_agent, show_diagram
-=======
-from tactician.serve.api.people import Person
-from tactician.serve.api.sse import format_event, format_problem
-from tactician.serve.api.views import show_agent, show_diagram, show_requests
 from tactician.serve.problems import ApiError
-from tactician.service import AgentService
->>>>>>> main
 
 
 async def list_agents(call: Call) -> AgentsForm:

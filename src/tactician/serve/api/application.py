@@ -26,12 +26,9 @@ from tactician.serve.api.people import Person, Tokens
 from tactician.serve.api.runs import RUN_OPERATIONS
 from tactician.serve.api.server import ApiServer
 from tactician.serve.api.time_limit import RequestTimeLimit
-<<<<<<< HEAD
 from tactician.serve.api.uploads import UPLOAD_OPERATIONS, UPLOADS_PATH
-=======
 from tactician.serve.bodies import BodyLimit
 from tactician.serve.problems import ApiError, describe_problem
->>>>>>> main
 
 _OPERATIONS: Final = (
     *HEALTH_OPERATIONS,
