@@ -11,6 +11,7 @@ from tactician import (
     Agent,
     Chatbot,
     OperationContext,
+    Planner,
     Platform,
     RunContext,
     UserMessage,
@@ -39,11 +40,12 @@ class Favourite:
     food: str
 
 
-@planned_agent(name="Waiter", description="Remembers what people like")
+@planned_agent(name="Waiter", description="Remembers what people like", planner=Planner.UTILITY)
 class Waiter:
     @action(trigger=UserMessage, can_rerun=True)
-    def note(self, message: UserMessage, user: ChatUser, context: OperationContext) -> Favourite:
-        known = context.blackboard.last(Favourite)
+    def note(
+        self, message: UserMessage, user: ChatUser, known: Favourite | None, context: OperationContext
+    ) -> Favourite:
         context.send(f"{user.id}: {known.food if known else 'nothing'}")
         return Favourite(message.text)
 

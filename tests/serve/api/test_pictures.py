@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 
@@ -42,10 +42,9 @@ def create_platform(store: DocumentStore) -> Platform:
 
 
 @pytest.fixture(params=["memory", "sqlite"])
-async def client(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
+def platform(request: pytest.FixtureRequest, tmp_path: Path) -> Platform:
     store = MemoryStore() if request.param == "memory" else SqliteStore(tmp_path / "pictures.db")
-    async with served(create_platform(store), people=PEOPLE, token=ANNA) as client:
-        yield client
+    return create_platform(store)
 
 
 async def send(client: httpx.AsyncClient, *pictures: str, agent: str = "talker") -> httpx.Response:
@@ -66,89 +65,99 @@ def find_urls(value: object) -> list[str]:
 
 
 class TestAnswers:
-    async def test_a_conversation_has_addresses(self, client: httpx.AsyncClient) -> None:
-        assert (await send(client, base64.b64encode(PNG).decode())).status_code == 200
-        shown = (await client.get("/api/conversations/c")).json()
-        (url,) = find_urls(shown)
-        picture = await client.get(url)
+    async def test_a_conversation_has_addresses(self, platform: Platform) -> None:
+        async with served(platform, people=PEOPLE, token=ANNA) as client:
+            assert (await send(client, base64.b64encode(PNG).decode())).status_code == 200
+            shown = (await client.get("/api/conversations/c")).json()
+            (url,) = find_urls(shown)
+            picture = await client.get(url)
 
-        assert url == f"/api/conversations/c/pictures/{NAME}"
-        assert (picture.content, picture.headers["content-type"]) == (PNG, "image/png")
-        assert picture.headers["x-content-type-options"] == "nosniff"
-        assert picture.headers["cache-control"] == "private, max-age=31536000, immutable"
-        assert "default-src 'none'" in picture.headers["content-security-policy"]
+            assert url == f"/api/conversations/c/pictures/{NAME}"
+            assert (picture.content, picture.headers["content-type"]) == (PNG, "image/png")
+            assert picture.headers["x-content-type-options"] == "nosniff"
+            assert picture.headers["cache-control"] == "private, max-age=31536000, immutable"
+            assert "default-src 'none'" in picture.headers["content-security-policy"]
 
-    async def test_a_picture_is_not_sent_again(self, client: httpx.AsyncClient) -> None:
-        await send(client, base64.b64encode(PNG).decode())
-        url = f"/api/conversations/c/pictures/{NAME}"
-        tag = (await client.get(url)).headers["etag"]
-        again = await client.get(url, headers={"If-None-Match": tag})
+    async def test_a_picture_is_not_sent_again(self, platform: Platform) -> None:
+        async with served(platform, people=PEOPLE, token=ANNA) as client:
+            await send(client, base64.b64encode(PNG).decode())
+            url = f"/api/conversations/c/pictures/{NAME}"
+            tag = (await client.get(url)).headers["etag"]
+            again = await client.get(url, headers={"If-None-Match": tag})
 
-        assert (again.status_code, again.content) == (304, b"")
+            assert (again.status_code, again.content) == (304, b"")
 
-    async def test_whoever_may_not_see_the_conversation_gets_no_picture(self, client: httpx.AsyncClient) -> None:
-        await send(client, base64.b64encode(PNG).decode())
-        url = f"/api/conversations/c/pictures/{NAME}"
+    async def test_whoever_may_not_see_the_conversation_gets_no_picture(self, platform: Platform) -> None:
+        async with served(platform, people=PEOPLE, token=ANNA) as client:
+            await send(client, base64.b64encode(PNG).decode())
+            url = f"/api/conversations/c/pictures/{NAME}"
 
-        assert (await client.get(url, headers=as_person(BERT))).status_code == 404
-        assert (await client.get(url, headers={"Authorization": ""})).status_code == 401
-        assert (await client.get(f"/api/conversations/c/pictures/{'0' * 64}")).status_code == 404
+            assert (await client.get(url, headers=as_person(BERT))).status_code == 404
+            assert (await client.get(url, headers={"Authorization": ""})).status_code == 401
+            assert (await client.get(f"/api/conversations/c/pictures/{'0' * 64}")).status_code == 404
 
-    async def test_pictures_of_tools_have_addresses_too(self, client: httpx.AsyncClient) -> None:
-        done = await send(client, agent="painter")
-        (url,) = find_urls((await client.get("/api/conversations/c")).json())
-        details = (await client.get(f"/api/runs/{done.json()['run_id']}/details")).json()
-        shown = set(find_urls(details))
+    async def test_pictures_of_tools_have_addresses_too(self, platform: Platform) -> None:
+        async with served(platform, people=PEOPLE, token=ANNA) as client:
+            done = await send(client, agent="painter")
+            (url,) = find_urls((await client.get("/api/conversations/c")).json())
+            details = (await client.get(f"/api/runs/{done.json()['run_id']}/details")).json()
+            shown = set(find_urls(details))
 
-        assert (await client.get(url)).content == PNG
-        assert shown
-        assert {(await client.get(address)).content for address in shown} == {PNG}
-        assert base64.b64encode(PNG).decode() not in json.dumps(details)
+            assert (await client.get(url)).content == PNG
+            assert shown
+            assert {(await client.get(address)).content for address in shown} == {PNG}
+            assert base64.b64encode(PNG).decode() not in json.dumps(details)
 
 
 class TestUploads:
-    async def test_a_picture_is_uploaded_and_sent(self, client: httpx.AsyncClient) -> None:
-        uploaded = await client.post("/api/pictures", content=PNG)
-        sent = await send(client, uploaded.json()["url"])
-        (url,) = find_urls((await client.get("/api/conversations/c")).json())
+    async def test_a_picture_is_uploaded_and_sent(self, platform: Platform) -> None:
+        async with served(platform, people=PEOPLE, token=ANNA) as client:
+            uploaded = await client.post("/api/pictures", content=PNG)
+            sent = await send(client, uploaded.json()["url"])
+            (url,) = find_urls((await client.get("/api/conversations/c")).json())
 
-        assert uploaded.status_code == 201
-        assert uploaded.json() == {"id": NAME, "url": URL, "media_type": "image/png"}
-        assert (await client.get(URL)).content == (await client.get(url)).content == PNG
-        assert sent.status_code == 200
+            assert uploaded.status_code == 201
+            assert uploaded.json() == {"id": NAME, "url": URL, "media_type": "image/png"}
+            assert (await client.get(URL)).content == (await client.get(url)).content == PNG
+            assert sent.status_code == 200
 
-    async def test_a_run_is_started_with_a_picture(self, client: httpx.AsyncClient) -> None:
-        await client.post("/api/pictures", content=PNG)
-        started = await client.post("/api/agents/talker/runs", json={"input": "Look", "pictures": [URL]})
-        run_id = started.json()["id"]
-        await find(client, run_id, "completed")
-        details = (await client.get(f"/api/runs/{run_id}/details")).json()
+    async def test_a_run_is_started_with_a_picture(self, platform: Platform) -> None:
+        async with served(platform, people=PEOPLE, token=ANNA) as client:
+            await client.post("/api/pictures", content=PNG)
+            started = await client.post("/api/agents/talker/runs", json={"input": "Look", "pictures": [URL]})
+            run_id = started.json()["id"]
+            await find(client, run_id, "completed")
+            details = (await client.get(f"/api/runs/{run_id}/details")).json()
 
-        assert {(await client.get(url)).content for url in find_urls(details)} == {PNG}
+            assert {(await client.get(url)).content for url in find_urls(details)} == {PNG}
 
-    async def test_nobody_finds_the_upload_of_another(self, client: httpx.AsyncClient) -> None:
-        await client.post("/api/pictures", content=PNG)
-        body = {"agent": "talker", "message": "Look", "pictures": [URL]}
+    async def test_nobody_finds_the_upload_of_another(self, platform: Platform) -> None:
+        async with served(platform, people=PEOPLE, token=ANNA) as client:
+            await client.post("/api/pictures", content=PNG)
+            body = {"agent": "talker", "message": "Look", "pictures": [URL]}
 
-        assert (await client.get(URL, headers=as_person(BERT))).status_code == 404
-        refused = await client.post("/api/conversations/b/messages", json=body, headers=as_person(BERT))
-        assert (refused.status_code, refused.json()["error"]["message"]) == (
-            404,
-            f"pictures: there is no upload {NAME} of yours any more.",
-        )
+            assert (await client.get(URL, headers=as_person(BERT))).status_code == 404
+            refused = await client.post("/api/conversations/b/messages", json=body, headers=as_person(BERT))
+            assert (refused.status_code, refused.json()["error"]["message"]) == (
+                404,
+                f"pictures: there is no upload {NAME} of yours any more.",
+            )
 
-    async def test_what_is_no_picture_is_refused(self, client: httpx.AsyncClient) -> None:
-        refused = await client.post("/api/pictures", content=b"<svg onload=alert(1)>")
+    async def test_what_is_no_picture_is_refused(self, platform: Platform) -> None:
+        async with served(platform, people=PEOPLE, token=ANNA) as client:
+            refused = await client.post("/api/pictures", content=b"<svg onload=alert(1)>")
 
-        assert refused.status_code == 400
-        assert refused.json()["error"]["message"].startswith("The body is no picture: ")
+            assert refused.status_code == 400
+            assert refused.json()["error"]["message"].startswith("The body is no picture: ")
 
-    async def test_the_oldest_uploads_of_many_are_deleted(self, client: httpx.AsyncClient) -> None:
-        urls = [
-            (await client.post("/api/pictures", content=PNG + bytes([number]))).json()["url"] for number in range(102)
-        ]
+    async def test_the_oldest_uploads_of_many_are_deleted(self, platform: Platform) -> None:
+        async with served(platform, people=PEOPLE, token=ANNA) as client:
+            urls = [
+                (await client.post("/api/pictures", content=PNG + bytes([number]))).json()["url"]
+                for number in range(102)
+            ]
 
-        assert [(await client.get(url)).status_code for url in (urls[1], urls[2], urls[-1])] == [404, 200, 200]
+            assert [(await client.get(url)).status_code for url in (urls[1], urls[2], urls[-1])] == [404, 200, 200]
 
     async def test_an_upload_is_kept_for_a_day(self) -> None:
         now = [1_000.0]
