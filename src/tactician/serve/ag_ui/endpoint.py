@@ -76,7 +76,7 @@ async def run_agent(call: Call) -> Response:
 
 def _start(person: Person, request: RunAgentInput, agent: Runnable) -> Work:
     value, user = read_input(request, agent), person.user
-    inside = {} if user is None else {ChatUser: user}
+    inside: dict[type, object] = {} if user is None else {ChatUser: user}
     return lambda context, _: agent.run(value, context=context.inside(inside))
 
 
