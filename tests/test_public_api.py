@@ -16,7 +16,7 @@ PUBLIC = {
     "tactician": """
         achieves_goal action Agent AgentDefinition AgenticTool AgentNetwork AgentService Ai approve ask_human
         AssistantMessage Autonomous Autonomy Blackboard Blueprint Budget by_name Chatbot component condition confirm
-        consensus ContextFormat ContextFormatter cost days Delegation Department Edge END Ensemble Export
+        consensus ContextFormat ContextFormatter ToonFormatter cost days Delegation Department Edge END Ensemble Export
         Feedback Graph Handoff handoff HierarchicalAgents HierarchicalConstraints Image InProcessMemory
         LlmOptions log Loop MapReduce MemoryReflections ModelRouter OperationContext ParallelAgents Phase
         PhaseDecision PhaseReview Planned planned_agent PlannedAgent Planner Platform ProcessOptions

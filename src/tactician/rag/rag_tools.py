@@ -85,7 +85,7 @@ class RagTools(LlmReference):
             of its user. When the function returns `None`, nothing is found. Everything by default.
         hints: hints for searching; `HypotheticalDocument()` by default where the library searches by meaning.
         listeners: functions that are called with each search and its hits.
-        cites: whether answers should have citations.
+        cites: true when answers should have citations.
         max_chars: characters of the result of a tool.
 
     Raises:

@@ -182,7 +182,7 @@ class DurableRun:
         Raises:
             LeaseLostError: when another worker has claimed the run.
             RunKilledError: when the run was killed in the store.
-            Exception: what kept an earlier step from being saved.
+            Exception: any that kept an earlier step from being saved.
         """
         self._check()
         if self._lease is not None and self._lease.may_have_expired:

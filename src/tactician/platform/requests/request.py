@@ -51,8 +51,8 @@ class Request:
         conversation: the id of the conversation.
         instructions: those of the agent, with values in the place of their variables.
         model: options of the model, when the model itself is asked, which no registered agent stands for.
-        is_bound: whether only the service that the request was made to can continue it: it has tools or a type that are
-            not kept.
+        is_bound: true when only the service that got the request can continue it: it has tools or a type that are not
+            kept.
         user: the user who asks.
     """
 
