@@ -27,6 +27,7 @@ LATE = {
     "tactician.integrations.otel.providers": "the extra `otel`",
     "tactician.integrations.temporal_activities": "the extra `temporal`",
     "tactician.integrations.temporal_workflow": "the extra `temporal`",
+    "tactician.diagrams.svg": "drawings, which few programs make",
     "tactician.documents.yaml_text": "pyyaml, which few documents need",
     "tactician.llm": "models of services, which a program with a model of its own does not need",
     "tactician.llm.custom": "pydantic models that take a while to build",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Final, Self, TypeAlias
+from typing import Annotated, ClassVar, Final, Self, TypeAlias
 
 from pydantic import Field
 from typing_extensions import override
@@ -92,6 +92,7 @@ class RagTools(LlmReference):
         DeclarationError: when the library has no searches.
     """
 
+    late_kind: ClassVar[str] = "library"
     name: str
     description: str
     library: SearchableLibrary = field(repr=False)

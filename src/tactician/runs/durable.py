@@ -381,7 +381,7 @@ class DurableRun:
         if held is not None:
             LEASE_HEARTBEAT.discard(held)
             with suppress(StoreError):  # the lease expires
-                await self._context.store.release(held.lease)
+                await run_to_completion(self._context.store.release(held.lease))
 
     @asynccontextmanager
     async def _renewing(self) -> AsyncIterator[None]:

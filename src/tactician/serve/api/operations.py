@@ -40,7 +40,13 @@ class Call:
     @property
     def viewer(self) -> Viewer:
         """The person as somebody who looks at runs."""
-        return Viewer(self.person, self.server.masking)
+        return Viewer(self.person, self.server.masking, base=self.base)
+
+    @property
+    def base(self) -> str:
+        """Path at which the server is mounted in another application; empty where it is in none."""
+        root: str = self.request.scope.get("root_path", "")
+        return root
 
     def find_id(self, name: str) -> str:
         """Return a part of the path.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import field, replace
 
 from pydantic import JsonValue
 
@@ -21,11 +21,13 @@ class Viewer:
         person: the person.
         masking: masks of secrets.
         capture: how much of the run is captured.
+        base: path at which the server is mounted in another application.
     """
 
     person: Person
     masking: Masking = field(repr=False)
     capture: CaptureMode = field(default_factory=find_capture_mode)
+    base: str = ""
 
     @property
     def sees_content(self) -> bool:
@@ -34,7 +36,7 @@ class Viewer:
 
     def looking_at(self, run: RunView) -> Viewer:
         """Return the same person who looks at a run, or at one inside the run that the person looks at."""
-        return self if run.capture is None else Viewer(self.person, self.masking, run.capture)
+        return self if run.capture is None else replace(self, capture=run.capture)
 
     def mask(self, text: str) -> str:
         """Return a text with masks for secrets."""

@@ -11,7 +11,7 @@ from pydantic.errors import PydanticUserError
 from tactician.agents import planned_spec
 from tactician.diagrams import Diagram, to_mermaid, to_svg
 from tactician.events import encode
-from tactician.llm import Usage, messages_to_data
+from tactician.llm import Image, Usage, messages_to_data
 from tactician.platform import ObjectView, RunTree, RunView, StepView, list_start_types
 from tactician.process import ActionRun, UserInput
 from tactician.runs import InputTypes, PendingRequest, Runnable
@@ -31,6 +31,7 @@ from tactician.serve.api.forms import (
     UsageForm,
 )
 from tactician.serve.api.people import Person
+from tactician.serve.api.pictures import find_picture, link_pictures
 from tactician.serve.api.viewer import Viewer
 
 JobStatus: TypeAlias = Literal["in_progress", "completed", "failed", "waiting", "cancelled", "unknown"]
@@ -65,7 +66,7 @@ def show_run(run: RunView, viewer: Viewer, result: object = None) -> RunForm:
         goal=run.goal,
         failure=None if failure is None else viewer.mask(failure),
         output=viewer.mask(run.output),
-        result=encode(result),
+        result=link_pictures(encode(result), _find_address(run, viewer.base)),
         steps=run.steps,
         parent_id=run.parent_id,
         was_interrupted=run.was_interrupted,
@@ -77,25 +78,34 @@ def show_run(run: RunView, viewer: Viewer, result: object = None) -> RunForm:
 def show_tree(tree: RunTree, viewer: Viewer, result: object = None) -> RunDetailsForm:
     """Return a run with its history, its objects and the runs inside it."""
     run, viewer = tree.run, viewer.looking_at(tree.run)
+    address = _find_address(run, viewer.base)
     return RunDetailsForm(
         run=show_run(run, viewer, result),
         models=tuple(_show_model_usage(model, usage) for model, usage in run.tally.by_model.items()),
         history=tuple(_show_action(action, viewer) for action in run.history),
-        objects=tuple(_show_object(entry, viewer) for entry in run.objects),
+        objects=tuple(_show_object(entry, viewer, address) for entry in run.objects),
         conditions=dict(run.conditions),
-        messages=_show_messages(run, viewer),
+        messages=_show_messages(run, viewer, address),
         children=tuple(show_tree(child, viewer) for child in tree.children),
     )
 
 
-def _show_object(entry: ObjectView, viewer: Viewer) -> ObjectForm:
-    value = viewer.mask_json(entry.value) if viewer.sees_content else None
+def find_run_picture(run: RunView, viewer: Viewer, result: object, name: str) -> Image | None:
+    """Return a picture of what `show_tree` shows of a run, by the hash of its content."""
+    shown = [encode(result)]
+    if viewer.looking_at(run).sees_content:
+        shown += [*(entry.value for entry in run.objects), *map(encode, messages_to_data(run.messages))]
+    return find_picture(shown, name)
+
+
+def _show_object(entry: ObjectView, viewer: Viewer, address: str) -> ObjectForm:
+    value = viewer.mask_json(link_pictures(entry.value, address)) if viewer.sees_content else None
     return ObjectForm(type=entry.type, value=value, name=entry.binding, is_hidden=entry.is_hidden)
 
 
-def _show_messages(run: RunView, viewer: Viewer) -> tuple[JsonValue, ...]:
+def _show_messages(run: RunView, viewer: Viewer, address: str) -> tuple[JsonValue, ...]:
     messages = messages_to_data(run.messages) if viewer.sees_content else ()
-    return tuple(viewer.mask_json(encode(message)) for message in messages)
+    return tuple(viewer.mask_json(link_pictures(encode(message), address)) for message in messages)
 
 
 def show_step(step: StepView, viewer: Viewer) -> StepForm:
@@ -159,6 +169,10 @@ def find_schemas(kinds: Iterable[type]) -> Iterable[tuple[type, JsonValue]]:
             yield kind, TypeAdapter(kind).json_schema()
         except PydanticUserError:
             continue
+
+
+def _find_address(run: RunView, base: str) -> str:
+    return f"{base}/api/runs/{run.id}/pictures"
 
 
 def _show_usage(usage: Usage) -> UsageForm:
