@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from tactician.runs.checkpoint import SavedCheckpoint as SavedCheckpoint
     from tactician.runs.checkpoint import revive as revive
     from tactician.runs.context import RunContext as RunContext
+    from tactician.runs.context import reset_current as reset_current
+    from tactician.runs.context import set_current as set_current
     from tactician.runs.creation import create_durable_run as create_durable_run
     from tactician.runs.creation import create_record as create_record
     from tactician.runs.creation import enqueue_run as enqueue_run
@@ -132,7 +134,7 @@ else:
             "tactician.runs.artifacts": "ArtifactChannel HeldArtifacts ProducedArtifact",
             "tactician.runs.budget": "Budget BudgetMeter Spent restore_budget save_budget",
             "tactician.runs.checkpoint": "Changes Checkpoint Data Live Operation Progress SavedCheckpoint revive",
-            "tactician.runs.context": "RunContext",
+            "tactician.runs.context": "RunContext reset_current set_current",
             "tactician.runs.creation": "create_durable_run create_record enqueue_run",
             "tactician.runs.differences": "find_difference",
             "tactician.runs.durable": "DEFAULT_LEASE DurableRun kill_run",
