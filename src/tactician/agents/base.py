@@ -102,7 +102,7 @@ class BaseRunnable(ABC, Generic[T_co]):
             input,
             self._with_trace(context),
             budget,
-            self._choose_work(conversation),
+            self._work if conversation is None else self._choose_work(conversation),
             input_types=self.input_types,
         )
 

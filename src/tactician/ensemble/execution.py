@@ -130,7 +130,14 @@ class TaskRunner:
             self._context.emit(TaskSuspended, task_id=job.task.id, role=job.role, prompts=prompts)
             raise
         await progress.save_output(output)
-        self._report(output)
+        self._context.emit(
+            TaskCompleted,
+            task_id=output.task_id,
+            role=output.role,
+            raw=output.raw,
+            seconds=output.duration,
+            tool_calls=output.tool_calls,
+        )
         return output
 
     async def _skip(self, job: Assignment, reason: str, progress: TaskProgress) -> None:
@@ -181,16 +188,6 @@ class TaskRunner:
             environment.input.text if is_first else "",
             earlier_outputs=() if task.memory else environment.earlier,
             forgotten_outputs=environment.forgotten,
-        )
-
-    def _report(self, output: TaskOutput) -> None:
-        self._context.emit(
-            TaskCompleted,
-            task_id=output.task_id,
-            role=output.role,
-            raw=output.raw,
-            seconds=output.duration,
-            tool_calls=output.tool_calls,
         )
 
     def _report_restored(self, output: TaskOutput) -> None:

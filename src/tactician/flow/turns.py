@@ -47,8 +47,7 @@ async def run_in_turn(
     causes: dict[str, StepFailed | StepSkipped] = {}
     end: StepFailed | None = None
     for step in steps:
-        cause = end or next((causes[key] for key in step.depends_on if key in causes), None)
-        if cause is not None:
+        if causes and (cause := end or next((causes[key] for key in step.depends_on if key in causes), None)):
             skipped = causes[step.key] = create_skip(step.key, cause)
             record(skipped)
             continue

@@ -278,9 +278,12 @@ async def _run_in_memory(
     try:
         entered = set_current(child)  # a context manager takes three calls more
         try:
-            return _attach_artifacts(await work(input, child), child)
+            result = _attach_artifacts(await work(input, child), child)
         finally:
             reset_current(entered)
+        if child.checkpoint is not None:
+            child.checkpoint.release()
+        return result
     except BaseException as error:
         if (suspended := find_suspension(error)) is None:
             raise
