@@ -79,17 +79,18 @@ class TaskRunner:
             Exception: what its agent or handler raised.
         """
         job, place = plan.job, self._find_place(plan)
-        progress = TaskProgress(job, place, self._environment.find_revision(job.task.id))
-        if self._environment.known:
-            outcomes = {**self._environment.known, **outcomes}
-        outputs = _find_context(plan, outcomes, self._environment)
+        environment = self._environment
+        progress = TaskProgress(job, place, environment.find_revision(job.task.id))
+        if environment.known:
+            outcomes = {**environment.known, **outcomes}
+        outputs = _find_context(plan, outcomes, environment)
         if (reason := self._find_reason_to_skip(plan, outputs, outcomes, progress)) is not None:
             if reason != ENDED:  # that is saved with the run
                 await self._skip(job, reason, progress)
             return SkippedTask(job.task.id, reason, outputs)
-        execution = TaskExecution(job, self._fill_in(job, outputs), place, progress, self._environment.outbox)
+        execution = TaskExecution(job, self._fill_in(job, outputs), place, progress, environment.outbox)
         lifecycle = TaskLifecycle(plan, execution)
-        if (saved := progress.output) is not None:
+        if progress.is_completed and (saved := progress.output) is not None:
             output = await lifecycle.resume(saved)
             self._report_restored(output)
         elif (performed := await self._perform(job, lifecycle, progress)) is not None:
@@ -173,7 +174,7 @@ class TaskRunner:
             return
         if (limit := self._context.find_limit()) is not None:
             raise BudgetError(f"task {job.task.id!r}: {limit}", self._create_failed_result())
-        progress.begin(self._context.clock.time())
+        progress.begin(self._context.services.clock.time())
         self._context.emit(TaskStarted, task_id=job.task.id, role=job.role)
 
     def _fill_in(self, job: Assignment, outputs: tuple[TaskOutput, ...]) -> TaskInput:

@@ -117,7 +117,7 @@ class TaskLifecycle:
 
     def _create_output(self, result: RunResult[object]) -> TaskOutput:
         execution, progress = self._execution, self._execution.progress
-        job, now = execution.job, execution.place.clock.time()
+        job, now = execution.job, execution.place.services.clock.time()
         began, is_typed = progress.began or now, job.task.output_type is not None
         output = create_task_output(execution.input, job.role, result, began, now, is_typed=is_typed)
         if (has_run := job.has_run(output)) is not progress.has_run:

@@ -23,10 +23,14 @@ class TaskProgress:
         began: the time at which the task started, in this or in an earlier run of the program; `None` before.
         attempt: the number of the attempt in this run, from 1.
         skipped: the reason why the task is skipped; `None` when it is not.
+        is_completed: true when there was a final output before this execution.
         has_run: true when an object that the saved output lacks is in the saved run of the agent.
     """
 
-    __slots__ = ("_checkpoint", "_job", "_place", "_revision", "attempt", "began", "has_run", "skipped")
+    __slots__ = (
+        "_checkpoint", "_has_draft", "_job", "_place", "_revision",
+        "attempt", "began", "has_run", "is_completed", "skipped",
+    )  # fmt: skip
 
     def __init__(self, job: Assignment, place: RunContext, revision: Revision | None = None) -> None:
         assert place.checkpoint is not None
@@ -36,6 +40,8 @@ class TaskProgress:
         self.attempt = attempt if isinstance(attempt, int) else 1
         self.skipped = None if skipped is None else str(skipped)
         self.has_run = data.get("has_run") is True
+        self.is_completed = "output" in data
+        self._has_draft = "draft" in data
         self._checkpoint = place.checkpoint
         self._job = job
         self._place = place
@@ -77,13 +83,14 @@ class TaskProgress:
 
     async def save_draft(self, output: TaskOutput) -> None:
         """Save the output of the attempt."""
+        self._has_draft = True
         self._checkpoint.set(draft=self._encode(output, has_run=self.has_run))
         await self._place.save_step("draft", output.task_id, output.raw)
 
     async def save_output(self, output: TaskOutput) -> None:
         """Save the final output."""
         saved = self._encode(output, has_run=self.has_run)
-        if "draft" in self._checkpoint.data:
+        if self._has_draft:
             self._checkpoint.set(output=saved, draft=None, earlier=None)
         else:
             self._checkpoint.set(output=saved)

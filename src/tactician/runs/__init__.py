@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from tactician.runs.formatting import find_formatter as find_formatter
     from tactician.runs.formatting import format_data as format_data
     from tactician.runs.formatting import with_formatter as with_formatter
+    from tactician.runs.inputs import NO_TYPES as NO_TYPES
     from tactician.runs.inputs import READS_MESSAGES as READS_MESSAGES
     from tactician.runs.inputs import InputTypes as InputTypes
     from tactician.runs.inputs import restore_input as restore_input
@@ -149,7 +150,7 @@ else:
             "tactician.runs.execution": "continue_run end_overdue keep_responses pending_of resume_run start_run",
             "tactician.runs.forking": "Fork ForkOptions prepare_fork",
             "tactician.runs.formatting": "find_formatter format_data with_formatter",
-            "tactician.runs.inputs": "READS_MESSAGES InputTypes restore_input",
+            "tactician.runs.inputs": "NO_TYPES READS_MESSAGES InputTypes restore_input",
             "tactician.runs.output": "format_output read_output",
             "tactician.runs.pace": "Pace RequestPace",
             "tactician.runs.parameters": "RunParameter find_run_parameter",
