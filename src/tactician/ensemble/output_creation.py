@@ -34,7 +34,7 @@ def create_task_output(
         datetime.fromtimestamp(now, UTC),
         result.output if is_typed or not isinstance(result.output, str) else None,
         count_tool_calls(result),
-        result.usage,
+        result.tally.total,
         max(0.0, now - began),
     )
     return result.mark(output) if isinstance(result, EnsembleResult) else output

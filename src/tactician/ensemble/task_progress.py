@@ -127,4 +127,4 @@ class TaskProgress:
 
     def _encode(self, output: TaskOutput, *, has_run: bool) -> Live[TaskOutput]:
         encode = partial(encode_task_output, kind=self._job.output_kind, may_omit=has_run)
-        return Live.create(output, encode, is_saved=self._place.is_saved)
+        return Live.create(output, encode, is_saved=True) if self._place.is_saved else Live(output, encode)
