@@ -165,9 +165,7 @@ async def _schedule(
     on_error: ErrorPolicy,
     clock: Clock,
 ) -> None:
-    async with Scheduler[TaskOutcome](
-        max_concurrency=max_parallel, on_error=on_error, clock=clock
-    ) as scheduler:
+    async with Scheduler[TaskOutcome](max_concurrency=max_parallel, on_error=on_error, clock=clock) as scheduler:
         scheduler.add(*steps)
         async for outcome in scheduler:
             outcomes.add(outcome)

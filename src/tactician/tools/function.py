@@ -157,7 +157,7 @@ class FunctionTool(Tool, Generic[P, R]):
         function = cast("Callable[..., object]", self.__wrapped__)
         result = await in_thread(function, **values) if self.blocking else function(**values)
         # A check of the abstract class takes longer, and nearly all functions that wait are coroutines.
-        if isinstance(result, CoroutineType) or isinstance(result, Awaitable):
+        if isinstance(result, (CoroutineType, Awaitable)):
             result = await result
         return deliver_result(result, self._compiled.spec.name, context)
 

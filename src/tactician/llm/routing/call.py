@@ -169,7 +169,7 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
         now = started
         while True:
             reason = "limits"
-            while all([state.is_cooling_down(now) for state in self._states]):
+            while all(state.is_cooling_down(now) for state in self._states):
                 if not self._leave_cooling_model(now):
                     reason = "cooldown"
                     break

@@ -68,9 +68,7 @@ class DeploymentPool:
         self, states: DeploymentStates, session: str | None, tokens: int, now: float, *, is_retry: bool
     ) -> DeploymentState | None:
         policy, ready = self._select_policy(is_retry), now + INSTANT
-        return policy.pick(
-            policy.narrow(states, session, now), lambda state: state.available_at(now, tokens) <= ready
-        )
+        return policy.pick(policy.narrow(states, session, now), lambda state: state.available_at(now, tokens) <= ready)
 
     def is_available(self, states: DeploymentStates, tokens: int, now: float) -> bool:
         """Return whether a call could start now at any of these deployments."""

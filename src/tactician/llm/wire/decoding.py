@@ -53,8 +53,9 @@ def expect_counts(values: Mapping[str, object], *names: str) -> list[int]:
     counts = []
     for name in names:
         value = values.get(name)
-        is_plain = type(value) is int and 0 <= value < _TOO_MANY  # nearly always
-        counts.append(value if is_plain else expect_count(value))
+        if type(value) is not int or not 0 <= value < _TOO_MANY:  # nearly never
+            value = expect_count(value)
+        counts.append(value)
     return counts
 
 

@@ -7,7 +7,7 @@ in pieces).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from pydantic_core import from_json, to_json
 
@@ -99,8 +99,8 @@ class PartialItems:
         known.update((key, value) for key, value in detail.items() if value is not None or key not in known)
         texts.append(text)
 
-    def assemble(self, call_id: str | None = None) -> Iterator[ProviderItem]:
-        """Yield the items as a whole response has them."""
+    def assemble(self, call_id: str | None = None) -> tuple[ProviderItem, ...]:
+        """Return the items as a whole response has them."""
         for (kind, _), (detail, texts) in self._texts.items():
             detail[_TEXTS[str(kind)]] = "".join(texts)
         details = {"reasoning_details": self._details} if self._details else {}
