@@ -45,8 +45,7 @@ class EnsembleRunnable(BaseRunnable[object]):
         """
         plain = EnsembleInput.create(input).to_plain()
         limit = self.budget if budget is None else budget
-        result = await super().run(plain, context=context, budget=limit, conversation=conversation)
-        return EnsembleResult.of(result, self.name)
+        return EnsembleResult.of(await self._start(plain, context, limit, conversation), self.name)
 
     @override
     async def resume(
