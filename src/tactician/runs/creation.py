@@ -53,13 +53,14 @@ class CallerTools:
 
 
 def find_caller_tools(context: RunContext) -> tuple[ToolSpec, ...]:
-    """Return the tools of the caller of an outermost run; none inside such a run."""
+    """Return the tools of the caller of an outermost run, and of whoever resumed it; none inside such a run."""
     if len(context.path) > 1:
         return ()
-    if (given := context.find(CallerTools)) is not None:
-        return given.specs
     places = () if context.checkpoint is None else context.checkpoint.find_upwards(_TOOLS)
-    return tuple(spec for place in places for spec in revive(place.data["specs"], _read_specs))
+    specs = {spec.name: spec for place in places for spec in revive(place.data["specs"], _read_specs)}
+    if (given := context.find(CallerTools)) is not None:
+        specs |= {spec.name: spec for spec in given.specs}
+    return tuple(specs.values())
 
 
 def _read_specs(saved: object) -> tuple[ToolSpec, ...]:

@@ -35,6 +35,7 @@ BODIES = st.fixed_dictionaries(
         "state": VALUES,
         "forwardedProps": VALUES | st.fixed_dictionaries({"input": VALUES}, optional={"type": VALUES}),
         "context": st.lists(st.fixed_dictionaries({"description": TEXTS, "value": TEXTS}), max_size=2),
+        "tools": st.lists(st.fixed_dictionaries({"name": TEXTS, "description": TEXTS}), max_size=2),
         "resume": st.lists(ENTRIES, max_size=2),
     },
 )
