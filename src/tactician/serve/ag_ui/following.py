@@ -39,22 +39,31 @@ async def follow_run(server: ApiServer, run_id: str) -> AsyncGenerator[Event]:
 
 async def _read_events(server: ApiServer, run_id: str) -> AsyncGenerator[Event]:
     """Yield the events of a run until it rests."""
-    async with aclosing(server.feed.read(run_id)) as batches:
-        following = asyncio.ensure_future(anext(batches, ()))
-        try:
-            while True:
-                done, _ = await asyncio.wait((following,), timeout=_POLL)
-                is_over = not (done or _is_moving(await _find_view(server, run_id)))
-                if following.done():  # also when that came while the store was asked
-                    entries = following.result()
-                    following = asyncio.ensure_future(anext(batches, ()))
-                    for entry in entries:
-                        yield entry.event
-                elif is_over:
-                    return
-        finally:
-            following.cancel()
-            await asyncio.gather(following, return_exceptions=True)
+    unread: asyncio.Queue[Event] = asyncio.Queue()
+    reading = asyncio.create_task(_read_feed(server, run_id, unread))
+    try:
+        is_moving = True
+        while is_moving or not unread.empty():
+            try:
+                event = await asyncio.wait_for(unread.get(), _POLL)
+            except TimeoutError:
+                is_moving = _is_moving(await _find_view(server, run_id))
+            else:
+                yield event
+    finally:
+        reading.cancel()
+        await asyncio.gather(reading, return_exceptions=True)
+
+
+async def _read_feed(server: ApiServer, run_id: str, unread: asyncio.Queue[Event]) -> None:
+    """Put the events of a run into a queue, also after the feed has dropped a reader that was too slow."""
+    after = 0
+    while True:
+        async with aclosing(server.feed.read(run_id, after)) as batches:
+            async for entries in batches:
+                for entry in entries:
+                    after = entry.number
+                    unread.put_nowait(entry.event)
 
 
 async def _find_view(server: ApiServer, run_id: str) -> RunView:
