@@ -76,7 +76,7 @@ class TaskRunner:
 
         Raises:
             RunError: when the task failed before a suspension, or a limit of the run is reached.
-            Exception: what its agent or handler raised.
+            Exception: any that its agent or handler raised.
         """
         job, place = plan.job, self._find_place(plan)
         progress = TaskProgress(job, place, self._environment.find_revision(job.task.id))

@@ -50,7 +50,7 @@ class TaskLifecycle:
             EnsembleExit: when a review ends the ensemble.
             ReviewRejectedError: when nobody has decided in time, and that rejects the task.
             GuardrailError: when a guardrail stops the task.
-            Exception: what the agent or the handler raised.
+            Exception: any that the agent or the handler raised.
         """
         plan, execution = self._plan, self._execution
         for prepare in plan.preparations:

@@ -41,7 +41,7 @@ async def run_in_turn(
 
     Raises:
         Suspended: when a step has to wait.
-        Exception: what a step raised, with `"fail_fast"`.
+        Exception: any that a step raised, with `"fail_fast"`.
     """
     results: dict[str, T] = {}
     causes: dict[str, StepFailed | StepSkipped] = {}

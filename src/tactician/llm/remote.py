@@ -35,7 +35,7 @@ class Endpoint:
         prices: the endpoint's own prices, by prefix of a model's name.
         default_prices: custom prices for other models, by prefix of `model` or `instance:model`.
         feature_check: stops a request that needs an unsupported feature before it is sent.
-        streams: whether the endpoint streams answers; else a stream yields the whole answer at once.
+        streams: true when the endpoint streams answers; else a stream yields the whole answer at once.
     """
 
     name: str

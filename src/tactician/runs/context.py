@@ -49,7 +49,7 @@ class RunContext:
         parent_id: the id of the run that it is part of.
         path: the names of the runs that led here, outermost first.
         process_id: the id of the process that the run is part of, if any.
-        streaming: whether answers are streamed to the listeners as they come.
+        streaming: true when answers are streamed to the listeners as they come.
         answer_level: index in the path of the outermost run whose answer the text of this run is part of: see
             `as_internal`.
         tally: what this run and its children used.
@@ -331,7 +331,7 @@ class RunContext:
         """Return the limit that the run has reached, in words; `None` when it may continue.
 
         Args:
-            acting: whether an action is about to run; then the actions that have begun count too.
+            acting: true when an action is about to run; then the actions that have begun count too.
         """
         if self.deadline is None and self.meter is None:
             return None
@@ -411,7 +411,7 @@ class RunContext:
 
         Args:
             *listeners: called with each event.
-            streaming: whether answers are streamed to the listeners as they come; as before by default.
+            streaming: true when answers are streamed to the listeners as they come; as before by default.
         """
         services = self.services.with_bus(self.bus.create_child(*listeners))
         return self._copy(services=services, streaming=self.streaming if streaming is None else streaming)

@@ -50,6 +50,8 @@ def as_tool(value: ToolLike) -> Tool:
     problem = "a tool is a function, or an object made with @tool"
     if isinstance(value, str):
         problem += "; the name of a tool group goes into `tool_groups`, or `with_tool_group`"
+    elif declared := find_declared_tools(value):
+        problem += f"; pass the methods of the object: {', '.join(tool.name for tool in declared)}"
     elif isinstance(value, Iterable):
         problem += "; pass each tool of a list by itself, as in `with_tools(*tools)`"
     raise DeclarationError(repr(value), [problem])

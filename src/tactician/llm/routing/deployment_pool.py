@@ -83,7 +83,7 @@ class DeploymentPool:
             states: deployments that the call may take.
             session: key that keeps calls together.
             tokens: estimate of the tokens of the call.
-            is_retry: whether it was tried before.
+            is_retry: true when it was tried before.
             can_leave: function that returns whether the call has somewhere else to go, at a time of the clock.
 
         Returns:

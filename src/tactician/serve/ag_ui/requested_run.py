@@ -11,6 +11,7 @@ from typing import Final
 from ag_ui.core import RunAgentInput
 
 from tactician.agents import BaseRunnable
+from tactician.conversation import ChatUser
 from tactician.errors import AgentNotFoundError, LeaseLostError, ResponseError, TacticianError
 from tactician.events import Event
 from tactician.runs import (
@@ -117,7 +118,10 @@ class RequestedRun:
         if self._request.resume or await self._list_calls():
             return await self._resume(context, translator)
         await self._end_left_run()
-        return await self._agent.run(self._input, context=context.inside({RunKey: RunKey(self._key)}))
+        inside: dict[type, object] = {RunKey: RunKey(self._key)}
+        if (user := self._person.user) is not None:
+            inside[ChatUser] = user
+        return await self._agent.run(self._input, context=context.inside(inside))
 
     async def _list_calls(self) -> Mapping[str, Response]:
         """Return the results for calls that the run waits for, by the ids of its requests."""
