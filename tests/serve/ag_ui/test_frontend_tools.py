@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from ag_ui.core import Event, RunFinishedEvent, RunFinishedSuccessOutcome
+from ag_ui.core import Event, RunFinishedEvent, RunFinishedSuccessOutcome, ToolCallStartEvent
 
 from tactician import Agent, Platform, tool
 from tactician.runs import RunStatus
@@ -46,7 +46,8 @@ def find_pending(events: list[Event]) -> list[str]:
 
 
 def find_calls(events: list[Event]) -> dict[str, str]:
-    return {e.tool_call_id: e.tool_call_name for e in events if e.type.value == "TOOL_CALL_START"}  # type: ignore[union-attr]
+    """Return the names of the tools that a run calls, by the ids of the calls."""
+    return {event.tool_call_id: event.tool_call_name for event in events if isinstance(event, ToolCallStartEvent)}
 
 
 def answer(calls: dict[str, str], *results: Json) -> list[Json]:
