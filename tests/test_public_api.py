@@ -94,7 +94,8 @@ PUBLIC = {
     "tactician.platform": """
         AgentChoice Autonomy Conversations EnqueueOptions GOALS GoalTool Mode ObjectView Picture Platform Ranked
         RecordedEvent Request RequestOptions Requests Role RunComparison RunReader RunTree RunView StepView
-        SupervisorInvocation Worker create_message create_model_agent create_request list_start_types read_picture replay_events
+        SupervisorInvocation Worker create_message create_model_agent create_request list_start_types read_picture
+        replay_events
     """,
     "tactician.prompts": """
         ContributionFunction ContributorLike CurrentDate FolderPrompts FunctionContributor InstructionFile
