@@ -18,7 +18,7 @@ from tactician.llm import Image
 from tactician.serve import Person, RequestLimits, app
 from tactician.stores import DocumentStore, MemoryStore, SqliteStore
 from tactician.testing import ScriptedModel, ToolCall
-from tests.serve.api.serving import find, served
+from tests.serve.api.serving import find, read_events, served
 
 ANNA, BERT = "anna-has-a-secret", "bert-has-a-secret"
 PEOPLE = {ANNA: Person("anna"), BERT: Person("bert")}
@@ -109,6 +109,17 @@ class TestAnswers:
             assert shown
             assert {(await client.get(address)).content for address in shown} == {PNG}
             assert base64.b64encode(PNG).decode() not in json.dumps(details)
+
+    @pytest.mark.parametrize("brief", ["true", "false"])
+    async def test_events_have_addresses(self, platform: Platform, brief: str) -> None:
+        async with served(platform, people=PEOPLE, token=ANNA) as client:
+            run_id = (await send(client, base64.b64encode(PNG).decode(), agent="painter")).json()["run_id"]
+            events = await client.get(f"/api/runs/{run_id}/events", params={"brief": brief})
+            urls = {url for _, _, data in read_events(events.text) for url in find_urls(json.loads(data))}
+
+            assert urls
+            assert {(await client.get(url)).content for url in urls} == {PNG}
+            assert base64.b64encode(PNG).decode() not in events.text
 
 
 class TestUploads:
