@@ -13,6 +13,8 @@ from tactician.trace.masking import Masking
 from tactician.trace.sharing import replace_texts
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pydantic import JsonValue
 
     _Fields: TypeAlias = dict[str, JsonValue]
@@ -30,6 +32,7 @@ def write_event(
     *,
     is_brief: bool = False,
     longest_text: int | None = None,
+    prepare: Callable[[JsonValue], JsonValue] | None = None,
 ) -> str:
     """Return an event as JSON text with masks for secrets.
 
@@ -39,8 +42,11 @@ def write_event(
         masking: masks.
         is_brief: true to leave out what earlier events of the run have too.
         longest_text: number of characters after which texts are cut.
+        prepare: function that changes the JSON values of the event before anything else.
     """
     values = event_to_json(event.abbreviate() if is_brief else event)
+    if prepare is not None and isinstance(prepared := prepare(values), dict):
+        values = prepared
     if capture is CaptureMode.OFF:
         for path in event.content_fields:
             _empty(values, path)

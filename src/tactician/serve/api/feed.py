@@ -7,10 +7,12 @@ from collections import OrderedDict, deque
 from collections.abc import AsyncGenerator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from tactician.events import Event, new_id
 from tactician.runs import find_capture_mode
+from tactician.serve.api.pictures import find_picture_address, link_pictures
 from tactician.trace import CaptureMode, Masking, write_event
 
 _UNREAD: Final = 1000
@@ -40,8 +42,7 @@ class FeedEntry:
     event: Event
     capture: CaptureMode
     masking: Masking = field(repr=False)
-    _text: str | None = field(default=None, repr=False)
-    _brief_text: str | None = field(default=None, repr=False)
+    _texts: dict[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def type(self) -> str:
@@ -58,19 +59,19 @@ class FeedEntry:
         """The id of the run around its run, if any."""
         return self.event.parent_id
 
-    @property
-    def text(self) -> str:
-        """The event as JSON, made when it is first read."""
-        if self._text is None:
-            self._text = write_event(self.event, self.capture, self.masking)
-        return self._text
+    def format(self, base: str = "") -> str:
+        """Return the event as JSON, made when it is first read at a server with a base path."""
+        if (text := self._texts.get(base)) is None:
+            text = self._texts[base] = self._write(base, is_brief=False)
+        return text
 
-    @property
-    def brief_text(self) -> str:
-        """The event as JSON, without the messages that an earlier event of the run has too."""
-        if self._brief_text is None:
-            self._brief_text = write_event(self.event, self.capture, self.masking, is_brief=True)
-        return self._brief_text
+    def format_briefly(self, base: str = "") -> str:
+        """Return the event as JSON, without the messages that an earlier event of the run has too."""
+        return self.format(base) if self.event.abbreviate() is self.event else self._write(base, is_brief=True)
+
+    def _write(self, base: str, *, is_brief: bool) -> str:
+        link = partial(link_pictures, address=find_picture_address(self.root, base))
+        return write_event(self.event, self.capture, self.masking, is_brief=is_brief, prepare=link)
 
 
 class _Reader:

@@ -40,4 +40,4 @@ async def list_events(server: ApiServer, run_id: str) -> list[Event]:
 def _read_entries(entries: Iterable[FeedEntry]) -> Iterator[Event]:
     """Yield the events of entries, without the words of runs that are not captured."""
     for entry in entries:
-        yield entry.event if entry.capture is not CaptureMode.OFF else event_from_json(entry.text)
+        yield entry.event if entry.capture is not CaptureMode.OFF else event_from_json(entry.format())

@@ -31,7 +31,7 @@ from tactician.serve.api.forms import (
     UsageForm,
 )
 from tactician.serve.api.people import Person
-from tactician.serve.api.pictures import find_picture, link_pictures
+from tactician.serve.api.pictures import find_picture, find_picture_address, link_pictures
 from tactician.serve.api.viewer import Viewer
 
 JobStatus: TypeAlias = Literal["in_progress", "completed", "failed", "waiting", "cancelled", "unknown"]
@@ -66,7 +66,7 @@ def show_run(run: RunView, viewer: Viewer, result: object = None) -> RunForm:
         goal=run.goal,
         failure=None if failure is None else viewer.mask(failure),
         output=viewer.mask(run.output),
-        result=link_pictures(encode(result), _find_address(run, viewer.base)),
+        result=link_pictures(encode(result), find_picture_address(run.id, viewer.base)),
         steps=run.steps,
         parent_id=run.parent_id,
         was_interrupted=run.was_interrupted,
@@ -78,7 +78,7 @@ def show_run(run: RunView, viewer: Viewer, result: object = None) -> RunForm:
 def show_tree(tree: RunTree, viewer: Viewer, result: object = None) -> RunDetailsForm:
     """Return a run with its history, its objects and the runs inside it."""
     run, viewer = tree.run, viewer.looking_at(tree.run)
-    address = _find_address(run, viewer.base)
+    address = find_picture_address(run.id, viewer.base)
     return RunDetailsForm(
         run=show_run(run, viewer, result),
         models=tuple(_show_model_usage(model, usage) for model, usage in run.tally.by_model.items()),
@@ -90,12 +90,15 @@ def show_tree(tree: RunTree, viewer: Viewer, result: object = None) -> RunDetail
     )
 
 
-def find_run_picture(run: RunView, viewer: Viewer, result: object, name: str) -> Image | None:
-    """Return a picture of what `show_tree` shows of a run, by the hash of its content."""
+def find_run_picture(tree: RunTree, viewer: Viewer, result: object, name: str) -> Image | None:
+    """Return a picture of what `show_tree` shows of a run and of those inside it, by the hash of its content."""
+    run, viewer = tree.run, viewer.looking_at(tree.run)
     shown = [encode(result)]
-    if viewer.looking_at(run).sees_content:
+    if viewer.sees_content:
         shown += [*(entry.value for entry in run.objects), *map(encode, messages_to_data(run.messages))]
-    return find_picture(shown, name)
+    if (picture := find_picture(shown, name)) is not None:
+        return picture
+    return next(filter(None, (find_run_picture(child, viewer, None, name) for child in tree.children)), None)
 
 
 def _show_object(entry: ObjectView, viewer: Viewer, address: str) -> ObjectForm:
@@ -169,10 +172,6 @@ def find_schemas(kinds: Iterable[type]) -> Iterable[tuple[type, JsonValue]]:
             yield kind, TypeAdapter(kind).json_schema()
         except PydanticUserError:
             continue
-
-
-def _find_address(run: RunView, base: str) -> str:
-    return f"{base}/api/runs/{run.id}/pictures"
 
 
 def _show_usage(usage: Usage) -> UsageForm:
