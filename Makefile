@@ -9,6 +9,9 @@ FREEZES  ?= 100
 EFFORT   ?= 10
 CONVERSATIONS ?= 1000
 
+# Programs that tests and benchmarks start read compiled modules instead of compiling hundreds of them each time.
+unexport PYTHONDONTWRITEBYTECODE
+
 # One line for each package that is downloaded or installed, and nothing else.
 INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar off
 

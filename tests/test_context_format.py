@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 import toon_format
@@ -39,17 +41,20 @@ def test_toon_is_the_example_of_the_post() -> None:
     assert load_formatter(ContextFormat.TOON).format(json.loads(ITEMS)) == TABLE
 
 
+_NAMES: Mapping[str, str] = {"indentSize": "indent", "delimiter": "delimiter"}
+
+
 def list_fixtures() -> Iterator[object]:
-    """The conformance fixtures of the specification that need no options of the encoder."""
+    """Yield the conformance fixtures of the specification, with the options of the encoder that they need."""
     for path in sorted((Path(__file__).parent / "toon").glob("*.json")):
         for fixture in json.loads(path.read_text("utf-8"))["tests"]:
-            if not fixture.get("options"):
-                yield pytest.param(fixture["input"], fixture["expected"], id=f"{path.stem}: {fixture['name']}")
+            options = {_NAMES[name]: value for name, value in fixture.get("options", {}).items()}
+            yield pytest.param(fixture["input"], fixture["expected"], options, id=f"{path.stem}: {fixture['name']}")
 
 
-@pytest.mark.parametrize(("value", "expected"), list(list_fixtures()))
-def test_toon_conforms_to_the_specification(value: JsonValue, expected: str) -> None:
-    toon = load_formatter(ContextFormat.TOON)
+@pytest.mark.parametrize(("value", "expected", "options"), list(list_fixtures()))
+def test_toon_conforms_to_the_specification(value: JsonValue, expected: str, options: Mapping[str, Any]) -> None:
+    toon = ToonFormatter(**options)
     if isinstance(value, str):  # which alone stays as it is
         assert toon.format({"value": value}) == f"value: {expected}"
     else:
@@ -59,7 +64,27 @@ def test_toon_conforms_to_the_specification(value: JsonValue, expected: str) -> 
 
 
 def test_all_fixtures_of_the_specification_are_there() -> None:
-    assert len(list(list_fixtures())) == 148
+    assert len(list(list_fixtures())) == 173
+
+
+def test_the_encoder_has_the_options_of_the_library() -> None:
+    assert ToonFormatter(delimiter="|").format_json(ITEMS) == TABLE.replace(",", "|").replace("[2]", "[2|]")
+    assert ToonFormatter(indent=4).format_json(ITEMS) == TABLE.replace("  ", "    ")
+    assert repr(ToonFormatter(delimiter="\t")) == r"ToonFormatter(indent=2, delimiter='\t')"
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"indent": 0}, "The indentation of TOON is 1 to 16 spaces, not 0"),
+        ({"indent": True}, "The indentation of TOON is 1 to 16 spaces, not True"),
+        ({"delimiter": ";"}, r"The delimiter of TOON is one of ',', '\t', '|', not ';'"),
+        ({"delimiter": ["|"]}, r"The delimiter of TOON is one of ',', '\t', '|', not ['|']"),
+    ],
+)
+def test_other_options_are_mistakes(options: Mapping[str, Any], why: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"^{re.escape(why)}$"):
+        ToonFormatter(**options)
 
 
 def test_a_table_takes_at_least_30_percent_less_in_toon() -> None:

@@ -83,7 +83,7 @@ assert platform.start_sync("Comedian", "frogs").result == Joke("ha")
 """
 
 
-MOST_MODULES = 300
+MOST_MODULES = 255
 SERVED = ("catalog", "embeddings", "endpoint_resolver", "images", "instance", "remote", "routing", "wire")
 
 

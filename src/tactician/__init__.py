@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from tactician.chat import Chatbot as Chatbot
     from tactician.context_format import ContextFormat as ContextFormat
     from tactician.context_format import ContextFormatter as ContextFormatter
+    from tactician.context_format import ToonFormatter as ToonFormatter
     from tactician.ensemble import END as END
     from tactician.ensemble import Delegation as Delegation
     from tactician.ensemble import Edge as Edge
@@ -115,7 +116,7 @@ else:
             "tactician.ai": "Ai",
             "tactician.blueprint": "Blueprint",
             "tactician.chat": "Chatbot",
-            "tactician.context_format": "ContextFormat ContextFormatter",
+            "tactician.context_format": "ContextFormat ContextFormatter ToonFormatter",
             "tactician.ensemble": (
                 "END Delegation Edge Ensemble Graph HierarchicalConstraints InProcessMemory Loop MapReduce "
                 "MemoryReflections Phase PhaseDecision PhaseReview Reflection Review ReviewDecision ReviewPolicy "
@@ -149,5 +150,8 @@ declare_modules(
         ),
         "telemetry": "tactician.integrations.otel",
         "mcp servers": "tactician.mcp",
+        "references to libraries": "tactician.rag.entries",
+        "references to servers": "tactician.mcp.entries",
+        "references to skills": "tactician.skills.entries",
     }
 )

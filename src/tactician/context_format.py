@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
+from functools import partial
+from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
 from tactician.errors import ConfigurationError, MissingExtraError
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
+ToonDelimiter: TypeAlias = Literal[",", "\t", "|"]
 _LONGEST: Final = 1_000_000
+_WIDEST: Final = 16
 
 
 class ContextFormat(StrEnum):
@@ -64,20 +67,36 @@ class JsonFormatter:
 
 
 class ToonFormatter:
-    """Formatter for TOON.
+    """Formatter for TOON, with the options of its encoder.
+
+    Args:
+        indent: the spaces of a level.
+        delimiter: what stands between the values of a list or a row: a comma, a tab or a bar. Values that have it
+            inside are quoted.
 
     Raises:
+        ConfigurationError: when there is no such indentation or delimiter.
         MissingExtraError: when the extra `toon` is not installed.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, indent: int = 2, delimiter: ToonDelimiter = ",") -> None:
+        if type(indent) is not int or not 1 <= indent <= _WIDEST:
+            raise ConfigurationError(f"The indentation of TOON is 1 to {_WIDEST} spaces, not {indent!r}")
+        if delimiter not in get_args(ToonDelimiter):
+            allowed = ", ".join(map(repr, get_args(ToonDelimiter)))
+            raise ConfigurationError(f"The delimiter of TOON is one of {allowed}, not {delimiter!r}")
         try:
             from toon_format import encode
         except ImportError as error:
             raise MissingExtraError(
                 'The format TOON needs toon-format, which is not installed. Run: pip install "tactician[toon]"'
             ) from error
-        self._encode = encode
+        self.indent = indent
+        self.delimiter: ToonDelimiter = delimiter
+        self._encode = partial(encode, indent_size=indent, delimiter=delimiter)
+
+    def __repr__(self) -> str:
+        return f"ToonFormatter(indent={self.indent}, delimiter={self.delimiter!r})"
 
     def format(self, value: object) -> str:
         """Return a value as TOON; text stays as it is."""

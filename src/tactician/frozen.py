@@ -2,7 +2,8 @@
 
 `dataclasses.dataclass(frozen=True, slots=True)` writes and compiles six methods, which takes ten times as long as the
 class statement itself. Importing an agent defines two hundred such classes, most of which the program never uses.
-`@frozen` defines the same class, and the standard library generates the methods when the first of them is needed.
+`@frozen` defines the same class, and its methods are made when they are first used: the constructor alone, since most
+objects are only made and read, and the others together, by the standard library.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
 from typing import NamedTuple, TypeVar, dataclass_transform, overload
 
+from tactician.constructor import write_constructor
+
 T = TypeVar("T")
-_GENERATED = ("__init__", "__repr__", "__eq__", "__hash__", "__match_args__")
-_DESCRIBED = ("__dataclass_fields__", "__dataclass_params__")
+_COMPLETED = ("__repr__", "__eq__", "__hash__", "__match_args__", "__dataclass_params__")
+_LATE = ("__init__", "__dataclass_fields__", *_COMPLETED)
 _DECLARED = "__declared_defaults__"
 
 
@@ -60,7 +63,7 @@ class _Late:
         self._kind, self._name = owner, name
 
     def __get__(self, instance: object, owner: type | None = None) -> object:
-        _generate(self._kind, self._options)
+        _generate(self._kind, self._options, self._name)
         value = vars(self._kind)[self._name]
         bind = getattr(type(value), "__get__", None)
         return value if bind is None else bind(value, instance, owner)
@@ -74,7 +77,7 @@ def _define(kind: type[T], options: _Options) -> type[T]:
     for name in ("__dict__", "__weakref__"):
         body.pop(name, None)
     inherited = {name for base in kind.__mro__[1:-1] for name in vars(base).get("__slots__", ())}
-    late = {name: _Late(options) for name in (*_GENERATED, *_DESCRIBED) if body.get(name) is None}
+    late = {name: _Late(options) for name in _LATE if body.get(name) is None}
     slots = tuple(name for name in names if name not in inherited)
     body |= {"__qualname__": kind.__qualname__, "__slots__": slots, _DECLARED: defaults}
     create: Callable[[str, tuple[type, ...], dict[str, object]], type[T]] = type(kind)
@@ -85,27 +88,36 @@ def _is_field(annotation: object) -> bool:
     return not str(annotation).removeprefix("typing.").startswith("ClassVar")
 
 
-def _generate(kind: type, options: _Options) -> None:
-    """Set the late attributes, which the standard library generates for a class with the same fields.
+def _generate(kind: type, options: _Options, name: str) -> None:
+    """Set a late attribute, and those that are made with it.
 
     Two threads may do so at once: they set attributes that are equal, one by one.
     """
+    if name == "__init__":
+        kind.__init__ = write_constructor(kind, options.enforced)  # type: ignore[misc]  # of this class itself
+    elif name == "__dataclass_fields__":
+        described = dataclass(init=False, repr=False, eq=False, match_args=False, kw_only=options.kw_only)
+        setattr(kind, name, vars(described(_copy_fields(kind)))[name])
+    else:
+        complete = dataclass(frozen=options.enforced, unsafe_hash=not options.enforced, kw_only=options.kw_only)
+        twin: type = complete(_copy_fields(kind))
+        for each in _COMPLETED:
+            if isinstance(vars(kind)[each], _Late):
+                setattr(kind, each, vars(twin)[each])
+
+
+def _copy_fields(kind: type) -> type:
+    """Return a class with the fields of another, for the standard library to make a dataclass of."""
     declared = dict(_declare_fields(kind))
-    late = [name for name in (*_GENERATED, *_DESCRIBED) if isinstance(vars(kind)[name], _Late)]
     body: dict[str, object] = {
         "__module__": kind.__module__,
         "__qualname__": kind.__qualname__,
-        "__doc__": kind.__doc__ or "",
+        "__doc__": kind.__name__,  # without one, the standard library writes the signature there
         "__annotations__": {name: annotation for name, (annotation, _) in declared.items()},
         **{name: default for name, (_, default) in declared.items() if default is not MISSING},
-        **{name: getattr(kind, name) for name in ("__post_init__",) if hasattr(kind, name)},
-        **{name: vars(kind)[name] for name in _GENERATED if name not in late},
+        **{name: own for name in _LATE if not isinstance(own := vars(kind)[name], _Late)},
     }
-    enforced = options.enforced
-    create = dataclass(frozen=enforced, unsafe_hash=not enforced, kw_only=options.kw_only)
-    twin: type = create(type(kind.__name__, (), body))
-    for name in late:
-        setattr(kind, name, vars(twin)[name])
+    return type(kind.__name__, (), body)
 
 
 def _declare_fields(kind: type) -> Iterator[tuple[str, tuple[object, object]]]:

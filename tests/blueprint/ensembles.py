@@ -31,7 +31,7 @@ from tactician import (
     Window,
     Workflow,
 )
-from tactician.context_format import ContextFormat
+from tactician.context_format import ContextFormat, ToonFormatter
 from tactician.ensemble import Delegation, ReviewPolicy, TaskLike
 from tactician.stores import StoreAddress, StoreVariable
 from tests.blueprint import acme
@@ -175,7 +175,9 @@ def ensembles(draw: st.DrawFn) -> Ensemble:
         "review_policy": draw(st.sampled_from(ReviewPolicy)),
         "budget": draw(st.none() | st.builds(Budget, tokens=st.none() | numbers, turns=st.none() | numbers)),
         "capture": draw(st.sampled_from([None, "standard"])),
-        "context_format": draw(st.sampled_from([None, ContextFormat.JSON, acme.Upper()])),
+        "context_format": draw(
+            st.sampled_from([None, ContextFormat.JSON, acme.Upper(), ToonFormatter(indent=4, delimiter="\t")])
+        ),
         "delegation": draw(st.none() | st.builds(Delegation, st.integers(1, 5))),
         "memory": draw(memories),
         "reflections": draw(stores),

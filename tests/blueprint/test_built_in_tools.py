@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,13 @@ def shout(text: str) -> str:
     return text.upper()
 
 
+@dataclass
+class Finding:
+    """What a step is asked."""
+
+    text: str
+
+
 class Finder:
     """A provider that an import finds."""
 
@@ -53,6 +61,17 @@ class Finder:
 
 
 HERE = "tests.blueprint.test_built_in_tools"
+SUMMARIZER = {
+    "type": "agent",
+    "name": "",
+    "model": "m",
+    "instructions": "",
+    "maxTurns": 3,
+    "toolClassNames": [],
+    "handoffs": [],
+    "inputGuardrails": [],
+    "outputGuardrails": [],
+}
 TOOLS: list[tuple[Tool, object]] = [
     (calculator, "calculator"),
     (date_time, "date_time"),
@@ -114,6 +133,26 @@ TOOLS: list[tuple[Tool, object]] = [
             "onError": "continue",
         },
     ),
+    (
+        pipeline(
+            fetch_page,
+            Agent("Summarizer", model="m", instructions="Sum up.", max_turns=3),
+            Agent("Critic", model="m", instructions="Check.", max_turns=3).as_tool("check", "Check it"),
+        ),
+        {
+            "tool": "pipeline",
+            "steps": [
+                "fetch_page",
+                {"tool": "run_agent", "target": {**SUMMARIZER, "name": "Summarizer", "instructions": "Sum up."}},
+                {
+                    "tool": "run_agent",
+                    "target": {**SUMMARIZER, "name": "Critic", "instructions": "Check."},
+                    "name": "check",
+                    "description": "Check it",
+                },
+            ],
+        },
+    ),
 ]
 
 
@@ -166,11 +205,12 @@ class TestProblems:
                     fetch_page.with_extractor(lambda html: html),
                     run_program.with_environment(secret).with_approval(lambda arguments: True),
                     pipeline(calculator, adapt(lambda text: text), calculator),
+                    pipeline(calculator, Agent("B", model="m").as_tool(arguments=Finding)),
                 ],
             ).to_blueprint()
         assert [problem.path for problem in caught.value.problems] == [
             "builtInTools[0]", "builtInTools[1].provider", "builtInTools[2].extractor", "builtInTools[3].environment",
-            "builtInTools[3].needsApprovalWhen", "builtInTools[4].steps[1].function",
+            "builtInTools[3].needsApprovalWhen", "builtInTools[4].steps[1].function", "builtInTools[5].steps[1]",
         ]  # fmt: skip
         assert "hunter2" not in str(caught.value)
 
@@ -201,6 +241,11 @@ class TestProblems:
             ),
             ({"tool": "pipeline", "steps": ["calculator", "os.system"]}, "[0].steps[1]", "there is nothing with"),
             ({"tool": "pipeline", "steps": ["calculator", {"tool": "adapter"}]}, "[0].steps", "between two tools"),
+            (
+                {"tool": "pipeline", "steps": [{"tool": "run_agent", "target": {"$ref": "no.yaml"}}]},
+                "[0].steps[0].target.$ref",
+                "no.yaml",
+            ),
         ],
     )
     def test_mistakes_have_their_places(self, tool: object, path: str, why: str) -> None:

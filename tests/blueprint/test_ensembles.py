@@ -392,6 +392,44 @@ class TestHandlers:
         assert (await built.run(None, context=RunContext.over(ScriptedModel()))).output == 7
 
 
+class TestVariables:
+    TEXT = "type: ensemble\nname: E\nreflections: {keepLast: 3}\ntasks:\n- {description: a, reflect: '${LEARN}'}\n"
+
+    @pytest.mark.parametrize(("value", "reflects"), [("true", True), ("false", False), ("", False)])
+    def test_whether_a_task_reflects(self, value: str, reflects: bool) -> None:
+        blueprint = Blueprint.from_yaml(self.TEXT)
+        made = blueprint.build(environment={"LEARN": value})
+        assert isinstance(made, Ensemble)
+        assert made.tasks[0].reflect is reflects
+        assert Blueprint.from_yaml(blueprint.to_yaml()) == blueprint
+
+    def test_other_values_are_mistakes(self) -> None:
+        with pytest.raises(
+            BlueprintError, match=r"line 5: tasks\[0\]\.reflect: it is neither true, false nor an object"
+        ):
+            Blueprint.from_yaml(self.TEXT).build(environment={"LEARN": "maybe"})
+
+    def test_they_stand_for_no_objects_and_lists(self) -> None:
+        with pytest.raises(BlueprintError) as caught:
+            Blueprint.from_yaml("type: ensemble\nname: E\nbudget: ${BUDGET}\ntasks: ${TASKS}\n")
+        why = ", for which a variable cannot stand"
+        assert {problem.path: problem.message for problem in caught.value.problems} == {
+            "budget": f"Input should be a valid object{why}",
+            "tasks": f"Input should be a valid array{why}",
+        }
+
+    def test_options_of_toon(self) -> None:
+        text = "type: ensemble\nname: E\ntasks: [{description: a}]\ncontextFormat: ${F}\n"
+        text += "toonOptions: {indent: '${N}', delimiter: '${D}'}\n"
+        made = Blueprint.from_yaml(text).build(environment={"F": "toon", "N": "4", "D": "|"})
+        assert isinstance(made, Ensemble)
+        assert repr(made.context_format) == "ToonFormatter(indent=4, delimiter='|')"
+        with pytest.raises(BlueprintError, match="toonOptions: they are for contextFormat: toon alone"):
+            Blueprint.from_yaml(text).build(environment={"F": "json", "N": "4", "D": "|"})
+        with pytest.raises(BlueprintError, match="toonOptions: The indentation of TOON is 1 to 16 spaces, not 99"):
+            Blueprint.from_yaml(text).build(environment={"F": "toon", "N": "99", "D": "|"})
+
+
 class TestMistakes:
     def test_all_are_told_at_once_with_their_lines(self, tmp_path: Path) -> None:
         file = tmp_path / "wrong.yaml"

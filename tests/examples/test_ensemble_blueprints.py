@@ -7,6 +7,7 @@ import pytest
 from examples.stock_check import script
 from tactician import Blueprint, Ensemble, RunContext
 from tactician.testing import ScriptedModel
+from tests.cli.support import tactician
 
 FOLDER = Path(__file__).parents[2] / "examples" / "blueprints"
 
@@ -16,6 +17,24 @@ def load(name: str) -> Ensemble:
     made = Blueprint.load(FOLDER / name, allow=["examples"])
     assert isinstance(made, Ensemble)
     return made
+
+
+async def test_an_article_about_the_topic_is_written_from_facts_and_quotes() -> None:
+    model = ScriptedModel()
+    model.when(prompt_contains="Write an article about frogs").reply("Frogs have no ears. They sing all the same.")
+    model.when(prompt_contains="Research facts about frogs").reply("They have no ears.")
+    model.when(prompt_contains="Collect what people say about frogs").reply("They sing!")
+    result = await load("newsroom.yaml").run({"topic": "frogs"}, context=RunContext.over(model))
+    assert result.output == "Frogs have no ears. They sing all the same."
+    assert "They have no ears." in model.calls[2].prompt
+    assert "They sing!" in model.calls[2].prompt
+
+
+@pytest.mark.embedded
+def test_the_command_of_the_newsroom_runs_on_the_embedded_model(tmp_path: Path) -> None:
+    done = tactician("blueprint", "run", str(FOLDER / "newsroom.yaml"), "topic=AI", cwd=tmp_path)
+    assert (done.code, done.out.strip() != "") == (0, True)
+    assert [line.split()[1] for line in done.err.splitlines() if line.startswith("✓")][-1] == "article"
 
 
 async def test_letters_are_read_and_the_reply_is_revised_until_it_is_short() -> None:
@@ -45,7 +64,7 @@ async def test_the_order_is_written_from_what_the_tools_gave() -> None:
     assert [output.tool_calls for output in result.task_outputs] == [1, 1, 2]
 
 
-@pytest.mark.parametrize("name", ["reading_room.yaml", "trends.yaml", "stock_check.yaml"])
+@pytest.mark.parametrize("name", ["newsroom.yaml", "reading_room.yaml", "trends.yaml", "stock_check.yaml"])
 def test_an_example_is_the_same_after_its_way_to_python_and_back(name: str) -> None:
     blueprint = load(name).to_blueprint(strict=True)
     again = Blueprint.from_yaml(blueprint.to_yaml()).build(allow=["examples"])

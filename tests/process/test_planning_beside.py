@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import gc
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from time import thread_time
 
@@ -83,16 +82,6 @@ class Watch:
         async with session.get(address) as response:
             assert await response.text() == "ok"
         self.answers.append(thread_time() - before)
-
-
-@pytest.fixture
-def old_garbage_apart() -> Iterator[None]:
-    """Keep what all other tests have left behind from the garbage collector, which stays on."""
-    gc.collect()
-    gc.freeze()
-    assert gc.isenabled()
-    yield
-    gc.unfreeze()
 
 
 async def run_agents(count: int) -> tuple[Watch, list[Plan]]:

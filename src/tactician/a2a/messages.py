@@ -66,7 +66,11 @@ class A2aMessage:
             return self.text
         if len(self.parts) == 1 and self.has_data:
             return self.data
-        return UserMessage(tuple(map(_as_user_part, self.parts)))
+        return UserMessage(self.as_user_parts())
+
+    def as_user_parts(self) -> tuple[UserPart, ...]:
+        """Return the parts as those of a message to a model: data as JSON."""
+        return tuple(map(_as_user_part, self.parts))
 
 
 def create_parts(value: object) -> tuple[A2aPart, ...]:

@@ -7,14 +7,12 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequen
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Final, Generic, Protocol, cast
+from typing import TYPE_CHECKING, Final, Generic, Protocol, cast
 
 from typing_extensions import TypeVar, override
 
-from tactician.agents.composition import Member, draw_composition
 from tactician.agents.conversations import run_in_conversation
 from tactician.conversation import Conversation
-from tactician.diagrams import Diagram, render_mimebundle, to_mermaid
 from tactician.errors import Problem
 from tactician.events import Event
 from tactician.late_binding import Port
@@ -23,6 +21,7 @@ from tactician.loop import InvalidOutput, output_type, read_answer_text
 from tactician.process import PlannedAgentSpec, renew_processes
 from tactician.runs import (
     DEFAULT_LEASE,
+    NO_TYPES,
     Budget,
     Fork,
     Input,
@@ -44,6 +43,10 @@ from tactician.runs import (
 )
 from tactician.stores import Lease
 from tactician.tools import RunnableTool, Tool, ToolRequest, as_text
+
+if TYPE_CHECKING:
+    from tactician.agents.composition import Member
+    from tactician.diagrams import Diagram
 
 A = TypeVar("A", default=ToolRequest)
 T = TypeVar("T")
@@ -97,12 +100,17 @@ class BaseRunnable(ABC, Generic[T_co]):
             ModelError: when a model cannot be called.
             StoredStateError: when the run is saved, and its input would not be read back equal: see `input_types`.
         """
-        return await start_run(
+        return await self._start(input, context, budget, conversation)
+
+    def _start(
+        self, input: Input, context: RunContext | None, budget: Budget | None, conversation: Conversation | None
+    ) -> Awaitable[RunResult[T_co]]:
+        return start_run(
             self.name,
             input,
             self._with_trace(context),
             budget,
-            self._choose_work(conversation),
+            self._work if conversation is None else self._choose_work(conversation),
             input_types=self.input_types,
         )
 
@@ -255,20 +263,26 @@ class BaseRunnable(ABC, Generic[T_co]):
 
     def diagram(self) -> Diagram:
         """Return a drawing of the Runnable and of all inside it."""
+        from tactician.agents.composition import draw_composition
+
         return draw_composition(self)
 
     def to_mermaid(self) -> str:
         """Return the drawing as a Mermaid flowchart."""
+        from tactician.diagrams import to_mermaid
+
         return to_mermaid(self.diagram())
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         """Return what a notebook shows."""
+        from tactician.diagrams import render_mimebundle
+
         return render_mimebundle(repr(self), self.name, {"": self.description}, self.diagram())
 
     @property
     def input_types(self) -> InputTypes:
         """The types of input objects; a store keeps objects of these types besides text, messages and JSON."""
-        return InputTypes()
+        return NO_TYPES
 
     @property
     def planned_spec(self) -> PlannedAgentSpec | None:

@@ -7,7 +7,6 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeVar, cast
 
-from tactician.ai.items import ItemReader
 from tactician.ai.own_turns import select_own_turns
 from tactician.ai.prompt_parts import Example, attach_images, format_example, generate_example
 from tactician.conversation import Conversation
@@ -37,7 +36,6 @@ from tactician.prompts import (
     as_contributor,
     build_instructions,
     check_reference,
-    render_template,
     split_references,
 )
 from tactician.runs import (
@@ -305,6 +303,8 @@ class Ai:
             StreamTimeoutError: when it took too long.
             ModelError: when the model cannot be called.
         """
+        from tactician.ai.items import ItemReader
+
         whole = cast("type[object]", list[kind])  # type: ignore[valid-type]  # known at runtime only
         events = self.stream(whole, prompt, timeout=timeout)
         return ItemReader(output_type(kind)).read(select_own_turns(events, self.context.run_id))
@@ -370,7 +370,7 @@ class Ai:
             if values is not None:
                 raise ConfigurationError("values are those of a template: set it by with_template(...)")
             return self
-        return replace(self, _template=None).with_system_prompt(await render_template(self._template, values or {}))
+        return replace(self, _template=None).with_system_prompt(await self._render(values or {}))
 
     async def embed(self, text: str, *, model: str | None = None) -> Vector:
         """Return the embedding of a text, by the embedding model with this name, else the default.
@@ -423,7 +423,7 @@ class Ai:
         return RoutingOptions(instances=options.instances, session=options.session, observer=self.context.emitter)
 
     async def _run(self, output: OutputType[T], prompt: Input) -> RunResult[T]:
-        asked = prompt if self._template is None else await render_template(self._template, prompt)
+        asked = prompt if self._template is None else await self._render(prompt)
         model, options = self.context.find_model(self.options, self._models)
         loop = TurnLoop(
             model,
@@ -437,6 +437,12 @@ class Ai:
             policy=self.policy,
         )
         return await loop.run(attach_images(messages_of(asked), self._images))
+
+    async def _render(self, values: object) -> str:
+        from tactician.prompts import render_template
+
+        assert self._template is not None, "callers look first"
+        return await render_template(self._template, values)
 
     async def _load_toolbox(self) -> Toolbox:
         grouped = await load_group_tools(self._groups, self.context) if self._groups else ()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import fields
 from typing import Annotated, Any, Final, Literal
 
@@ -12,6 +11,8 @@ from tactician.blueprint.builder import Builder
 from tactician.blueprint.built_in_tools import (
     TOOL_KINDS,
     BuiltInTool,
+    ExportTool,
+    FindTool,
     build_built_in_tool,
     export_built_in_tool,
     is_built_in_tool,
@@ -21,10 +22,8 @@ from tactician.blueprint.functions import find_function
 from tactician.blueprint.schema_base import Flag, Name, Part, Positive, Seconds, ToolName
 from tactician.code_mode import CodeLimits, CodeTool
 from tactician.errors import MissingExtraError
-from tactician.tools import Tool, ToolLike
+from tactician.tools import RunnableTool, Tool, ToolLike
 
-FindTool = Callable[[str, Builder], ToolLike | None]
-"""Function that returns the tool with an import path."""
 _NAME: Final = "run_code"
 
 
@@ -76,7 +75,7 @@ def build_code_tool(part: CodeToolPart, here: Builder, find_tool: FindTool) -> C
         return None
 
 
-def export_code_tool(tool: CodeTool, here: Exporter, find_name: Callable[[Tool], str | None]) -> CodeToolPart | None:
+def export_code_tool(tool: CodeTool, here: Exporter, export_tool: ExportTool) -> CodeToolPart | None:
     """Return the part of a tool; `None` when there was a problem, such as a tool in it that no import finds."""
     default = CodeLimits()
     changed = {
@@ -87,7 +86,7 @@ def export_code_tool(tool: CodeTool, here: Exporter, find_name: Callable[[Tool],
     needs: dict[str, Any] = {"needs_approval": tool.needs_approval or None}
     if callable(tool.needs_approval):
         needs = {"needs_approval_when": here.find_import_path(tool.needs_approval, "the function", "needsApprovalWhen")}
-    items = [_export_tool(item, here.at("tools", place), find_name) for place, item in enumerate(tool.contents)]
+    items = [_export_tool(item, here.at("tools", place), export_tool) for place, item in enumerate(tool.contents)]
     if None in items:
         return None
     values = {
@@ -109,12 +108,13 @@ def _build_tool(item: Part | str, here: Builder, find_tool: FindTool) -> ToolLik
     return build_built_in_tool(item, here, find_tool)
 
 
-def _export_tool(item: ToolLike, here: Exporter, find_name: Callable[[Tool], str | None]) -> Part | str | None:
+def _export_tool(item: ToolLike, here: Exporter, export_tool: ExportTool) -> Part | str | None:
     if not isinstance(item, Tool):
         here.add_problem(f"the tools of {item!r} are known in a run only, and cannot be saved in a blueprint")
         return None
     if is_built_in_tool(item):
-        return export_built_in_tool(item, here, find_name) or item.name
-    if (name := find_name(item)) is None:
-        here.add_problem(f"the tool {item.name!r}: no import finds it, or it cannot be made without arguments")
-    return name
+        return export_built_in_tool(item, here, export_tool) or item.name
+    if isinstance(item, RunnableTool):
+        here.add_problem(f"the tool {item.name!r}: an agent is no tool of a script in a blueprint")
+        return None
+    return export_tool(item, here)

@@ -59,7 +59,8 @@ class DeferredValue:
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         data = handler(schema)
-        return data if data == _TEXT else {"anyOf": [data, {"$ref": f"#/$defs/{self.name}"}]}
+        kinds = data.get("anyOf", [data])
+        return data if data == _TEXT else {"anyOf": [*kinds, {"$ref": f"#/$defs/{self.name}"}]}
 
 
 DEFERRED: Final = DeferredValue(
@@ -112,7 +113,7 @@ def one_of(
         field: the discriminator field.
         kinds: the kinds, by the values of the field.
         what: the part in messages.
-        or_text: whether text is valid too.
+        or_text: true when text is valid too.
         otherwise: the kind of a part without the field.
     """
 

@@ -9,6 +9,7 @@ from types import FunctionType
 from typing import Any, NamedTuple, cast
 
 from tactician.blueprint.abilities import TypeText, find_type
+from tactician.blueprint.agent_steps import AgentStepPart, build_agent_step, export_agent_step
 from tactician.blueprint.blueprint import Node
 from tactician.blueprint.builder import Builder
 from tactician.blueprint.built_in_tools import build_built_in_tool, export_built_in_tool, is_built_in_tool
@@ -80,8 +81,8 @@ def build_tools(
 
 def _build_built_in(item: Part | str, here: Builder) -> ToolLike | None:
     if isinstance(item, CodeToolPart):
-        return build_code_tool(item, here, _find_step)
-    return build_built_in_tool(item, here, _find_step)
+        return build_code_tool(item, here, _build_step)
+    return build_built_in_tool(item, here, _build_step)
 
 
 def export_tools(tools: Toolbox, exporter: Exporter) -> ExportedTools:
@@ -92,14 +93,14 @@ def export_tools(tools: Toolbox, exporter: Exporter) -> ExportedTools:
     for provider in tools.providers:
         if isinstance(provider, CodeTool):
             here = exporter.at("builtInTools", len(built_in))
-            built_in.append(export_code_tool(provider, here, _find_step_name) or provider.name)
+            built_in.append(export_code_tool(provider, here, _export_step) or provider.name)
             continue
         how = "make a tool group of it, name the group, and register it where the agent runs"
         exporter.omit(f"the tools of {provider!r}: {how}", "toolClassNames")
     for tool in tools:
         if is_built_in_tool(tool):
             here = exporter.at("builtInTools", len(built_in))
-            built_in.append(export_built_in_tool(tool, here, _find_step_name) or tool.name)
+            built_in.append(export_built_in_tool(tool, here, _export_step) or tool.name)
         elif not isinstance(tool, RunnableTool):
             plain.append(tool)
         elif (agent := _export_agent_tool(tool, exporter.at("agentTools", len(agents)))) is not None:
@@ -168,8 +169,11 @@ def _find_tools(name: str, builder: Builder) -> Sequence[Tool]:
     return (_create_tool(value) if isinstance(value, FunctionType) else as_tool(cast("ToolLike", value)),)
 
 
-def _find_step(name: str, here: Builder) -> ToolLike | None:
-    """Return the tool with a name; a class with several tools is not a step of a pipeline."""
+def _build_step(item: Part | str, here: Builder) -> ToolLike | None:
+    """Return the tool with a name, or an agent; a class with several tools is not a step of a pipeline."""
+    if isinstance(item, AgentStepPart):
+        return build_agent_step(item, here)
+    name = str(item)
 
     def find() -> Tool:
         found = _find_tools(name, here)
@@ -184,8 +188,13 @@ def _find_step(name: str, here: Builder) -> ToolLike | None:
         return None
 
 
-def _find_step_name(tool: Tool) -> str | None:
-    return _find_tool_name(tool, getattr(getattr(tool, "__wrapped__", None), "__self__", None))
+def _export_step(tool: Tool, here: Exporter) -> Part | str | None:
+    if isinstance(tool, RunnableTool):
+        return export_agent_step(tool, here)
+    name = _find_tool_name(tool, getattr(getattr(tool, "__wrapped__", None), "__self__", None))
+    if name is None:
+        here.add_problem(f"the tool {tool.name!r}: no import finds it, or it cannot be made without arguments")
+    return name
 
 
 @lru_cache(maxsize=512)

@@ -13,6 +13,7 @@ from tactician.documents.data import Data, DataPath
 from tactician.documents.document import DataDocument
 from tactician.documents.problems import Problems
 from tactician.documents.suggestions import find_closest_spelling
+from tactician.documents.variables import find_variable
 from tactician.errors import MOST_PROBLEMS, DocumentError
 
 T = TypeVar("T")
@@ -148,7 +149,11 @@ def _unknown(meant: str | None) -> str:
 
 def _say(error: ErrorDetails) -> str:
     message = _JSON_WORDS.get(error["type"], error["msg"].removeprefix("Value error, "))
-    if error["type"] not in ("literal_error", "enum") or not isinstance(value := error.get("input"), str):
+    if not isinstance(value := error.get("input"), str):
+        return message
+    if message in (_NOT_AN_ARRAY, _NOT_AN_OBJECT) and find_variable(value) is not None:
+        return f"{message}, for which a variable cannot stand"
+    if error["type"] not in ("literal_error", "enum"):
         return message
     meant = find_closest_spelling(value, _QUOTED.findall(message))
     return message if meant is None else f"{message}; did you mean {meant!r}?"

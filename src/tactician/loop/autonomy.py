@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-from tactician.conversation import CompactToolResults, SlidingWindow, WindowStrategy, chain
 from tactician.errors import DeclarationError, InvalidArgumentsError
 from tactician.frozen import frozen
 from tactician.llm import JsonSchema, ToolSpec
 from tactician.loop.output import InvalidOutput, OutputType
 from tactician.runs import RunContext
 from tactician.tools import Tool, ToolTraits
+
+if TYPE_CHECKING:
+    from tactician.conversation import WindowStrategy
 
 T = TypeVar("T")
 TASK_OVER = "task_over"
@@ -68,6 +70,8 @@ class Autonomous:
 
     def build_strategy(self, window: WindowStrategy | None) -> WindowStrategy | None:
         """Return the agent's window strategy, after the limits of this policy."""
+        from tactician.conversation import CompactToolResults, SlidingWindow, chain
+
         compaction = None
         if self.compact_after is not None:
             compaction = CompactToolResults(after=self.compact_after, keep_last=self.keep_last)

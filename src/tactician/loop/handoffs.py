@@ -33,7 +33,7 @@ _AWARENESS = "The conversation was handed over to you by {source}. Go on with it
 
 
 class _Arguments(BaseModel):
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(extra="ignore", defer_build=True)
     message: str | None = None
 
 

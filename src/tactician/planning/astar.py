@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from tactician.planning.contrast import contrast
-from tactician.planning.explanation import Explanation, explain_missing
+from typing import TYPE_CHECKING
+
 from tactician.planning.inquiry import Inquiry
 from tactician.planning.model import Action, Goal, Plan
 from tactician.planning.planner import InquiringPlanner, plans_for
 from tactician.planning.pursuit import best_plan, plan_for
 from tactician.planning.session import Session
-from tactician.planning.verdict import Verdict
+
+if TYPE_CHECKING:
+    from tactician.planning.explanation import Explanation
+    from tactician.planning.verdict import Verdict
 
 
 class AStarPlanner(InquiringPlanner):
@@ -50,7 +53,11 @@ class AStarPlanner(InquiringPlanner):
         return plans_for(session, [plan_for(session, goal) for goal in goals])
 
     def _obstacle(self, session: Session, goal: Goal) -> Explanation:
+        from tactician.planning.explanation import explain_missing
+
         return explain_missing(session.world, session.index, goal)
 
     def _contrast(self, session: Session, goal: Goal, plan: Plan | None, about: Action) -> Verdict:
+        from tactician.planning.contrast import contrast
+
         return contrast(session, goal, plan, about)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tactician.planning.masks import Masks, union
+from tactician.planning.masks import Masks
 from tactician.planning.reduction import find_undominated
 
 
@@ -51,14 +51,23 @@ def arrange(masks: Masks, start: int, steps: Sequence[int]) -> list[int] | None:
 
 
 def _next_step(masks: Masks, state: int, waiting: Sequence[int]) -> int | None:
-    needs, deletes, destructive = masks.needs, masks.deletes, None
+    needs, deletes, destructive, found = masks.needs, masks.deletes, None, None
     for step in waiting:
         if not needs[step] & ~state:
-            if not deletes[step] or _is_harmless(masks, step, waiting):
+            if not deletes[step]:
+                return step
+            found = found or _find_needs(masks, waiting)
+            needed, shared = found
+            if not deletes[step] & (masks.goal | shared | needed & ~needs[step]):
                 return step
             destructive = step if destructive is None else destructive
     return destructive
 
 
-def _is_harmless(masks: Masks, step: int, waiting: Sequence[int]) -> bool:
-    return not masks.deletes[step] & (masks.goal | union(masks.needs[other] for other in waiting if other != step))
+def _find_needs(masks: Masks, steps: Sequence[int]) -> tuple[int, int]:
+    """Return the facts that any of the steps needs, and those that more than one of them needs."""
+    needed = shared = 0
+    for step in steps:
+        shared |= needed & masks.needs[step]
+        needed |= masks.needs[step]
+    return needed, shared

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from tactician.planning.astar import AStarPlanner
-from tactician.planning.contrast import compare
-from tactician.planning.explanation import Explanation, explain_idle
 from tactician.planning.inquiry import Inquiry
 from tactician.planning.model import NIRVANA, Action, Goal, Plan, round_amount
 from tactician.planning.planner import plans_for
 from tactician.planning.pursuit import best_plan, plan_for
 from tactician.planning.session import Session
 from tactician.planning.utility import best_now, reached_now, real
-from tactician.planning.verdict import Verdict
+
+if TYPE_CHECKING:
+    from tactician.planning.explanation import Explanation
+    from tactician.planning.verdict import Verdict
 
 
 class HybridPlanner(AStarPlanner):
@@ -45,11 +48,15 @@ class HybridPlanner(AStarPlanner):
 
     def _obstacle(self, session: Session, goal: Goal) -> Explanation:
         if goal == NIRVANA:
+            from tactician.planning.explanation import explain_idle
+
             return explain_idle(session.world, session.index, goal)
         return super()._obstacle(session, goal)
 
     def _contrast(self, session: Session, goal: Goal, plan: Plan | None, about: Action) -> Verdict:
         if goal == NIRVANA:
+            from tactician.planning.contrast import compare
+
             return compare(session, goal, plan, about)
         return super()._contrast(session, goal, plan, about)
 

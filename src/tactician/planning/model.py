@@ -7,11 +7,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from types import MappingProxyType
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-from tactician.diagrams import Diagram, DiagramEdge, DiagramNode, render_mimebundle
 from tactician.frozen import frozen
 from tactician.planning.world import WorldState
+
+if TYPE_CHECKING:
+    from tactician.diagrams import Diagram
 
 Amount: TypeAlias = float | Callable[[WorldState], float]
 """A number, or a function of the world state the plan starts from."""
@@ -22,15 +24,15 @@ class Action:
     """Something that can be done when `pre` holds, and that makes `effects` hold.
 
     Args:
-        name: how people and explanations call it
+        name: name for people and explanations
         pre: the conditions that must be true or false before it runs; none by default
         effects: the conditions it makes true or false; none by default
         cost: finite and not negative, in any unit (the same for all actions); 0 by default. A function is
             evaluated at most once per call of the planner, on the world state the plan starts from
-        value: what running it is worth in units of cost, finite; 0 by default. A function is treated like a cost
+        value: worth of running it in units of cost, finite; 0 by default. A function is treated like a cost
 
     Raises:
-        ValueError: it has no name, or the cost or the value is not valid; the message names the action
+        ValueError: when there is no name, or the cost or the value is not valid; the message names the action
         TypeError: something is of the wrong type, such as a condition with a value other than True and False
     """
 
@@ -75,13 +77,13 @@ class Goal:
     """Conditions worth reaching.
 
     Args:
-        name: how people and explanations call it
-        conditions: what must be true or false at the end
-        value: what reaching it is worth in units of cost, finite; 0 by default. A function is evaluated at most once
+        name: name for people and explanations
+        conditions: conditions that must be true or false at the end
+        value: worth of reaching it in units of cost, finite; 0 by default. A function is evaluated at most once
             per call of the planner, on the world state the plan starts from
 
     Raises:
-        ValueError: it has no name, or the value is not valid; the message names the goal
+        ValueError: when there is no name, or the value is not valid; the message names the goal
         TypeError: something is of the wrong type, such as a condition with a value other than True and False
     """
 
@@ -113,8 +115,8 @@ class Plan:
     """Actions which, run in this order, reach a goal; none if it is reached already. For `NIRVANA`: the best action.
 
     Attributes:
-        goal: what the plan reaches
-        actions: what to run, in this order
+        goal: the goal that it reaches
+        actions: the actions to run, in this order
         costs: a number per action, as estimated when the plan was made
         value: the goal's value plus that of every action
         possible_saving: the most that another plan for the goal could cost less; 0 for a plan that is known to be the
@@ -163,6 +165,8 @@ class Plan:
 
     def diagram(self) -> Diagram:
         """Return a drawing of the plan: its steps, and its goal."""
+        from tactician.diagrams import Diagram, DiagramEdge, DiagramNode
+
         steps = zip(self.actions, self.costs, strict=True)
         nodes = [DiagramNode(f"step_{n}", (step.name, f"cost {cost:g}")) for n, (step, cost) in enumerate(steps)]
         nodes.append(DiagramNode("goal", (self.goal.name,), "double"))
@@ -171,6 +175,8 @@ class Plan:
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         """Return what a notebook shows."""
+        from tactician.diagrams import render_mimebundle
+
         facts = {"cost": f"{self.cost:g}", "net value": f"{self.net_value:g}", "quality": self.quality}
         return render_mimebundle(repr(self), f"Plan for {self.goal.name}", facts, self.diagram())
 

@@ -5,18 +5,20 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from tactician.planning.budget import DEFAULT_PLANNING, PlanningBudget, PlanningMeter
 from tactician.planning.consultation import Consultation
-from tactician.planning.explanation import Explanation
 from tactician.planning.index import IndexCache
 from tactician.planning.inquiry import Determine, Inquiry, run_inquiry
 from tactician.planning.model import Action, Goal, Plan, round_amount
 from tactician.planning.search_trace import SearchTrace
 from tactician.planning.session import Session
-from tactician.planning.verdict import Verdict
 from tactician.planning.world import WorldState
+
+if TYPE_CHECKING:
+    from tactician.planning.explanation import Explanation
+    from tactician.planning.verdict import Verdict
 
 
 class PlanningAlgorithm(Protocol):
@@ -129,12 +131,14 @@ class InquiringPlanner(ABC):
         """Explain the plan for the goal, or that there is none.
 
         Args:
-            world: what is known
-            actions: what can be done
-            goal: what is to be reached
+            world: the conditions that are known
+            actions: the actions that can be taken
+            goal: the goal to reach
             about: an action: why it is in the plan, or why it is not
             others: goals that were not chosen: what their plans would come to
         """
+        from tactician.planning.explanation import Explanation
+
         session = self._session(world, actions)
         plan = run_inquiry(self._plan(session, goal), self._determine)
         plans = [run_inquiry(self._plan(session, other), self._determine) for other in others if other != goal]
@@ -183,6 +187,8 @@ class InquiringPlanner(ABC):
     def _contrast(self, session: Session, goal: Goal, plan: Plan | None, about: Action) -> Verdict: ...
 
     def _verdict(self, session: Session, goal: Goal, plan: Plan | None, about: Action) -> Verdict:
+        from tactician.planning.verdict import Verdict
+
         if about not in session.index.actions:
             return Verdict(about, "not offered")
         if plan is not None and about in plan.actions:

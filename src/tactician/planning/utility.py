@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
-from tactician.planning.contrast import compare
-from tactician.planning.explanation import Explanation, explain_idle
 from tactician.planning.inquiry import Determine, Inquiry
 from tactician.planning.model import NIRVANA, Action, Goal, Plan, round_amount
 from tactician.planning.planner import InquiringPlanner, plans_for
 from tactician.planning.session import Session
-from tactician.planning.verdict import Verdict
+
+if TYPE_CHECKING:
+    from tactician.planning.explanation import Explanation
+    from tactician.planning.verdict import Verdict
 
 
 class UtilityPlanner(InquiringPlanner):
@@ -47,9 +49,13 @@ class UtilityPlanner(InquiringPlanner):
         return sorted(plans, key=lambda plan: _before_others(plan, order))
 
     def _obstacle(self, session: Session, goal: Goal) -> Explanation:
+        from tactician.planning.explanation import explain_idle
+
         return explain_idle(session.world, session.index, goal)
 
     def _contrast(self, session: Session, goal: Goal, plan: Plan | None, about: Action) -> Verdict:
+        from tactician.planning.contrast import compare
+
         return compare(session, goal, plan, about)
 
 

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from tactician.platform.autonomy import Autonomy as Autonomy
     from tactician.platform.autonomy import Mode as Mode
     from tactician.platform.event_replay import replay_events as replay_events
+    from tactician.platform.names import GOALS as GOALS
     from tactician.platform.platform import Platform as Platform
-    from tactician.platform.publishing import GOALS as GOALS
     from tactician.platform.publishing import GoalTool as GoalTool
     from tactician.platform.read_model import RunReader as RunReader
     from tactician.platform.requests import Conversations as Conversations
@@ -40,8 +40,9 @@ else:
             "tactician.errors": "Ranked",
             "tactician.platform.autonomy": "AgentChoice Autonomy Mode",
             "tactician.platform.event_replay": "replay_events",
+            "tactician.platform.names": "GOALS",
             "tactician.platform.platform": "Platform",
-            "tactician.platform.publishing": "GOALS GoalTool",
+            "tactician.platform.publishing": "GoalTool",
             "tactician.platform.read_model": "RunReader",
             "tactician.platform.requests": (
                 "Conversations Picture Request RequestOptions Requests Role create_message create_model_agent "

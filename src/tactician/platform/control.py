@@ -8,11 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from tactician.errors import ConfigurationError
-from tactician.platform.forking import Forker
-from tactician.platform.read_model import RunReader
-from tactician.platform.run_views import RunTree, RunView
 from tactician.platform.running import Runner
-from tactician.platform.step_views import RunComparison, StepView
 from tactician.process import (
     AgentProcess,
     Named,
@@ -34,6 +30,9 @@ from tactician.runs import (
 from tactician.stores import Lease
 
 if TYPE_CHECKING:
+    from tactician.platform.read_model import RunReader
+    from tactician.platform.run_views import RunTree, RunView
+    from tactician.platform.step_views import RunComparison, StepView
     from tactician.trace import Trace
 
 _NOTHING: Mapping[str, Response] = MappingProxyType({})
@@ -50,7 +49,6 @@ class RunControl:
     services: Services
     retention: timedelta | None
     _runner: Runner
-    _forker: Forker
 
     async def processes(self) -> list[AgentProcess]:
         """Return the processes that run here or wait, and the last 1000 that have ended or are stuck, oldest first.
@@ -245,8 +243,10 @@ class RunControl:
                 the store; then there is no fork.
             RunError: when the fork fails, and is not a process.
         """
+        from tactician.platform.forking import Forker
+
         options = ForkOptions(at=at, model=model, input=input, responses=responses)
-        return await self._forker.fork(run_id, with_named(objects, named), options)
+        return await Forker(self._runner).fork(run_id, with_named(objects, named), options)
 
     async def kill(self, run_id: str, reason: str = "killed") -> RunStatus:
         """End a run for good, and interrupt what it does, wherever it runs. A run that has ended stays as it is.
@@ -323,4 +323,6 @@ class RunControl:
 
     @property
     def _reader(self) -> RunReader:
+        from tactician.platform.read_model import RunReader
+
         return RunReader(self.services.store, self._runner.processes.all())

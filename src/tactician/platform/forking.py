@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
@@ -21,16 +20,14 @@ class Forker:
 
     Args:
         runner: runs of the platform.
-        context: returns a context for a run on the platform.
     """
 
-    def __init__(self, runner: Runner, context: Callable[[], RunContext]) -> None:
+    def __init__(self, runner: Runner) -> None:
         self._runner = runner
-        self._context = context
 
     async def fork(self, run_id: str, objects: Objects, options: ForkOptions) -> AgentProcess | RunResult[object]:
         """Start a fork of a run, and run it as far as it can go; see `Platform.fork`."""
-        context = self._context()
+        context = self._runner.context()
         fork = await prepare_fork(run_id, options, context)
         if fork.source.kind == PROCESS_KIND:
             await self._prepare_process(fork, objects, options.input, context)

@@ -5,28 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AsyncExitStack
 from datetime import timedelta
-from functools import cache
+from functools import cache, cached_property
 from types import TracebackType
-from typing import Self, TypeVar, overload
+from typing import TYPE_CHECKING, Self, TypeVar, overload
 
 from typing_extensions import Unpack
 
 from tactician.agents import Planned, PlannedAgent, raise_unless_completed
 from tactician.clock import SYSTEM_CLOCK
 from tactician.config import load_settings
-from tactician.conversation import ConversationStore
 from tactician.errors import ConfigurationError
 from tactician.events import EventBus, EventListener
 from tactician.llm import LanguageModel, ModelSource, UserMessage, as_model_source
 from tactician.planning import PlanningBudget
 from tactician.platform.choosing import find_able, raise_if_none_can
 from tactician.platform.control import RunControl
-from tactician.platform.dialogues import Dialogues
-from tactician.platform.forking import Forker
-from tactician.platform.memories import Memories
-from tactician.platform.publishing import GoalTool, goal_tools, local_goals
+from tactician.platform.names import GOALS, REQUESTS
 from tactician.platform.registry import Registry
-from tactician.platform.requests import Conversations, Requests
 from tactician.platform.running import EnqueueOptions, Runner
 from tactician.process import (
     AgentProcess,
@@ -46,7 +41,14 @@ from tactician.runs import (
 from tactician.stores import DocumentStore, MemoryStore
 from tactician.tools import OpenProviders, ToolGroup, ToolGroups, ToolSource, list_groups
 
+if TYPE_CHECKING:
+    from tactician.platform.dialogues import Dialogues
+    from tactician.platform.memories import Memories
+    from tactician.platform.publishing import GoalTool
+    from tactician.platform.requests import Conversations, Requests
+
 T = TypeVar("T")
+_GOALS = "What the planned agents of this platform can do"
 
 
 class Platform(RunControl):
@@ -65,10 +67,6 @@ class Platform(RunControl):
 
     Attributes:
         retention: the same.
-        conversations: conversations by id, in the store.
-        memories: what processes with a `memory_id` have found, by these ids.
-        dialogues: the channels to the users of conversations; see `Chatbot`.
-        requests: runner of requests to agents and models, alone or in conversations; see `AgentService`.
     """
 
     def __init__(
@@ -102,16 +100,42 @@ class Platform(RunControl):
             raise ConfigurationError(f"The retention is {retention}: it must be a time from 0 up.")
         self.services = services
         self.retention = retention
-        own_goals = local_goals(lambda: self.goal_tools(remote=False))
+        own_goals = ToolGroup(GOALS, lambda: self.goal_tools(remote=False), description=_GOALS)
         self.tool_groups.add([own_goals, *list_groups(tool_groups)])
-        sizes = load_settings().platform.memory
-        self.conversations = Conversations(ConversationStore(services.store), sizes.messages)
-        self.requests = Requests(self.conversations, self.find_agent)
-        self._registry = Registry(self.requests)
-        self.memories = Memories(services.store)
-        self.dialogues = Dialogues(self.conversations, services.store)
-        self._runner = Runner(self._registry, self.context, services, self.dialogues, sizes.processes)
-        self._forker = Forker(self._runner, self.context)
+        self._sizes = load_settings().platform.memory
+        self._registry = Registry({REQUESTS: lambda: self.requests})
+        self._runner = Runner(self._registry, self.context, services, lambda: self.dialogues, self._sizes.processes)
+
+    # What only some programs use is imported and made when it is used, which is a fifth of the start of a program.
+
+    @cached_property
+    def conversations(self) -> Conversations:
+        """Conversations by id, in the store."""
+        from tactician.conversation import ConversationStore
+        from tactician.platform.requests import Conversations
+
+        return Conversations(ConversationStore(self.services.store), self._sizes.messages)
+
+    @cached_property
+    def requests(self) -> Requests:
+        """Runner of requests to agents and models, alone or in conversations; see `AgentService`."""
+        from tactician.platform.requests import Requests
+
+        return Requests(self.conversations, self.find_agent)
+
+    @cached_property
+    def dialogues(self) -> Dialogues:
+        """The channels to the users of conversations; see `Chatbot`."""
+        from tactician.platform.dialogues import Dialogues
+
+        return Dialogues(self.conversations, self.services.store)
+
+    @cached_property
+    def memories(self) -> Memories:
+        """What processes with a `memory_id` have found, by these ids."""
+        from tactician.platform.memories import Memories
+
+        return Memories(self.services.store)
 
     @staticmethod
     def default() -> Platform:
@@ -199,6 +223,8 @@ class Platform(RunControl):
             DeclarationError: with all goals that are exported on purpose, to which no objects lead, or only objects
                 without a JSON form.
         """
+        from tactician.platform.publishing import goal_tools
+
         return goal_tools(self.agents, self.context, remote=remote)
 
     def watch_agents(self, listener: Callable[[], object]) -> Callable[[], None]:

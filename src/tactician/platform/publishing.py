@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
 
 from pydantic.errors import PydanticUserError
 
@@ -17,9 +16,8 @@ from tactician.llm import ToolSpec
 from tactician.platform.starting import Start, StartInput, StartObjects, find_starts
 from tactician.process import Export, GoalSpec, PlannedAgentSpec, ProcessError
 from tactician.runs import RunContext, Runnable, RunStatus
-from tactician.tools import Tool, ToolGroup, as_text, snake_case
+from tactician.tools import Tool, as_text, snake_case
 
-GOALS: Final = "goals"
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -42,11 +40,6 @@ def goal_tools(
     if problems:
         raise DeclarationError("exported goals", problems)
     return tuple(GoalTool(offer, name, home) for offer, name in zip(offers, _names(offers), strict=True))
-
-
-def local_goals(tools: Callable[[], tuple[GoalTool, ...]]) -> ToolGroup:
-    """Create the tool group of the goals that are exported to the other agents of a platform."""
-    return ToolGroup(GOALS, tools, description="What the planned agents of this platform can do")
 
 
 @frozen

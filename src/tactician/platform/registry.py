@@ -33,11 +33,12 @@ class Registry:
     """The agents of a platform.
 
     Args:
-        internal: Runnables of the platform itself, whose runs can be continued, and which nobody else sees.
+        internal: functions that return Runnables of the platform itself, whose runs can be continued, and which nobody
+            else sees, by their names.
     """
 
-    def __init__(self, *internal: Runnable) -> None:
-        self._internal = {agent.name: agent for agent in internal}
+    def __init__(self, internal: Mapping[str, Callable[[], Runnable]]) -> None:
+        self._internal = dict(internal)
         self._agents: dict[str, Runnable] = {}
         self._ids: dict[str, Runnable] = {}
         self._met: dict[str, PlannedAgentSpec] = {}
@@ -80,7 +81,7 @@ class Registry:
         for agent in agents:
             try:
                 registered = _as_runnable(agent)
-                _check_free(registered, (*fresh, *self._internal.values(), *(() if replace else self._agents.values())))
+                _check_free(registered, (*fresh, *(() if replace else self._agents.values())), self._internal)
                 fresh.append(registered)
             except DeclarationError as error:
                 errors.append(error)
@@ -90,7 +91,7 @@ class Registry:
 
     def register_internal(self, agent: Runnable) -> None:
         """Let runs of a Runnable be continued that nobody else sees; it takes the place of another with its name."""
-        self._internal[agent.name] = agent
+        self._internal[agent.name] = lambda: agent
         self._run_names = None
 
     def unregister(self, name: str) -> None:
@@ -120,10 +121,14 @@ class Registry:
         Raises:
             AgentNotFoundError: when there is none.
         """
-        agent = self.find(name) or self._internal.get(name) or assemble(name, self._agents)
+        agent = self.find(name) or self._find_internal(name) or assemble(name, self._agents)
         if agent is None:
             raise self.not_found(name)
         return agent
+
+    def _find_internal(self, name: str) -> Runnable | None:
+        find = self._internal.get(name)
+        return None if find is None else find()
 
     def find(self, name: str) -> Runnable | None:
         """Return what is registered by a name or id; `None` when there is nothing."""
@@ -257,8 +262,9 @@ def agent_id(agent: Runnable) -> str:
     return own if isinstance(own, str) and own else snake_case(agent.name)
 
 
-def _check_free(agent: Runnable, others: Iterable[Runnable]) -> None:
-    for other in others:
-        if agent_id(other) == agent_id(agent):
-            shared = "this name" if other.name == agent.name else f"the id {agent_id(agent)!r}"
+def _check_free(agent: Runnable, others: Iterable[Runnable], reserved: Iterable[str]) -> None:
+    taken = [*((agent_id(other), other.name) for other in others), *((snake_case(name), name) for name in reserved)]
+    for other_id, name in taken:
+        if other_id == agent_id(agent):
+            shared = "this name" if name == agent.name else f"the id {other_id!r}"
             raise DeclarationError(agent.name, [f"another agent has {shared}; rename either"])

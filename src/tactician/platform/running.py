@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager, nullcontext, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
 from dataclasses import replace
 from datetime import datetime
 from operator import attrgetter
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from typing_extensions import TypedDict
 
@@ -24,8 +24,6 @@ from tactician.errors import (
 )
 from tactician.events import EventEmitter, new_id
 from tactician.llm import UsageTally, UserMessage
-from tactician.platform.dialogues import Dialogues
-from tactician.platform.memories import recall, remember
 from tactician.platform.processes import Processes
 from tactician.platform.registry import Registry
 from tactician.process import (
@@ -66,6 +64,9 @@ from tactician.runs import (
 )
 from tactician.stores import Lease
 
+if TYPE_CHECKING:
+    from tactician.platform.dialogues import Dialogues
+
 Objects = tuple[object, ...]
 _REMEMBERED: Final = frozenset({ProcessStatus.COMPLETED, ProcessStatus.RESTING})
 _OURS: Final = frozenset({ProcessStatus.NOT_STARTED, ProcessStatus.RUNNING})
@@ -97,8 +98,11 @@ class Runner:
         registry: registered agents.
         context: returns a context for a run on the platform.
         services: services of the platform.
-        dialogues: conversations of processes.
+        dialogues: returns the conversations of processes.
         remembered: number of processes that are looked up by their ids when they have ended.
+
+    Attributes:
+        context: the same.
     """
 
     def __init__(
@@ -106,11 +110,11 @@ class Runner:
         registry: Registry,
         context: Callable[[], RunContext],
         services: Services,
-        dialogues: Dialogues,
+        dialogues: Callable[[], Dialogues],
         remembered: int,
     ) -> None:
         self._registry = registry
-        self._context = context
+        self.context = context
         self._dialogues = dialogues
         self._services = services
         self._store = services.store
@@ -122,12 +126,12 @@ class Runner:
 
     async def start(self, agent: PlannedAgentSpec, objects: Objects, options: ProcessOptions | None) -> AgentProcess:
         """Create a process, and run it as far as it can go."""
-        check_tool_groups(agent, self._context())
+        check_tool_groups(agent, self.context())
         return await self._run(await self._create(agent, objects, options))
 
     async def spawn(self, agent: PlannedAgentSpec, objects: Objects, options: ProcessOptions | None) -> AgentProcess:
         """Create a process, and run it in a task of its own."""
-        check_tool_groups(agent, self._context())
+        check_tool_groups(agent, self.context())
         process = await self._create(agent, objects, options)
         task = process.spawned = asyncio.create_task(self._run(process))
         self._spawned.add(task)
@@ -154,7 +158,7 @@ class Runner:
             return known
         objects = with_named(objects, settings.get("named"))
         runnable = self._registry.runnable(agent)
-        around = self._context() if deadline is None else self._context().with_deadline(deadline.timestamp())
+        around = self.context() if deadline is None else self.context().with_deadline(deadline.timestamp())
         context, is_process = around.child(runnable.name), planned_spec(runnable) is not None
         if is_process:
             spec, board = self._registry.admit(agent), await self.create_board(self._registry.admit(agent), options)
@@ -213,7 +217,7 @@ class Runner:
             ResponseError: when an answer is not valid; then the run still waits.
         """
         runnable = self.find_runnable(await self.record(run_id))
-        result = await runnable.resume(run_id, responses, context=self._context().inside({Respondent: respondent}))
+        result = await runnable.resume(run_id, responses, context=self.context().inside({Respondent: respondent}))
         for request in result.pending:
             if request.id in responses and request.problem is not None:
                 raise ResponseError(f"{request.id}: the answer is not valid: {request.problem}")
@@ -257,7 +261,7 @@ class Runner:
     async def _begin(
         self, agent: PlannedAgentSpec, message: UserMessage, run_id: str, options: ProcessOptions
     ) -> AgentProcess:
-        check_tool_groups(agent, self._context())
+        check_tool_groups(agent, self.context())
         return await self._run(await self._create(agent, (message,), options, run_id))
 
     async def continue_claimed(
@@ -272,7 +276,7 @@ class Runner:
             with suppress(StoreError):  # it expires
                 await self._store.release(lease)
             raise
-        return await runnable.continue_claimed(record, lease, context=self._context(), seconds=seconds)
+        return await runnable.continue_claimed(record, lease, context=self.context(), seconds=seconds)
 
     async def step_claimed(self, record: RunRecord, lease: Lease, seconds: float) -> AgentProcess | RunResult[object]:
         """Continue a claimed run: a process by a step, any other run as far as it can go."""
@@ -287,13 +291,13 @@ class Runner:
         record = await self.record(run_id)
         runnable = self.find_runnable(record)
         if record.status is RunStatus.WAITING:
-            return await runnable.resume(run_id, {}, context=self._context())
+            return await runnable.resume(run_id, {}, context=self.context())
         claimed = await self._runs.claim(self._owner, DEFAULT_LEASE, run_id=run_id)
         if claimed is None:
             if record.has_ended:
                 raise _has_ended(run_id, record.status)
             raise RunConflictError(f"The run {run_id} is {record.status}: another worker is continuing it.")
-        return await runnable.continue_claimed(*claimed, context=self._context())
+        return await runnable.continue_claimed(*claimed, context=self.context())
 
     async def find_output(self, run_id: str) -> object:
         """Return the output of a run that has completed; `None` for any other."""
@@ -376,7 +380,7 @@ class Runner:
         return sorted((process for process in processes if process is not None), key=attrgetter("began_at"))
 
     def _wake(self, idle: IdleProcess) -> AgentProcess:
-        return AgentProcess.wake(idle, self._context())
+        return AgentProcess.wake(idle, self.context())
 
     async def _find_stored(self, process_id: str) -> AgentProcess | None:
         record = await self._runs.load(process_id)
@@ -445,13 +449,15 @@ class Runner:
     async def _prepare(self, agent: PlannedAgentSpec, options: ProcessOptions | None) -> RunContext:
         if self._is_durable:
             check_options(options)
-        return self._context().child(agent.name)
+        return self.context().child(agent.name)
 
     async def create_board(self, agent: PlannedAgentSpec, options: ProcessOptions | None) -> Blackboard:
         """Return the blackboard of a new process, with what its memory knows."""
         board = create_blackboard(options)
         if options is None or options.memory_id is None:
             return board
+        from tactician.platform.memories import recall
+
         return await recall(self._store, options.memory_id, agent, board)
 
     async def _run(self, process: AgentProcess) -> AgentProcess:
@@ -464,13 +470,18 @@ class Runner:
         """Hold the lease and the conversation of a process; then remember its findings, if it completed or rests."""
         keeper = process.keeper
         try:
-            async with nullcontext() if keeper is None else keeper.hold(), self._dialogues.open(process):
+            async with nullcontext() if keeper is None else keeper.hold(), self._open_dialogue(process):
                 yield
         finally:
             self.processes.rest(process)
         memory_id = process.options.memory_id
         if memory_id is not None and process.status in _REMEMBERED:
+            from tactician.platform.memories import remember
+
             await remember(self._store, memory_id, process)
+
+    def _open_dialogue(self, process: AgentProcess) -> AbstractAsyncContextManager[None]:
+        return nullcontext() if process.options.conversation_id is None else self._dialogues().open(process)
 
     async def _take(self, process_id: str) -> AgentProcess:
         """Return a process that nobody else continues meanwhile."""
@@ -503,7 +514,7 @@ class Runner:
     ) -> AgentProcess:
         """Return a process as it is kept; only a single holder at a time may continue it."""
         agent, state = self.find_agent(record), await self._runs.load_state(record)
-        context = restore_context(record, state, self._context(), {})
+        context = restore_context(record, state, self.context(), {})
         owner = self._owner if lease is None else lease.owner
         keeper = DurableRun(context, record, owner, lease=lease, seconds=seconds, start=state.start, size=state.size)
         stored = self.processes.find_stored(record.run_id)

@@ -9,7 +9,7 @@ from typing import Final, cast
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from tactician.agents import PlannedAgent, Planner, combine_specs, is_component, planned_spec, supervise
+from tactician.agents import PlannedAgent, Planner, combine_specs, is_component, planned_spec
 from tactician.errors import AgentNotFoundError, StoredStateError
 from tactician.frozen import frozen
 from tactician.llm import LanguageModel, LlmOptions
@@ -50,6 +50,8 @@ def build_supervised_agent(
     if model is None or isinstance(model, str | LlmOptions):
         recipe = Recipe(tuple(map(_registered_name, scope)), type_name(kind), model, max_rounds)
         spec = replace(spec, recipe=cast("dict[str, JsonValue]", _adapter().dump_python(recipe, mode="json")))
+    from tactician.agents import supervise
+
     return supervise(spec, model=model, max_rounds=max_rounds)
 
 

@@ -7,16 +7,14 @@ from asyncio import CancelledError
 from collections.abc import Awaitable, Callable, Sequence
 from contextvars import ContextVar
 from time import perf_counter
-from typing import Generic, Self
+from typing import TYPE_CHECKING, Generic, Self
 
 from typing_extensions import TypeVar, override
 
-from tactician.diagrams import Diagram, render_mimebundle, to_mermaid
 from tactician.errors import LeaseLostError, ResponseError, RunConflictError, StoredStateError
 from tactician.planning import Action, Plan, WorldState
 from tactician.process.acting import Execution
 from tactician.process.blackboard import Blackboard
-from tactician.process.diagram import draw_process
 from tactician.process.dialogue import Dialogue
 from tactician.process.driver import Driver
 from tactician.process.events import ProcessEnded, ProcessStarted
@@ -45,6 +43,9 @@ from tactician.runs import (
     record_authors,
     save_inside,
 )
+
+if TYPE_CHECKING:
+    from tactician.diagrams import Diagram
 
 T_co = TypeVar("T_co", covariant=True, default=object)
 
@@ -219,14 +220,20 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
 
     def diagram(self) -> Diagram:
         """Return a drawing of the agent, with what has run, what is there, what failed, and what is next."""
+        from tactician.process.diagram import draw_process
+
         return draw_process(self.agent, self._state)
 
     def to_mermaid(self) -> str:
         """Return the drawing as a Mermaid flowchart."""
+        from tactician.diagrams import to_mermaid
+
         return to_mermaid(self.diagram())
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         """Return what a notebook shows."""
+        from tactician.diagrams import render_mimebundle
+
         facts = {
             "status": str(self.status),
             "reason": self.failure or "",

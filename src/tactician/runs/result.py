@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Generic
+from typing import TYPE_CHECKING, Generic
 
 from pydantic_core import to_json
 from typing_extensions import TypeVar
 
-from tactician.diagrams import render_card
 from tactician.llm import AssistantMessage, Message, Usage, UsageTally
 from tactician.runs.status import RunStatus
 from tactician.runs.suspension import PendingRequest
-from tactician.trace import Trace
+
+if TYPE_CHECKING:
+    from tactician.trace import Trace
 
 T_co = TypeVar("T_co", covariant=True, default=str)
 
@@ -53,6 +54,8 @@ class RunResult(Generic[T_co]):
     @property
     def trace(self) -> Trace:
         """Tree of all that the run did; empty when it was not captured."""
+        from tactician.trace import Trace
+
         return self.recorded or Trace()
 
     @property
@@ -67,6 +70,8 @@ class RunResult(Generic[T_co]):
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows."""
+        from tactician.diagrams import render_card
+
         usage, cost = self.usage, self.cost
         facts = {
             "output": _write(self.output),

@@ -9,7 +9,6 @@ from typing import Final
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tactician.serve.api import ApiError, ApiServer, Person, Right, lift_time_limit
-from tactician.serve.bodies import read_body, replay_body
 
 _RIGHTS: Final[tuple[Right, ...]] = ("start", "answer")
 
@@ -35,15 +34,13 @@ class MountedServer:
         """Serve a request, as long as the application runs.
 
         Raises:
-            ApiError: when whoever calls may not, or the body is too long.
+            ApiError: when whoever calls may not.
         """
         person: Person = scope["person"]
         if missing := [right for right in _RIGHTS if right not in person.rights]:
             raise ApiError(403, f"This needs the right {missing[0]!r}.")
-        body = await read_body(receive) or b""
         lift_time_limit(scope)
-        inner = {**scope, "user": self._identify(person)}
-        await self._serve(inner, replay_body(body, receive), send)
+        await self._serve({**scope, "user": self._identify(person)}, receive, send)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         has_begun = False

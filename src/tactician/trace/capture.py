@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tactician.events import Event
-from tactician.trace.trace import Trace
+
+if TYPE_CHECKING:
+    from tactician.trace.trace import Trace
 
 MOST_EVENTS: Final = 200_000
 
@@ -54,4 +56,6 @@ class Recorder:
         Args:
             run_id: the run.
         """
+        from tactician.trace.trace import Trace
+
         return Trace.lazy(lambda: Trace.from_events(self._events, run_id, is_whole=self.capture is CaptureMode.FULL))

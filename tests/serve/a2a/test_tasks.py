@@ -17,12 +17,14 @@ import pytest
 from tactician import Agent, Platform, RunContext, approve, runnable, tool
 from tactician.a2a import RemoteAgent
 from tactician.errors import ConfigurationError
+from tactician.llm import join_text
 from tactician.runs import RunResult
 from tactician.serve import A2aSettings, a2a_app
 from tactician.stores import MemoryStore, open_store
 from tactician.testing import ScriptedModel, ToolCall
 from tests.serve.a2a.examples import Greeter, Seller
 from tests.serve.a2a.serving import HEADERS, Json, JsonRpc, RefusedError, create_message, serve_a2a
+from tests.support.waiting import eventually
 
 ORDER = {"item": "pens", "amount": 20}
 
@@ -76,6 +78,38 @@ async def test_a_message_with_an_idempotency_key_is_taken_once(http: httpx.Async
         assert len(told[0]["history"]) == 3
 
 
+async def test_an_agent_remembers_what_was_said_in_a_context(http: httpx.AsyncClient, tmp_path: Path) -> None:
+    model = ScriptedModel("Hello Ada.", "You are Ada.", "Who knows?", "I do not know you.")
+    path = str(tmp_path / "tasks.db")
+    said = list[Json]()
+
+    async def say(text: str, context: str, *, skill: str = "host") -> None:
+        async with (
+            open_store(path) as store,
+            Platform(model, store=store) as platform,
+            serve_a2a(platform, Agent("Host"), Agent("Guide")) as url,
+        ):
+            metadata = {"skillId": skill, "idempotencyKey": text}
+            for _ in range(2):  # sent again, a message neither runs nor counts again
+                params = {"message": create_message(text, contextId=context, metadata=metadata)}
+                said.append((await JsonRpc(http, url).call("SendMessage", params))["task"])
+
+    await say("I am Ada.", "one")
+    await say("Who am I?", "one")  # a server that has restarted
+    await say("And here?", "one", skill="guide")
+    await say("And now?", "two")
+
+    heard = [[(message.role, join_text([message])) for message in request.messages] for request in model.calls]
+    assert heard == [
+        [("user", "I am Ada.")],
+        [("user", "I am Ada."), ("assistant", "Hello Ada."), ("user", "Who am I?")],
+        [("user", "And here?")],
+        [("user", "And now?")],
+    ]
+    assert [task["contextId"] for task in said] == ["one"] * 6 + ["two"] * 2
+    assert [len(task["history"]) for task in said] == [1] * 8
+
+
 async def test_an_answer_is_kept_before_the_task_continues(http: httpx.AsyncClient, platform: Platform) -> None:
     async def slow(text: str) -> str:
         """Wait."""
@@ -120,9 +154,11 @@ async def test_an_answer_that_does_not_fit_leaves_the_task_as_it_is(
 
 
 async def test_a_working_task_takes_no_message(http: httpx.AsyncClient, platform: Platform) -> None:
+    gate = asyncio.Event()
+
     async def slow(text: str) -> str:
         """Wait."""
-        await asyncio.sleep(0.3)
+        await gate.wait()
         return text
 
     async with serve_a2a(platform, runnable(slow)) as url:
@@ -131,6 +167,7 @@ async def test_a_working_task_takes_no_message(http: httpx.AsyncClient, platform
         task = (await client.call("SendMessage", params))["task"]
         with pytest.raises(RefusedError, match="asks nothing"):
             await client.call("SendMessage", {"message": create_message(taskId=task["id"])})
+        gate.set()
 
 
 async def test_any_text_can_be_sent(http: httpx.AsyncClient, tmp_path: Path) -> None:
@@ -294,9 +331,12 @@ async def test_a_change_is_told_once_whoever_continues_the_task(http: httpx.Asyn
         bodies = [(await heard.get())[1] for _ in range(2)]
         assert ["artifacts" in text for text in bodies] == [True, False]
         assert "TASK_STATE_COMPLETED" in bodies[1]
-        await asyncio.sleep(0.2)
+
+        async def are_all_told() -> bool:
+            return await platform.store.find("a2a_tasks", statuses=["notifying"]) == []
+
+        await eventually(are_all_told)
         assert heard.empty()
-        assert await platform.store.find("a2a_tasks", statuses=["notifying"]) == []
 
 
 async def test_clients_of_version_0_3_are_answered_when_wanted(http: httpx.AsyncClient, platform: Platform) -> None:
@@ -357,9 +397,11 @@ async def test_a_failed_task_says_why(http: httpx.AsyncClient, platform: Platfor
 async def test_a_stream_that_the_client_leaves_does_not_end_the_task(
     http: httpx.AsyncClient, platform: Platform
 ) -> None:
+    gate = asyncio.Event()
+
     async def slow(text: str) -> str:
         """Wait."""
-        await asyncio.sleep(0.2)
+        await gate.wait()
         return text
 
     async with serve_a2a(platform, runnable(slow)) as url:
@@ -368,8 +410,13 @@ async def test_a_stream_that_the_client_leaves_does_not_end_the_task(
         async for event in client.stream("SendStreamingMessage", {"message": create_message("stay")}):
             task = event["task"]["id"]
             break
-        await asyncio.sleep(0.4)
-        assert (await client.call("GetTask", {"id": task}))["status"]["state"] == "TASK_STATE_COMPLETED"
+        gate.set()
+
+        async def is_completed() -> bool:
+            state: str = (await client.call("GetTask", {"id": task}))["status"]["state"]
+            return state == "TASK_STATE_COMPLETED"
+
+        await eventually(is_completed)
 
 
 async def test_more_tasks_than_may_run_wait_for_their_turn(http: httpx.AsyncClient, platform: Platform) -> None:

@@ -9,7 +9,8 @@ from typing import Literal
 
 import pytest
 
-from tactician import Agent, RunContext, tool
+from tactician import Agent, Ensemble, RunContext, Task, tool
+from tactician.ensemble import TaskInput
 from tactician.errors import ConfigurationError, DeclarationError, InvalidArgumentsError, ToolError
 from tactician.llm import ToolResult
 from tactician.runs import RunStatus
@@ -286,6 +287,31 @@ async def test_files_are_read_worked_on_and_written(tmp_path: Path) -> None:
     assert (tmp_path / "out.txt").read_text() == "= 12"
 
 
+async def test_an_agent_is_a_step_and_reads_the_output_of_the_step_before() -> None:
+    model = ScriptedModel("tea for 12")
+    summarizer = Agent("Summarizer", description="Sums up an order.", model=model)
+    summed = pipeline(load_order, summarizer, shout, name="sum_up")
+    assert summed.spec.description.splitlines()[2] == "2. Sums up an order."
+    assert summed.spec.parameters["required"] == ["number"]
+    assert await call(summed, number=1) == "TEA FOR 12"
+    assert model.calls[0].prompt == DATA
+
+
+async def test_any_runnable_is_a_step_with_adapters_around_it() -> None:
+    team = Ensemble("Team", [Task("Count the letters", handler=lambda task: len(task.text))])
+    counted = pipeline(team, adapt(lambda text: f"{text} letters"), shout)
+    assert counted.name == "team_then_shout"
+    assert await call(counted, request="four") == "4 LETTERS"
+
+
+async def test_an_agent_that_fails_is_the_failure_of_its_step() -> None:
+    def refuse_all(task: TaskInput) -> str:
+        raise ValueError(f"no {task.text}")
+
+    broken = Ensemble("Broken", [Task("a", handler=refuse_all)])
+    assert "Step 2 (broken) failed: TaskFailedError" in await refuse(pipeline(shout, broken), text="x")
+
+
 async def test_an_agent_uses_a_pipeline_as_one_tool() -> None:
     model = ScriptedModel(ToolCall("total", number=1, path="order.total"), "12 in all")
     agent = Agent("Clerk", model=model, tools=[pipeline(load_order, query_json, calculator, name="total")])
@@ -310,7 +336,7 @@ async def test_a_completed_step_does_not_run_again_after_a_suspension(tmp_path: 
     inner = ScriptedModel(ToolCall("ship", request="it"), "it is shipped")
     shipper = Agent("Shipper", model=inner, tools=[ship])
     outer = ScriptedModel(ToolCall("send", number=7), "done")
-    clerk = Agent("Clerk", model=outer, tools=[pipeline(load, shipper.as_tool(), name="send")])
+    clerk = Agent("Clerk", model=outer, tools=[pipeline(load, shipper, name="send")])
     context = RunContext.over(ScriptedModel(), store=SqliteStore(str(tmp_path / "runs.db")))
     waiting = await clerk.run("send order 7", context=context)
     assert waiting.status is RunStatus.WAITING

@@ -24,7 +24,6 @@ from tactician.agents.planned.validation import (
     validate_resolvers,
     validate_stuck_handler,
 )
-from tactician.agents.supervision import supervise
 from tactician.errors import DeclarationError
 from tactician.planning import Action, Amount, Goal, PlanningBudget
 from tactician.process import (
@@ -77,7 +76,13 @@ def compile_classes(
         planning=planning,
     )
     again = partial(compile_classes, sources, name, description, planner, planning=planning, needs_goal=needs_goal)
-    return LateClasses.attach(supervise(spec) if planner is Planner.SUPERVISOR else spec, again)
+    return LateClasses.attach(_supervise(spec) if planner is Planner.SUPERVISOR else spec, again)
+
+
+def _supervise(spec: PlannedAgentSpec) -> PlannedAgentSpec:
+    from tactician.agents.supervision import supervise
+
+    return supervise(spec)
 
 
 class _Compiler:

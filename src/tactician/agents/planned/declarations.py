@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
-from typing import Final, TypeGuard, TypeVar, overload
+from typing import TYPE_CHECKING, Final, TypeGuard, TypeVar, overload
 
+from tactician import planning
 from tactician.errors import DeclarationError
 from tactician.frozen import frozen
-from tactician.planning import AStarPlanner, HybridPlanner, PlanningAlgorithm, UtilityPlanner
 from tactician.process import DEFAULT_BINDING, STATE, ActionRetryPolicy, Export, OperationContext, StateDeclaration
 from tactician.prompts import ContributorLike, LlmReference, PromptContributor, as_contributor, check_reference
+
+if TYPE_CHECKING:
+    from tactician.planning import PlanningAlgorithm
 
 
 class Planner(StrEnum):
@@ -28,8 +31,8 @@ class Planner(StrEnum):
     def build(self) -> PlanningAlgorithm:
         """Return a planner of this kind."""
         if self is Planner.UTILITY:
-            return UtilityPlanner()
-        return HybridPlanner() if self is Planner.HYBRID else AStarPlanner()
+            return planning.UtilityPlanner()
+        return planning.HybridPlanner() if self is Planner.HYBRID else planning.AStarPlanner()
 
 
 F = TypeVar("F", bound=Callable[..., object])

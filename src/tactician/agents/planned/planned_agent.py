@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from typing_extensions import TypeVar, override
 
@@ -14,7 +14,6 @@ from tactician.agents.planned.compilation import compile_classes
 from tactician.agents.planned.declarations import Planner
 from tactician.agents.planned.methods import Source
 from tactician.conversation import Conversation
-from tactician.diagrams import Diagram
 from tactician.errors import DeclarationError
 from tactician.planning import PlanningBudget
 from tactician.process import (
@@ -27,7 +26,6 @@ from tactician.process import (
     ProcessStuckError,
     ProcessWaitingError,
     check_options,
-    draw_agent,
     find_rejection,
     read_origin,
     with_named,
@@ -44,6 +42,9 @@ from tactician.runs import (
     messages_of,
     start_run,
 )
+
+if TYPE_CHECKING:
+    from tactician.diagrams import Diagram
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True, default=object)
@@ -146,6 +147,8 @@ class PlannedAgent(BaseRunnable[T_co]):
 
     @override
     def diagram(self) -> Diagram:
+        from tactician.process import draw_agent
+
         return draw_agent(self.spec)
 
     @property

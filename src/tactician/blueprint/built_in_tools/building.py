@@ -11,7 +11,6 @@ from pydantic import ValidationError
 from tactician import tools
 from tactician.blueprint.builder import Builder
 from tactician.blueprint.built_in_tools.parts import (
-    STEP_KINDS,
     TOOL_KINDS,
     AdapterPart,
     ApprovalPart,
@@ -28,8 +27,8 @@ from tactician.documents import did_you_mean
 from tactician.names import NameProblem
 from tactician.tools import Tool, ToolLike
 
-FindTool = Callable[[str, Builder], ToolLike | None]
-"""Function that returns the tool with an import path."""
+FindTool = Callable[[Part | str, Builder], ToolLike | None]
+"""Function that returns the tool with an import path, or the agent of a part as a tool."""
 C = TypeVar("C", bound="tools.ConfigurableTool")
 _MODULE: Final = "tactician.tools"
 
@@ -176,6 +175,6 @@ def _build_step(item: Part | str, here: Builder, find_tool: FindTool) -> ToolLik
     if isinstance(item, AdapterPart):
         function = find_function(item.function, here, "function")
         return tools.adapt(to=item.to) if function is None else tools.adapt(function, to=item.to)
-    if isinstance(item, str) and item not in STEP_KINDS:
+    if (item if isinstance(item, str) else getattr(item, "tool", "")) not in TOOL_KINDS:
         return find_tool(item, here)
     return build_built_in_tool(item, here, find_tool)

@@ -23,8 +23,8 @@ from tactician.blueprint.variables import has_secret
 from tactician.names import find_import_path
 from tactician.tools import Tool
 
-FindName = Callable[[Tool], str | None]
-"""Function that returns the import path of a tool."""
+ExportTool = Callable[[Tool, Exporter], Part | str | None]
+"""Function that returns the import path of a tool, or the part of an agent as a tool."""
 _HOME: Final = "tactician.tools.builtin."
 _LIMITS: Final = ("timeout", "max_bytes", "max_redirects")
 
@@ -35,17 +35,17 @@ def is_built_in_tool(tool: Tool) -> bool:
     return str(getattr(definition, "__module__", "")).startswith(_HOME)
 
 
-def export_built_in_tool(tool: Tool, here: Exporter, find_name: FindName) -> Part | str | None:
+def export_built_in_tool(tool: Tool, here: Exporter, export_tool: ExportTool) -> Part | str | None:
     """Return the part of a built-in tool or a pipeline, or its name when it has no settings.
 
     Args:
         tool: the tool.
         here: the exporter of its part.
-        find_name: function that returns the import paths of other tools, for the steps of a pipeline.
+        export_tool: function that exports other tools, for the steps of a pipeline.
     """
     match tool:
         case tools.Pipeline():
-            return _export_pipeline(tool, here, find_name)
+            return _export_pipeline(tool, here, export_tool)
         case tools.ConfigurableTool():
             kind, values = _list_settings(tool, here)
         case _:
@@ -144,9 +144,9 @@ def _export_approval(tool: tools.ConfigurableTool, here: Exporter) -> dict[str, 
     return {"needs_approval": needs if needs != default.needs_approval else None}
 
 
-def _export_pipeline(pipeline: tools.Pipeline, here: Exporter, find_name: FindName) -> PipelinePart | None:
+def _export_pipeline(pipeline: tools.Pipeline, here: Exporter, export_tool: ExportTool) -> PipelinePart | None:
     plain = tools.pipeline(*pipeline.parts)
-    steps = [_export_step(step, here.at("steps", place), find_name) for place, step in enumerate(pipeline.parts)]
+    steps = [_export_step(step, here.at("steps", place), export_tool) for place, step in enumerate(pipeline.parts)]
     values = {
         "tool": "pipeline",
         "steps": tuple(steps),
@@ -157,13 +157,11 @@ def _export_pipeline(pipeline: tools.Pipeline, here: Exporter, find_name: FindNa
     return None if None in steps else here.make(PipelinePart, values)
 
 
-def _export_step(step: Tool | tools.Adapter, here: Exporter, find_name: FindName) -> Part | str | None:
+def _export_step(step: Tool | tools.Adapter, here: Exporter, export_tool: ExportTool) -> Part | str | None:
     if isinstance(step, tools.Adapter):
         is_plain = step == tools.adapt(to=step.to)
         name = None if is_plain else here.find_import_path(step.function, "the adapter", "function")
         return here.make(AdapterPart, {"tool": "adapter", "function": name, "to": step.to})
     if is_built_in_tool(step):
-        return export_built_in_tool(step, here, find_name)
-    if (name := find_name(step)) is None:
-        here.add_problem(f"the tool {step.name!r}: no import finds it, or it cannot be made without arguments")
-    return name
+        return export_built_in_tool(step, here, export_tool)
+    return export_tool(step, here)

@@ -12,7 +12,8 @@ from tactician.blueprint.blueprint import Blueprint, Node, blueprint_type
 from tactician.blueprint.builder import Builder
 from tactician.blueprint.built_in_tools import BuiltInTool
 from tactician.blueprint.ensembles.agent_directory import AgentDirectory
-from tactician.blueprint.ensembles.functions import find_callable, find_object
+from tactician.blueprint.ensembles.context_formats import FormatName, ToonPart, build_context_format
+from tactician.blueprint.ensembles.functions import find_callable
 from tactician.blueprint.ensembles.learning import MemoryItem, ReflectionsItem, build_memory, build_reflections
 from tactician.blueprint.ensembles.mistakes import add_problems, build_checked
 from tactician.blueprint.ensembles.phase_builder import build_phases
@@ -32,7 +33,6 @@ from tactician.blueprint.models import ModelParts, OptionsPart, ResponderPart, T
 from tactician.blueprint.references import BlueprintRef
 from tactician.blueprint.schema_base import DEFERRED_IN_TEXT, Name, Part, Positive, Rate, Temperature
 from tactician.blueprint.tool_lists import AgentToolPart, build_tools
-from tactician.context_format import ContextFormat, ContextFormatter
 from tactician.documents import DataPath
 from tactician.ensemble import Ensemble, Phase, ReviewPolicy, Task, Workflow
 
@@ -67,7 +67,8 @@ class EnsembleBlueprint(Blueprint):
     reviewer: Name | None = None
     listeners: tuple[Name, ...] | None = None
     synthesize: SynthesisItem | None = None
-    context_format: Annotated[Literal["json", "toon"], DEFERRED_IN_TEXT] | None = None
+    context_format: FormatName | None = None
+    toon_options: ToonPart | None = None
     context_formatter: Name | None = None
     capture: Annotated[Literal["off", "standard", "full"], DEFERRED_IN_TEXT] | None = None
     budget: BudgetPart | None = None
@@ -144,17 +145,10 @@ class EnsembleBlueprint(Blueprint):
         return {
             "reviewer": find_callable(self.reviewer, "a function of a pending request", builder, "reviewer"),
             "listeners": listeners,
-            "context_format": self._build_context_format(builder),
+            "context_format": build_context_format(
+                self.context_format, self.toon_options, self.context_formatter, builder
+            ),
         }
-
-    def _build_context_format(self, builder: Builder) -> ContextFormat | ContextFormatter | None:
-        kind: type[ContextFormatter] = ContextFormatter  # type: ignore[type-abstract] # it is checked, and not called
-        formatter = find_object(self.context_formatter, kind, "a context formatter", builder, "contextFormatter")
-        if self.context_format is None:
-            return formatter
-        if self.context_formatter is not None:
-            builder.add_problem("there is a contextFormat too: leave out one of them", "contextFormatter")
-        return ContextFormat(self.context_format)
 
 
 _INSTEAD: dict[str, type[Part]] = {"ensemble": EnsembleBlueprint, "$ref": BlueprintRef}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tactician.blueprint.ensembles.context_formats import export_context_format
 from tactician.blueprint.ensembles.ensemble import EnsembleBlueprint
 from tactician.blueprint.ensembles.functions import export_object
 from tactician.blueprint.ensembles.learning import export_memory, export_reflections
@@ -14,7 +15,6 @@ from tactician.blueprint.ensembles.task_exporter import TaskExporter
 from tactician.blueprint.ensembles.team_settings import export_budget, export_constraints, export_delegation
 from tactician.blueprint.exporter import Exporter, blueprint_exporter
 from tactician.blueprint.models import export_trace
-from tactician.context_format import ContextFormat
 from tactician.ensemble import Ensemble, ReviewPolicy
 
 
@@ -52,7 +52,6 @@ def _list_run_fields(ensemble: Ensemble, exporter: Exporter) -> dict[str, Any]:
         export_object(listener, "the listener", exporter, "listeners", place)
         for place, listener in enumerate(ensemble.listeners)
     )
-    own, is_named = ensemble.context_format, isinstance(ensemble.context_format, ContextFormat)
     return {
         "memory": export_memory(ensemble.memory, exporter),
         "reflections": export_reflections(ensemble.reflections, exporter),
@@ -62,8 +61,7 @@ def _list_run_fields(ensemble: Ensemble, exporter: Exporter) -> dict[str, Any]:
         "review_policy": ensemble.review_policy if ensemble.review_policy is not ReviewPolicy.NEVER else None,
         "reviewer": export_object(ensemble.reviewer, "the reviewer", exporter, "reviewer"),
         "listeners": tuple(name for name in listeners if name is not None) or None,
-        "context_format": own if is_named else None,
-        "context_formatter": None if is_named else export_object(own, "the formatter", exporter, "contextFormatter"),
+        **export_context_format(ensemble.context_format, exporter),
         "capture": ensemble.capture,
         "budget": export_budget(ensemble.budget, exporter),
     }

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Annotated, TypeAlias
+
+from pydantic import Field
+
 from tactician.blueprint.builder import Builder
 from tactician.blueprint.ensembles.functions import export_function
 from tactician.blueprint.exporter import Exporter
 from tactician.blueprint.functions import find_function
-from tactician.blueprint.schema_base import Name, Part, Positive
+from tactician.blueprint.schema_base import DEFERRED, Name, Part, Positive, part_or
 from tactician.ensemble import Reflection
 
 
@@ -15,6 +19,14 @@ class ReflectPart(Part):
 
     max_reflections: Positive | None = None
     strategy: Name | None = None
+
+
+ReflectItem: TypeAlias = Annotated[
+    Annotated[bool, Field(strict=True)] | ReflectPart,
+    part_or(ReflectPart, bool, "true, false nor an object with settings"),
+    DEFERRED,
+]
+"""`true`, `false`, a variable that stands for either, or settings."""
 
 
 def build_reflect(part: ReflectPart | bool | None, builder: Builder) -> bool | Reflection:

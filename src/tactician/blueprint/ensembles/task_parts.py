@@ -6,15 +6,15 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Annotated, Final, Literal, TypeAlias
 
-from pydantic import Field, WithJsonSchema
+from pydantic import WithJsonSchema
 
 from tactician.blueprint.abilities import GuardrailPart, TypeText
 from tactician.blueprint.blueprint import KINDS, Blueprint
 from tactician.blueprint.built_in_tools import BuiltInTool
 from tactician.blueprint.ensembles.gates import ReviewPart
-from tactician.blueprint.ensembles.reflection import ReflectPart
+from tactician.blueprint.ensembles.reflection import ReflectItem
 from tactician.blueprint.models import OptionsPart, ResponderPart
-from tactician.blueprint.schema_base import Count, Name, Part, Positive, Temperature, one_of, part_or
+from tactician.blueprint.schema_base import Count, Name, Part, Positive, Temperature, one_of
 from tactician.blueprint.tool_lists import AgentToolPart
 from tactician.documents import DataPath
 
@@ -88,13 +88,7 @@ class TaskPart(TaskItemPart):
     input_guardrails: tuple[GuardrailPart, ...] | None = None
     output_guardrails: tuple[GuardrailPart, ...] | None = None
     memory: tuple[Name, ...] | None = None
-    reflect: (
-        Annotated[
-            Annotated[bool, Field(strict=True)] | ReflectPart,
-            part_or(ReflectPart, bool, "true, false nor an object with settings"),
-        ]
-        | None
-    ) = None
+    reflect: ReflectItem | None = None
     reviews: tuple[ReviewPart, ...] | None = None
 
     @property

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from tactician.late_names import export_late
 
 if TYPE_CHECKING:
-    from tactician.platform.requests.answering import RUN_NAME as RUN_NAME
     from tactician.platform.requests.answering import Requests as Requests
     from tactician.platform.requests.conversations import Conversations as Conversations
     from tactician.platform.requests.conversations import Role as Role
@@ -23,7 +22,7 @@ else:
     __getattr__, __dir__, __all__ = export_late(
         __name__,
         {
-            "tactician.platform.requests.answering": "RUN_NAME Requests",
+            "tactician.platform.requests.answering": "Requests",
             "tactician.platform.requests.conversations": "Conversations Role create_message",
             "tactician.platform.requests.open_conversation": "OpenConversation",
             "tactician.platform.requests.pictures": "Picture read_picture",

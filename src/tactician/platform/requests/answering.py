@@ -11,8 +11,9 @@ from typing import Final, TypeAlias
 from typing_extensions import override
 
 from tactician.agents import BaseRunnable, run_in_conversation
-from tactician.conversation import Conversation
+from tactician.conversation import ChatUser, Conversation
 from tactician.errors import AgentNotFoundError, ConfigurationError, RunNotFoundError, StoreError
+from tactician.platform.names import REQUESTS
 from tactician.platform.requests.conversations import Conversations
 from tactician.platform.requests.open_conversation import OpenConversation
 from tactician.platform.requests.preceding_run import PrecedingRun
@@ -39,8 +40,6 @@ from tactician.runs import (
 from tactician.stores import Lease
 from tactician.tools import ToolExecutor
 
-RUN_NAME: Final = "service"
-"""Name of all runs that answer requests."""
 _KIND: Final = "request"
 _Answer: TypeAlias = Callable[[Input, RunContext], Awaitable[RunResult[object]]]
 
@@ -56,7 +55,7 @@ class Requests(BaseRunnable[object]):
         active: how many requests each agent is answering.
     """
 
-    name = RUN_NAME
+    name = REQUESTS
     description = "answers requests to agents and models"
 
     def __init__(self, conversations: Conversations, find: Callable[[str], Runnable]) -> None:
@@ -82,7 +81,7 @@ class Requests(BaseRunnable[object]):
         """Answer a new request."""
         async with self._hold(request, context) as opened:
             answer = self._answer(agent, opened, execute)
-            result = await start_run(RUN_NAME, request, context, budget, answer, kind=_KIND, input_types=REQUEST_TYPES)
+            result = await start_run(REQUESTS, request, context, budget, answer, kind=_KIND, input_types=REQUEST_TYPES)
         if not result.status.is_terminal and request.is_bound:
             self._bound[result.run_id] = agent
         return result
@@ -101,13 +100,13 @@ class Requests(BaseRunnable[object]):
             raise ConfigurationError("A request is resumed in its own conversation: leave conversation= out.")
         outer = context or RunContext.current()
         record = await RunStore(outer.store).load(run_id)
-        if record is None or record.name != RUN_NAME or not record.can_resume:
-            return await resume_run(RUN_NAME, run_id, responses, outer, _refuse)  # which says what is wrong
+        if record is None or record.name != REQUESTS or not record.can_resume:
+            return await resume_run(REQUESTS, run_id, responses, outer, _refuse)  # which says what is wrong
         request = _read_request(record)
         agent = self._find_agent(run_id, request)
         async with self._hold(request, outer, run_id) as opened:
             answer = self._answer(agent, opened, execute)
-            result = await resume_run(RUN_NAME, run_id, responses, outer, answer, input_types=REQUEST_TYPES)
+            result = await resume_run(REQUESTS, run_id, responses, outer, answer, input_types=REQUEST_TYPES)
         if result.status.is_terminal:
             self._bound.pop(run_id, None)
         return result
@@ -174,7 +173,7 @@ class Requests(BaseRunnable[object]):
             yield None
             return
         async with self._conversations.hold(request.conversation) as opened:
-            conversation = await opened.load(is_to_change=True, creates=run_id is None)
+            conversation = await opened.load(is_to_change=True, creates=run_id is None, user=request.user_id)
             await PrecedingRun(context.store, conversation).check_ended(run_id)
             if not opened.is_stored:  # another program has to find it, if this program dies
                 await opened.save()
@@ -196,6 +195,8 @@ class Requests(BaseRunnable[object]):
         async def answer(input: Input, context: RunContext) -> RunResult[object]:
             request = Request.of(input)
             ready = prepare_agent(agent, request, execute)
+            if request.user is not None:
+                context = context.inside({ChatUser: request.user})
             with self._count_request(request.agent):
                 if opened is None:
                     result = await ready.run([*request.history, *request.messages], context=context)

@@ -16,10 +16,11 @@ from tactician.platform import Platform
 from tactician.runs import Runnable
 from tactician.serve.a2a.card import CardSource
 from tactician.serve.a2a.handler import TaskHandler
-from tactician.serve.a2a.request_guard import RequestGuard
+from tactician.serve.a2a.json_only import JsonOnly
 from tactician.serve.a2a.settings import A2aSettings
 from tactician.serve.a2a.skills import PublishedSkill, find_skills
 from tactician.serve.a2a.task_run import PublishedTask
+from tactician.serve.bodies import BodyLimit
 
 _logger = logging.getLogger(__name__)
 _DEFAULTS = A2aSettings()
@@ -72,8 +73,8 @@ def a2a_app(
             continuing.cancel()
             await asyncio.gather(continuing, handler.executor.aclose(), return_exceptions=True)
 
-    limit = Middleware(RequestGuard, max_bytes=settings.max_request_bytes)
-    return Starlette(routes=routes, middleware=[limit], lifespan=work)
+    guard = [Middleware(JsonOnly), Middleware(BodyLimit, max_bytes=settings.max_request_bytes)]
+    return Starlette(routes=routes, middleware=guard, lifespan=work)
 
 
 async def _continue_tasks(handler: TaskHandler, poll: float) -> None:

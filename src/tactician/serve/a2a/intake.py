@@ -26,6 +26,8 @@ from tactician.serve.a2a.task_states import TaskViews
 
 _MOST_MESSAGES: Final = 500
 _MOST_CHARACTERS: Final = 1000
+_MOST_EARLIER: Final = 20
+"""Tasks of a conversation whose messages the next task gets."""
 
 
 @frozen
@@ -81,8 +83,9 @@ class TaskIntake:
             raise InvalidParamsError(str(error)) from error
         saved = Message()
         saved.CopyFrom(message)
+        earlier = await self._list_earlier(message.context_id, owner, skill)
         saved.context_id = message.context_id or new_id()
-        task_id = await self._enqueue(skill, to_json_object(saved), _get_key(known, owner))
+        task_id = await self._enqueue(skill, earlier, to_json_object(saved), _get_key(known, owner))
         saved.task_id = task_id
         document = await self._documents.add(
             TaskDocument(
@@ -130,8 +133,18 @@ class TaskIntake:
         except (ResponseError, RunConflictError) as error:
             raise UnsupportedOperationError(str(error)) from error
 
-    async def _enqueue(self, skill: PublishedSkill, message: JsonObject, key: str | None) -> str:
-        request = {"skill": skill.id, "message": message}
+    async def _list_earlier(self, context_id: str, owner: str, skill: PublishedSkill) -> list[JsonObject]:
+        """Return the messages and results of the last completed tasks of a conversation with a skill, oldest first."""
+        if not context_id:
+            return []
+        tasks = [task for task in await self._documents.list_tasks(owner, context_id) if task.skill == skill.id]
+        exchanges = [await self._views.list_exchange(task) for task in reversed(tasks[:_MOST_EARLIER])]
+        return [message for exchange in exchanges for message in exchange][-_MOST_MESSAGES:]
+
+    async def _enqueue(
+        self, skill: PublishedSkill, earlier: list[JsonObject], message: JsonObject, key: str | None
+    ) -> str:
+        request = {"skill": skill.id, "earlier": earlier, "message": message}
         try:
             return await self._platform.enqueue(TASK_RUNS, request, idempotency_key=key)
         except StoredStateError as error:

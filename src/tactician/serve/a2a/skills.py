@@ -12,9 +12,9 @@ from pydantic_core import to_json
 from tactician.a2a import A2aMessage
 from tactician.documents import did_you_mean
 from tactician.errors import InvalidArgumentsError, Rejected
-from tactician.llm import JsonSchema
+from tactician.llm import JsonSchema, Message, UserMessage
 from tactician.platform import GoalTool, Platform
-from tactician.runs import InputTypes, RunContext, Runnable
+from tactician.runs import Input, InputTypes, RunContext, Runnable
 from tactician.tools import snake_case
 
 
@@ -32,8 +32,13 @@ class PublishedSkill(ABC):
     description: str
 
     @abstractmethod
-    async def run(self, message: A2aMessage, context: RunContext) -> object:
+    async def run(self, message: A2aMessage, earlier: Sequence[Message], context: RunContext) -> object:
         """Run the skill, as a part of a run, and return its output.
+
+        Args:
+            message: the message to answer.
+            earlier: earlier messages of the conversation, and answers of the skill.
+            context: the context of the run.
 
         Raises:
             Rejected: when the message does not fit.
@@ -41,7 +46,10 @@ class PublishedSkill(ABC):
 
 
 class RunnableSkill(PublishedSkill):
-    """Runnable as a skill. It gets text, data, or a message with files; or the whole message, if it declares that."""
+    """Runnable as a skill. It gets text, data, or a message with files; or the whole message, if it declares that.
+
+    Where it declares no input, it also gets what was said before in the conversation.
+    """
 
     def __init__(self, runnable: Runnable) -> None:
         self.id = snake_case(runnable.name)
@@ -49,11 +57,17 @@ class RunnableSkill(PublishedSkill):
         self.description = runnable.description
         self._runnable = runnable
 
-    async def run(self, message: A2aMessage, context: RunContext) -> object:
+    async def run(self, message: A2aMessage, earlier: Sequence[Message], context: RunContext) -> object:
         """Run the Runnable, and return its output."""
+        return (await self._runnable.run(self._create_input(message, earlier), context=context)).output
+
+    def _create_input(self, message: A2aMessage, earlier: Sequence[Message]) -> Input:
         declared: InputTypes = getattr(self._runnable, "input_types", InputTypes())
-        takes_message = A2aMessage in declared.types
-        return (await self._runnable.run(message if takes_message else message.to_input(), context=context)).output
+        if A2aMessage in declared.types:
+            return message
+        if declared.types or not earlier:
+            return message.to_input()
+        return [*earlier, UserMessage(message.as_user_parts())]
 
 
 class GoalSkill(PublishedSkill):
@@ -65,7 +79,7 @@ class GoalSkill(PublishedSkill):
         self.description = tool.spec.description
         self._tool = tool
 
-    async def run(self, message: A2aMessage, context: RunContext) -> object:
+    async def run(self, message: A2aMessage, earlier: Sequence[Message], context: RunContext) -> object:
         """Run a process towards the goal, and return its output."""
         try:
             start = self._tool.read(self._write_arguments(message))

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Final, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, NotRequired, cast
 
-from a2a.types import Message
+from a2a.types import Message, Role
 from google.protobuf.json_format import ParseDict
 from pydantic import JsonValue
-from typing_extensions import override
+from typing_extensions import TypedDict, override
 
-from tactician.a2a import A2aMessage, create_parts, from_wire_message, to_json_object, to_wire_part
+from tactician.a2a import A2aMessage, JsonObject, create_parts, from_wire_message, to_json_object, to_wire_part
 from tactician.agents import BaseRunnable
 from tactician.errors import AgentNotFoundError
+from tactician.llm import AssistantMessage, Text, UserMessage
+from tactician.llm import Message as LlmMessage
 from tactician.runs import Input, RunContext, RunResult
 from tactician.serve.a2a.skills import PublishedSkill, find_rejection_of
 
@@ -21,11 +23,17 @@ TASK_RUNS: Final = "a2a"
 _REJECTED: Final = "rejected"
 
 
+class _Request(TypedDict):
+    skill: str
+    message: JsonObject
+    earlier: NotRequired[list[JsonObject]]
+
+
 class PublishedTask(BaseRunnable[object]):
     """Runnable of all tasks.
 
-    The input is JSON: the id of the skill, and the message. The output is JSON too: the parts of the result, or of a
-    direct reply, or why the task was rejected.
+    The input is JSON: the id of the skill, the message, and earlier messages of the conversation. The output is JSON
+    too: the parts of the result, or of a direct reply, or why the task was rejected.
 
     Args:
         skills: returns the published skills by id.
@@ -38,16 +46,28 @@ class PublishedTask(BaseRunnable[object]):
 
     @override
     async def _work(self, input: Input, context: RunContext) -> RunResult[object]:
-        request = cast("Mapping[str, dict[str, JsonValue]]", input)
+        request = cast("_Request", input)
         message = from_wire_message(ParseDict(request["message"], Message()))
-        if (skill := self._skills().get(str(request["skill"]))) is None:
+        earlier = [_read_earlier(message) for message in request.get("earlier", ())]
+        if (skill := self._skills().get(request["skill"])) is None:
             raise AgentNotFoundError(f"The skill {request['skill']!r} is not published here any more.")
-        return RunResult(await _run_skill(skill, message, context), tally=context.tally, run_id=context.run_id)
+        output = await _run_skill(skill, message, earlier, context)
+        return RunResult(output, tally=context.tally, run_id=context.run_id)
 
 
-async def _run_skill(skill: PublishedSkill, message: A2aMessage, context: RunContext) -> dict[str, JsonValue]:
+def _read_earlier(message: JsonObject) -> UserMessage | AssistantMessage:
+    known = ParseDict(message, Message())
+    parts = from_wire_message(known).as_user_parts()
+    if known.role == Role.ROLE_USER:
+        return UserMessage(parts)
+    return AssistantMessage((Text("\n".join(part.text for part in parts if isinstance(part, Text))),))
+
+
+async def _run_skill(
+    skill: PublishedSkill, message: A2aMessage, earlier: Sequence[LlmMessage], context: RunContext
+) -> dict[str, JsonValue]:
     try:
-        output = await skill.run(message, context)
+        output = await skill.run(message, earlier, context)
     except Exception as error:
         if (rejected := find_rejection_of(error)) is None:
             raise

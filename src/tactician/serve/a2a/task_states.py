@@ -10,7 +10,7 @@ from google.protobuf.json_format import ParseDict
 from google.protobuf.timestamp_pb2 import Timestamp
 from pydantic import JsonValue
 
-from tactician.a2a import A2aPart, to_wire_part
+from tactician.a2a import A2aPart, JsonObject, to_json_object, to_wire_part
 from tactician.llm import Text
 from tactician.runs import RunRecord, RunStatus, RunStore, read_output
 from tactician.serve.a2a.answers import create_question, list_questions
@@ -86,6 +86,15 @@ class TaskViews:
             role=Role.ROLE_AGENT,
             parts=_parse_parts(parts),
         )
+
+    async def list_exchange(self, document: TaskDocument) -> list[JsonObject]:
+        """Return the messages of a completed task, and its result as the last of them; nothing of any other task."""
+        output = await self._load_output(document.task_id)
+        parts = output.get("parts", output.get("reply"))
+        if not isinstance(parts, list):
+            return []
+        result = Message(message_id=f"{document.task_id}-{RESULT}", role=Role.ROLE_AGENT, parts=_parse_parts(parts))
+        return [*document.history, to_json_object(result)]
 
     async def waits_here(self, task_id: str) -> bool:
         """Return whether the run of a task waits for somebody of this program, who has not answered yet."""

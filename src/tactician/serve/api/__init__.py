@@ -6,10 +6,10 @@ from tactician.serve.api.inputs import find_runnable, read_agent_input
 from tactician.serve.api.operations import ApiOperation, Call
 from tactician.serve.api.people import Person, Right
 from tactician.serve.api.people_file import load_people
-from tactician.serve.api.problems import ApiError
 from tactician.serve.api.server import ApiServer
 from tactician.serve.api.sse import COMMENT
 from tactician.serve.api.time_limit import lift_time_limit
+from tactician.serve.problems import ApiError
 
 __all__ = [
     "ApiServer",

@@ -14,9 +14,9 @@ from tactician.process import ProcessEnded
 from tactician.runs import RunEnded, RunStatus
 from tactician.serve.api.feed import EventFeed, FeedEntry
 from tactician.serve.api.operations import ApiOperation, Call
-from tactician.serve.api.problems import ApiError
 from tactician.serve.api.run_lookup import find_run, present_run
 from tactician.serve.api.sse import COMMENT, format_event
+from tactician.serve.problems import ApiError
 
 _PAUSES: Final = (0.0, 0.02, 0.05, 0.1, 0.2, 0.5)
 """Seconds between looks for the end of a run in the store: its last event comes a moment before it is saved."""

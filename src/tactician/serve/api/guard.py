@@ -1,4 +1,4 @@
-"""Guard in front of all endpoints: who calls, from where, how often, and how much is sent."""
+"""Guard in front of all endpoints: who calls, from where, and how often."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tactician.frozen import frozen
+from tactician.llm import MOST_IMAGE_BYTES
 from tactician.runs import DEFAULT_LEASE
 from tactician.serve.api.people import LOCAL, Person, Tokens
-from tactician.serve.api.problems import ApiError, describe_problem
 from tactician.serve.dashboard import DASHBOARD_PATH
+from tactician.serve.problems import ApiError, describe_problem
 
 _LOCAL_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 _OPEN_PATHS: Final = ("/livez", "/readyz")
@@ -34,6 +35,7 @@ class RequestLimits:
 
     Attributes:
         body: bytes of a request's body.
+        upload: bytes of a picture that is uploaded.
         rate: requests a second of each caller, on average.
         burst: requests that a caller may make at once.
         seconds: time from the headers of a request to the end of its answer. Streams may take any time, and so may MCP
@@ -44,6 +46,7 @@ class RequestLimits:
     """
 
     body: int = 1_000_000
+    upload: int = MOST_IMAGE_BYTES
     rate: float = 100.0
     burst: int = 500
     seconds: float = 60.0
@@ -74,7 +77,6 @@ class Guard:
         self._app = app
         self._tokens = tokens
         self._hosts = hosts if hosts is not None or tokens is not None else _LOCAL_NAMES
-        self._limits = limits
         self._buckets = _Buckets(limits, clock)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -88,7 +90,7 @@ class Guard:
         except ApiError as error:
             await describe_problem(error)(scope, receive, safe)
             return
-        await self._app(scope, _bound_body(receive, self._limits.body), safe)
+        await self._app(scope, receive, safe)
 
     def _check(self, scope: Scope) -> None:
         headers = Headers(scope=scope)
@@ -98,9 +100,6 @@ class Guard:
             return
         person = self._find_person(scope, headers)
         self._buckets.take(f"{person.name} {_find_caller(scope)}")
-        length = headers.get("content-length", "0")
-        if not length.isdecimal() or int(length) > self._limits.body:
-            raise ApiError(413, f"The body must not be longer than {self._limits.body} bytes.")
         scope["person"] = person
 
     def _find_person(self, scope: Scope, headers: Headers) -> Person:
@@ -176,22 +175,6 @@ def _is_loopback(address: str) -> bool:
         return ip_address(address).is_loopback
     except ValueError:
         return False
-
-
-def _bound_body(receive: Receive, most: int) -> Receive:
-    """Return a function that receives a body up to a length: it may come without saying how long it is."""
-    length = 0
-
-    async def bounded() -> Message:
-        nonlocal length
-        message = await receive()
-        if message["type"] == "http.request":
-            length += len(message.get("body", b""))
-            if length > most:
-                raise ApiError(413, f"The body must not be longer than {most} bytes.")
-        return message
-
-    return bounded
 
 
 def _add_headers(send: Send) -> Send:

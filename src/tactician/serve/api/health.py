@@ -8,7 +8,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from tactician.serve.api.forms import Form, HealthForm
 from tactician.serve.api.operations import ApiOperation, Call
-from tactician.serve.api.problems import ApiError
+from tactician.serve.problems import ApiError
 
 _METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 

@@ -15,8 +15,8 @@ from tactician.errors import TacticianError
 from tactician.frozen import frozen
 from tactician.serve.api.forms import Form
 from tactician.serve.api.people import Person, Right
-from tactician.serve.api.problems import ApiError, describe_problem
 from tactician.serve.api.server import ApiServer
+from tactician.serve.problems import ApiError, describe_problem
 
 F = TypeVar("F", bound=Form)
 _LONGEST_ID: Final = 200
@@ -35,6 +35,12 @@ class Call:
     server: ApiServer
     person: Person
     request: Request
+
+    @property
+    def base(self) -> str:
+        """Path at which the server is mounted in another application; empty where it is in none."""
+        root: str = self.request.scope.get("root_path", "")
+        return root
 
     def find_id(self, name: str) -> str:
         """Return a part of the path.

@@ -8,7 +8,7 @@ from typing import Final
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tactician.serve.api.problems import ApiError, describe_problem
+from tactician.serve.problems import ApiError, describe_problem
 
 _KEY: Final = "tactician.time_limit"
 _STREAM: Final = "text/event-stream"

@@ -11,8 +11,9 @@ from typing_extensions import override
 from tactician.errors import DeclarationError, ToolError
 from tactician.frozen import frozen
 from tactician.llm import ToolCall, ToolResult, ToolSpec
-from tactician.runs import RunContext
+from tactician.runs import RunContext, Runnable
 from tactician.tools.builtin.pipeline_schema import PipelineStep, combine_schemas
+from tactician.tools.runnable import RunnableTool
 from tactician.tools.schema_check import SchemaCheck
 from tactician.tools.tool import Tool
 from tactician.tools.toolbox import Toolbox, ToolLike, as_tool
@@ -45,18 +46,19 @@ def adapt(function: Callable[[str], object] = str, *, to: str | None = None) -> 
 
 
 def pipeline(
-    *steps: ToolLike | Adapter,
+    *steps: ToolLike | Runnable | Adapter,
     name: str | None = None,
     description: str | None = None,
     on_error: PipelineErrorPolicy = "stop",
 ) -> Pipeline:
-    """Create a tool that runs other tools in turn, without a model between them.
+    """Create a tool that runs other tools in turn, without a model that decides between them.
 
     The first parameter of each step gets the output of the step before; its other parameters are parameters of the
     pipeline, as are all those of the first step.
 
     Args:
-        *steps: the tools in their order, with adapters between them.
+        *steps: the tools in their order, with adapters between them. An agent, or any other Runnable, is a tool whose
+            parameter is its input.
         name: the name; by default, those of the tools.
         description: the purpose; by default, those of the tools.
         on_error: the effect of a step that fails: `"stop"` ends the pipeline with its error; `"continue"` gives the
@@ -123,14 +125,14 @@ class Pipeline(Tool):
         return result.content
 
 
-def _parse_steps(steps: Sequence[ToolLike | Adapter], name: str) -> list[PipelineStep]:
+def _parse_steps(steps: Sequence[ToolLike | Runnable | Adapter], name: str) -> list[PipelineStep]:
     """Return the tools, each with the adapter before it."""
     parsed: list[PipelineStep] = []
     adapter: Adapter | None = None
     problems = []
     for place, step in enumerate(steps):
         if not isinstance(step, Adapter):
-            parsed.append(PipelineStep(as_tool(step), *(() if adapter is None else (adapter.function, adapter.to))))
+            parsed.append(PipelineStep(_as_tool(step), *(() if adapter is None else (adapter.function, adapter.to))))
             adapter = None
         elif place in (0, len(steps) - 1) or adapter is not None:
             problems.append(f"step {place + 1} is an adapter, which has to be between two tools")
@@ -151,6 +153,11 @@ def _parse_steps(steps: Sequence[ToolLike | Adapter], name: str) -> list[Pipelin
     if problems:
         raise DeclarationError(f"pipeline {name}", problems)
     return parsed
+
+
+def _as_tool(step: ToolLike | Runnable) -> Tool:
+    # A tool may have a method `run` too.
+    return RunnableTool(step) if isinstance(step, Runnable) and not isinstance(step, Tool) else as_tool(step)
 
 
 def _describe(steps: Sequence[PipelineStep]) -> str:
