@@ -26,9 +26,14 @@ if TYPE_CHECKING:
     from tactician.runs.checkpoint import SavedCheckpoint as SavedCheckpoint
     from tactician.runs.checkpoint import revive as revive
     from tactician.runs.context import RunContext as RunContext
+    from tactician.runs.context import reset_current as reset_current
+    from tactician.runs.context import set_current as set_current
+    from tactician.runs.creation import CallerTools as CallerTools
+    from tactician.runs.creation import RunKey as RunKey
     from tactician.runs.creation import create_durable_run as create_durable_run
     from tactician.runs.creation import create_record as create_record
     from tactician.runs.creation import enqueue_run as enqueue_run
+    from tactician.runs.creation import find_caller_tools as find_caller_tools
     from tactician.runs.differences import find_difference as find_difference
     from tactician.runs.durable import DEFAULT_LEASE as DEFAULT_LEASE
     from tactician.runs.durable import DurableRun as DurableRun
@@ -65,6 +70,7 @@ if TYPE_CHECKING:
     from tactician.runs.formatting import find_formatter as find_formatter
     from tactician.runs.formatting import format_data as format_data
     from tactician.runs.formatting import with_formatter as with_formatter
+    from tactician.runs.inputs import NO_TYPES as NO_TYPES
     from tactician.runs.inputs import READS_MESSAGES as READS_MESSAGES
     from tactician.runs.inputs import InputTypes as InputTypes
     from tactician.runs.inputs import restore_input as restore_input
@@ -80,6 +86,7 @@ if TYPE_CHECKING:
     from tactician.runs.respondents import Respondent as Respondent
     from tactician.runs.respondents import check_role as check_role
     from tactician.runs.respondents import find_author as find_author
+    from tactician.runs.respondents import has_answer as has_answer
     from tactician.runs.respondents import record_authors as record_authors
     from tactician.runs.restoration import restore_context as restore_context
     from tactician.runs.result import RunResult as RunResult
@@ -132,8 +139,10 @@ else:
             "tactician.runs.artifacts": "ArtifactChannel HeldArtifacts ProducedArtifact",
             "tactician.runs.budget": "Budget BudgetMeter Spent restore_budget save_budget",
             "tactician.runs.checkpoint": "Changes Checkpoint Data Live Operation Progress SavedCheckpoint revive",
-            "tactician.runs.context": "RunContext",
-            "tactician.runs.creation": "create_durable_run create_record enqueue_run",
+            "tactician.runs.context": "RunContext reset_current set_current",
+            "tactician.runs.creation": (
+                "CallerTools RunKey create_durable_run create_record enqueue_run find_caller_tools"
+            ),
             "tactician.runs.differences": "find_difference",
             "tactician.runs.durable": "DEFAULT_LEASE DurableRun kill_run",
             "tactician.runs.errors": (
@@ -147,12 +156,12 @@ else:
             "tactician.runs.execution": "continue_run end_overdue keep_responses pending_of resume_run start_run",
             "tactician.runs.forking": "Fork ForkOptions prepare_fork",
             "tactician.runs.formatting": "find_formatter format_data with_formatter",
-            "tactician.runs.inputs": "READS_MESSAGES InputTypes restore_input",
+            "tactician.runs.inputs": "NO_TYPES READS_MESSAGES InputTypes restore_input",
             "tactician.runs.output": "format_output read_output",
             "tactician.runs.pace": "Pace RequestPace",
             "tactician.runs.parameters": "RunParameter find_run_parameter",
             "tactician.runs.reporting": "report_model_call report_retrieval",
-            "tactician.runs.respondents": "NOBODY Respondent check_role find_author record_authors",
+            "tactician.runs.respondents": "NOBODY Respondent check_role find_author has_answer record_authors",
             "tactician.runs.restoration": "restore_context",
             "tactician.runs.result": "RunResult",
             "tactician.runs.runnable": "Input Runnable is_conversation messages_of stream_events",

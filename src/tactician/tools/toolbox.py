@@ -10,7 +10,7 @@ from typing import TypeAlias
 from tactician.documents import did_you_mean
 from tactician.errors import ConfigurationError, DeclarationError, InvalidArgumentsError, Replan, ToolError
 from tactician.llm import ToolCall, ToolResult, ToolSpec
-from tactician.runs import RunContext
+from tactician.runs import RunContext, reset_current, set_current
 from tactician.text import describe_error, replace_surrogates
 from tactician.tools.arguments import repair_arguments
 from tactician.tools.function import FunctionTool, tool
@@ -139,8 +139,11 @@ class Toolbox:
             known = ", ".join(self._tools) or "none"
             return ToolResult(call.id, call.name, f"There is no tool {call.name!r}.{hint} Tools: {known}.", True)
         try:
-            with context.enter():
+            entered = set_current(context)
+            try:
                 return create_result(call, await _call_with_repair(tool, call.arguments, context))
+            finally:
+                reset_current(entered)
         except (ConfigurationError, Replan):
             raise
         except ToolError as error:
