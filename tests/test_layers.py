@@ -43,6 +43,7 @@ LATE = {
     "tactician.planning.explanation": "explanations of plans, which few programs ask for",
     "tactician.planning.verdict": "explanations of plans, which few programs ask for",
     "tactician.planning.solving": "the searches, which a plan of one possible chain does not need",
+    "tactician.platform.choosing": "agents by the type of their result",
     "tactician.platform.dialogues": "processes in conversations",
     "tactician.platform.enqueuing": "runs for workers",
     "tactician.platform.forking": "forks of runs",

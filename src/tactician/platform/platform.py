@@ -18,7 +18,6 @@ from tactician.errors import ConfigurationError
 from tactician.events import EventBus, EventListener
 from tactician.llm import LanguageModel, ModelSource, UserMessage, as_model_source
 from tactician.planning import PlanningBudget
-from tactician.platform.choosing import find_able, raise_if_none_can
 from tactician.platform.control import RunControl
 from tactician.platform.lookup import RunLookup
 from tactician.platform.names import GOALS, REQUESTS
@@ -396,6 +395,8 @@ class Platform(RunControl):
             ProcessFailedError: when an action raises, a budget is used up, or a goal that may give several
                 types gives another type.
         """
+        from tactician.platform.choosing import find_able, raise_if_none_can
+
         objects = with_named(objects, named)
         agents, context = self._registry.find_producers(kind), self.context()
         together = self._registry.assemble_towards(kind)
