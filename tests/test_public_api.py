@@ -110,7 +110,7 @@ PUBLIC = {
         ContentElement ContentRoot DocumentRecord Embedder Filter find_citations FolderLibrary format_citation
         HybridSearch HypotheticalDocument IngestionFailure IngestionProgress IngestionReport LeafSection
         Library Metadata ModelReranker parse_markdown ParserLimits PostgresChunkStore ProgressListener
-        RagSearch RagTools RefreshPolicy RegexSearch Reranker ResultExpansion RetrievedChunks ScopeFunction
+        RagSearch RagTools RankedChunk RefreshPolicy RegexSearch Reranker ResultExpansion RetrievedChunks ScopeFunction
         SearchableLibrary SearchListener SearchMethod SearchQueryError SearchResults Section split_document
         SqliteChunkStore StoreStatistics TextSearch TextToEmbed UnreadableDocumentError VectorLibrary
         VectorSearch Where WordLlamaEmbedder
