@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from tactician import Agent, Ai, Autonomy, Platform, RunContext, UserInput, achieves_goal, action, planned_agent
 from tactician.config import Settings, load_settings
-from tactician.config_variables import find_variable
+from tactician.config import find_variable
 from tactician.errors import ConfigurationError, ModelServerError
 from tactician.llm import (
     EmbeddingModel,
