@@ -83,7 +83,7 @@ assert platform.start_sync("Comedian", "frogs").result == Joke("ha")
 """
 
 
-MOST_MODULES = 255
+MOST_MODULES = 250
 SERVED = ("catalog", "embeddings", "endpoint_resolver", "images", "instance", "remote", "routing", "wire")
 
 
