@@ -30,6 +30,7 @@ LATE = {
     "tactician.config.models": "settings, which few programs have",
     "tactician.config.variables": "settings, which few programs have",
     "tactician.documents": "settings, which few programs have",
+    "tactician.diagrams.svg": "drawings, which few programs make",
     "tactician.documents.yaml_text": "pyyaml, which few documents need",
     "tactician.llm": "models of services, which a program with a model of its own does not need",
     "tactician.llm.custom": "pydantic models that take a while to build",

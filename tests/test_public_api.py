@@ -52,7 +52,7 @@ PUBLIC = {
     "tactician.chat": "Chatbot ChatProgress ChatReply ChatSession ChatUser QueueChannel",
     "tactician.cli": "ShellOption main shell_command",
     "tactician.conversation": """
-        Chain CompactToolResults WindowStrategy ConversationSummarized Conversation ConversationStore ESTIMATE
+        Chain ChatUser CompactToolResults WindowStrategy ConversationSummarized Conversation ConversationStore ESTIMATE
         Messages RunPart SlidingWindow Summarization TextCounter TokenCounter
         MessageWindow chain count_equal find_token_counter repair_history
     """,
@@ -115,10 +115,10 @@ PUBLIC = {
         VectorSearch Where WordLlamaEmbedder
     """,
     "tactician.references": """
-        CODE_ONLY CONTRIBUTOR_KINDS DEFAULT_SCHEMES EntryKind EntryPath EntryScope FolderReference GitRepository
-        LocalDirectory PackageResource PythonApi REFERENCE_KINDS ReferenceKind RepositoryAddress TextFile WebPage
-        confine_paths create_contributor create_reference describe_entry fetch_repository find_cache_folder
-        load_references
+        CODE_ONLY CONTRIBUTOR_KINDS DEFAULT_SCHEMES EntryKind EntryObject EntryPath EntryScope FolderReference
+        GitRepository LATE_KINDS LateKind LocalDirectory PackageResource PythonApi REFERENCE_KINDS ReferenceKind
+        RepositoryAddress TextFile WebPage WritePath confine_paths create_contributor create_reference describe_entry
+        fetch_repository find_cache_folder load_references
     """,
     "tactician.serve": "A2aSettings McpPublisher McpResource Person RequestLimits a2a_app ag_ui_app app load_people",
     "tactician.service": "AgentOptions AgentService ModelOptions Picture",

@@ -150,5 +150,8 @@ declare_modules(
         ),
         "telemetry": "tactician.integrations.otel",
         "mcp servers": "tactician.mcp",
+        "references to libraries": "tactician.rag.entries",
+        "references to servers": "tactician.mcp.entries",
+        "references to skills": "tactician.skills.entries",
     }
 )

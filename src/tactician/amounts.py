@@ -20,7 +20,7 @@ def need_amount(place: str, value: object, *, least: float = 0, most: float = in
         value: it, whatever somebody wrote.
         least: the least that it may be.
         most: the most that it may be.
-        whole: whether it must be a whole number.
+        whole: true when it must be a whole number.
 
     Raises:
         ConfigurationError: when it is not a number, or out of the range.

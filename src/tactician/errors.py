@@ -105,7 +105,7 @@ class ModelError(TacticianError):
         model: the model that was called.
         status: the HTTP status, if any.
         retry_after: seconds to wait, if the provider sent them.
-        is_exhausted: whether a router has used up its attempts, so that an action does not make them anew.
+        is_exhausted: true when a router has used up its attempts, so that an action does not make them anew.
     """
 
     def __init__(

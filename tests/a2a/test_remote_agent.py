@@ -35,6 +35,7 @@ from tactician.stores import MemoryStore, open_store
 from tactician.testing import ScriptedModel, ToolCall
 from tests.serve.a2a.examples import Greeter, Quote, Seller
 from tests.serve.a2a.serving import serve_a2a
+from tests.support.waiting import eventually
 
 
 @pytest.fixture
@@ -212,14 +213,20 @@ async def test_a_cancelled_run_cancels_its_task(server: Platform) -> None:
 
     async with serve_a2a(server, runnable(sleeper)) as url:
         remote = await RemoteAgent.discover(url, skill="sleeper")
-        task = asyncio.create_task(remote.run("now"))
+        heard: list[Event] = []
+        task = asyncio.create_task(remote.run("now", context=RunContext.over(ScriptedModel("-"), heard.append)))
         await started.wait()
-        await asyncio.sleep(0.1)
+        await eventually(lambda: any(isinstance(event, RemoteTaskChanged) for event in heard))
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
         (run,) = await server.runs(names=["a2a"])
         assert run.status == "killed"
+
+
+async def knows_its_task(platform: Platform, run_id: str) -> bool:
+    """Return whether a run has saved which remote task does its work."""
+    return any(step.kind == "remote task" for step in await RunStore(platform.store).load_steps(run_id))
 
 
 async def test_an_interrupted_run_that_is_saved_does_not_cancel_its_task_until_it_is_killed(server: Platform) -> None:
@@ -238,7 +245,7 @@ async def test_an_interrupted_run_that_is_saved_does_not_cancel_its_task_until_i
         run_id = await platform.enqueue("slow", "now")
         task = asyncio.create_task(platform.resume(run_id))
         await started.wait()
-        await asyncio.sleep(0.1)
+        await eventually(lambda: knows_its_task(platform, run_id))
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -267,7 +274,7 @@ async def test_a_killed_run_cancels_its_task(server: Platform) -> None:
         assert claimed is not None
         task = asyncio.create_task(platform.continue_claimed(*claimed, seconds=0.3))
         await started.wait()
-        await asyncio.sleep(0.1)
+        await eventually(lambda: knows_its_task(platform, run_id))
         await platform.kill(run_id)
         with pytest.raises(Exception, match="killed"):
             await task
@@ -281,8 +288,8 @@ async def test_a_task_that_takes_too_long_is_cancelled(server: Platform) -> None
         return text
 
     async with serve_a2a(server, runnable(endless)) as url:
-        remote = await RemoteAgent.discover(url, skill="endless", timeout=0.3)
-        with pytest.raises(RemoteTaskError, match=r"has not ended after 0\.3 seconds"):
+        remote = await RemoteAgent.discover(url, skill="endless", timeout=1)
+        with pytest.raises(RemoteTaskError, match=r"has not ended after 1 seconds"):
             await remote.run("now")
         assert [run.status for run in await server.runs(names=["a2a"])] == ["killed"]
 
@@ -290,11 +297,11 @@ async def test_a_task_that_takes_too_long_is_cancelled(server: Platform) -> None
 async def test_a_connection_that_breaks_is_made_again(server: Platform) -> None:
     async def slow(text: str) -> str:
         """Wait."""
-        await asyncio.sleep(0.5)
+        await asyncio.sleep(1.2)
         return text.upper()
 
     async with serve_a2a(server, runnable(slow)) as url:
-        remote = await RemoteAgent.discover(url, skill="slow", idle=0.1)
+        remote = await RemoteAgent.discover(url, skill="slow", idle=0.5)
         assert (await remote.run("now")).output == "NOW"
         assert len(await server.runs(names=["a2a"])) == 1
 

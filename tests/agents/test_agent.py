@@ -27,6 +27,12 @@ async def test_role_goal_and_background_are_instructions() -> None:
     assert (agent.name, agent.id, agent.description) == ("Researcher", "researcher", "Find facts")
 
 
+@pytest.mark.parametrize("limit", ["max_turns", "max_attempts", "max_tool_calls", "max_tool_output_chars"])
+async def test_a_limit_must_be_greater_than_zero(limit: str) -> None:
+    with pytest.raises(DeclarationError, match=f"{limit} must be > 0, got: 0"):
+        Agent("A", **{limit: 0})  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("part", ["role", "goal", "background"])
 async def test_a_blank_part_of_the_instructions_is_a_mistake(part: str) -> None:
     with pytest.raises(DeclarationError, match=f"its {part} is blank"):

@@ -90,7 +90,7 @@ async def test_calls_that_are_gathered_run_at_the_same_time() -> None:
     @tool
     async def meet(name: str) -> str:
         """Meet the other call."""
-        await asyncio.wait_for(both.wait(), 5)
+        await asyncio.wait_for(both.wait(), 30)
         return name
 
     result = await run("import asyncio\nawait asyncio.gather(meet('a'), meet('b'))", meet)

@@ -9,11 +9,31 @@ from itertools import count
 
 import pytest
 
-from tactician import Agent, Ensemble, HierarchicalConstraints, Phase, PhaseReview, Platform, RunContext, Task, Workflow
-from tactician.ensemble import TaskInput
+from tactician import (
+    END,
+    Agent,
+    Edge,
+    Ensemble,
+    Graph,
+    HierarchicalConstraints,
+    InProcessMemory,
+    Loop,
+    MapReduce,
+    MemoryReflections,
+    Phase,
+    PhaseReview,
+    Platform,
+    Reflection,
+    Review,
+    RunContext,
+    Scope,
+    Task,
+    Workflow,
+)
+from tactician.ensemble import ReviewDecision, TaskInput, TaskReflection
 from tactician.llm import AssistantMessage, Features, ModelRequest, ModelResponse
 from tactician.platform import Worker
-from tactician.runs import RunStore
+from tactician.runs import PendingRequest, RunStore
 from tactician.testing import ScriptedModel, ToolCall
 from tests.support.stored import JsonStore
 
@@ -100,6 +120,40 @@ def hierarchy(connections: Connections) -> Ensemble:
     )
 
 
+def groups(connections: Connections) -> Ensemble:
+    """A map-reduce, a loop over its output, and a graph."""
+    letters = MapReduce(
+        ["x", "y"],
+        id="letters",
+        map=Task("Read {item}", handler=connections.handle),
+        reduce=Task("Sum up", handler=connections.handle),
+    )
+    loop = Loop([Task("a", handler=connections.handle)], id="loop", max_iterations=2, context=[letters])
+    states = {"b": Task("b", handler=connections.handle), "c": Task("c", handler=connections.handle)}
+    return Ensemble("E", [letters, loop, Graph(states, id="graph", start="b", edges=[Edge("b", "c"), Edge("c", END)])])
+
+
+def learning(connections: Connections) -> Ensemble:
+    """Tasks that somebody reviews, with a memory and reflections that are written afterwards."""
+
+    class Diary(MemoryReflections):
+        async def load(self, identity: str) -> list[TaskReflection]:
+            async with connections.connect():
+                return await super().load(identity)
+
+        async def store(self, identity: str, reflection: TaskReflection) -> None:
+            async with connections.connect():
+                await super().store(identity, reflection)
+
+    async def decide(request: PendingRequest) -> ReviewDecision:
+        async with connections.connect():
+            return ReviewDecision.approve()
+
+    reflect = Reflection(strategy=lambda review: "Write less.")
+    task = Task("a", handler=connections.handle, memory=["all"], reflect=reflect, review=Review.after())
+    return Ensemble("E", [task], memory=InProcessMemory({"all": Scope()}), reflections=Diary(), reviewer=decide)
+
+
 async def run_steps(task: asyncio.Task[object], steps: int) -> bool:
     """Let the event loop take some steps, and return whether a task has ended by then."""
     for _ in range(steps):
@@ -152,7 +206,7 @@ async def _run(ensemble: Ensemble, context: RunContext) -> object:
 
 
 @pytest.mark.parametrize("start", [start_run, start_worker])
-@pytest.mark.parametrize("build", [graph, phases, hierarchy])
+@pytest.mark.parametrize("build", [graph, phases, hierarchy, groups, learning])
 async def test_a_run_that_is_cancelled_after_any_step_leaves_nothing(
     build: Callable[[Connections], Ensemble], start: Callable[[Ensemble, Platform], asyncio.Task[object]]
 ) -> None:

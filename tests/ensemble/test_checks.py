@@ -35,6 +35,13 @@ class TestConstructor:
             (lambda: Ensemble("E", [Task("a")], agents=["x"]), "agents[0]", "'x' is not an agent"),
             (lambda: Ensemble(" ", [Task("a")]), "name", "must not be blank"),
             (lambda: Ensemble("E", [Task("a")], on_error="stop"), "on_error", "'fail_fast', 'continue'"),  # type: ignore[arg-type]
+            (lambda: Ensemble("E", [3]), "tasks[0]", "3 is not a Task"),  # type: ignore[list-item]
+            (lambda: Ensemble("E", [Task("a")], model=3), "model", "3 is not the name of a model"),  # type: ignore[arg-type]
+            (lambda: Ensemble("E", [Task("a")], workflow="hierarchical"), "workflow", "is not a Workflow, such as"),  # type: ignore[arg-type]
+            (lambda: Ensemble("E", [Task("a")], constraints=3), "constraints", "is not HierarchicalConstraints"),  # type: ignore[arg-type]
+            (lambda: Ensemble("E", [Task("a")], delegation=3), "delegation", "3 is not a Delegation"),  # type: ignore[arg-type]
+            (lambda: Ensemble("E", [Task("a")], budget=3), "budget", "3 is not a Budget"),  # type: ignore[arg-type]
+            (lambda: Ensemble("E", [Task("a")], synthesize=3), "synthesize", "3 is not the name of a model"),  # type: ignore[arg-type]
             (lambda: Ensemble("E", [Task("a")], max_parallel=0), "max_parallel", "must be > 0, got: 0"),
             (lambda: Ensemble("E", [Task("a")], tools=["web"]), "tools", "a tool is a function"),  # type: ignore[list-item]
         ],

@@ -174,7 +174,7 @@ class TestCrashes:
         async with Platform(models=ScriptedModel(), store=SqliteStore(address)).register(build(True)) as first:
             run_id = await first.enqueue("Newsroom", {"topic": "AI"})
             working = asyncio.create_task(Worker(first).run_once())
-            await asyncio.wait_for(is_blocked.wait(), 10)
+            await asyncio.wait_for(is_blocked.wait(), 30)
             working.cancel()
             await asyncio.gather(working, return_exceptions=True)
 

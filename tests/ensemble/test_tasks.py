@@ -27,6 +27,9 @@ class TestMistakes:
         [
             (lambda: Task(""), "description", "must not be blank"),
             (lambda: Task("  "), "description", "must not be blank"),
+            (lambda: Task(None), "description", "must not be blank"),  # type: ignore[arg-type]
+            (lambda: Task("Go", handler=3), "handler", "3 is not a function of a TaskInput"),  # type: ignore[arg-type]
+            (lambda: Task("Go", model=3), "model", "3 is not the name of a model"),  # type: ignore[arg-type]
             (lambda: Task("Go", id=" "), "id", "must not be blank"),
             (lambda: Task("Go", expected_output=" "), "expected_output", "must not be blank"),
             (lambda: Task("Go", agent="Writer"), "agent", "'Writer' is not an agent"),

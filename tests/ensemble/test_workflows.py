@@ -84,7 +84,7 @@ class TestParallel:
         after = journal.task("after", fast)
         last = journal.task("last", slow, after)
         running = asyncio.create_task(Ensemble("E", [slow, fast, after, last]).run(context=over()))
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             await journal.seen["after ends"].wait()
         journal.gates["slow"].set()
         result = await running
@@ -127,7 +127,7 @@ class TestFailures:
         running, failing = journal.task("running", waits=True), journal.task("failing", fails=True)
         tasks = [running, failing, journal.task("after", running), journal.task("more", failing)]
         run = asyncio.create_task(Ensemble("E", tasks).run(context=over()))
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             await journal.seen["failing starts"].wait()
             for _ in range(5):
                 await asyncio.sleep(0)

@@ -95,7 +95,7 @@ class TestDependencies:
     async def test_a_step_does_not_wait_for_steps_that_it_does_not_depend_on(self) -> None:
         slow, last = Gate(), Gate()
         steps = [FlowStep("slow", slow), FlowStep("one", says("one")), FlowStep("two", last, depends_on=("one",))]
-        async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+        async with asyncio.timeout(30), asyncio.TaskGroup() as group:
             group.create_task(run_steps(steps))
             await last.begun.wait()
             last.may_end.set()
@@ -103,7 +103,7 @@ class TestDependencies:
 
     async def test_a_step_starts_also_while_the_caller_is_busy_with_an_outcome(self) -> None:
         second = Gate()
-        async with asyncio.timeout(5), Scheduler[str]() as scheduler:
+        async with asyncio.timeout(30), Scheduler[str]() as scheduler:
             scheduler.add(FlowStep("first", says("first")), FlowStep("second", second, depends_on=("first",)))
             async for outcome in scheduler:
                 if outcome.key == "first":
@@ -260,7 +260,7 @@ class TestFailures:
             FlowStep("after", says("after"), depends_on=("runs",)),
             FlowStep("ready", says("ready")),
         ]
-        async with asyncio.timeout(5), Scheduler[str](on_error="drain", max_concurrency=2) as scheduler:
+        async with asyncio.timeout(30), Scheduler[str](on_error="drain", max_concurrency=2) as scheduler:
             scheduler.add(*steps)
             await running.begun.wait()
             failing.may_end.set()

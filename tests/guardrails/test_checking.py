@@ -96,7 +96,7 @@ class TestAtOnce:
             await started.wait()
             return failed("No")
 
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             checks = [as_input_guardrail(slow), as_input_guardrail(quick)]
             objection = await find_any_objection(checks, said("hi"), context())
 
@@ -111,7 +111,7 @@ class TestAtOnce:
             await arrived.wait()
             return passed()
 
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             assert await find_any_objection([as_input_guardrail(meet)] * 3, said("hi"), context()) is None
 
     async def test_none_is_none(self) -> None:

@@ -106,7 +106,7 @@ async def test_leaving_a_stream_early_closes_its_connection(server: ChatServer, 
         async for _ in server.model().stream(HI):
             break
 
-    await asyncio.wait_for(server.abandoned.wait(), 10)
+    await asyncio.wait_for(server.abandoned.wait(), 30)
     await eventually(lambda: server.open_connections == 0 and asyncio.all_tasks() <= before)
 
 

@@ -242,6 +242,6 @@ def test_only_typed_errors_come_of_damaged_answers(answer: bytes, is_streamed: b
         async with RawServer(lambda: (answer,)) as server:
             ask = streaming if is_streamed else generating
             with suppress(ModelError):
-                await asyncio.wait_for(ask(model_at(server.url, timeout=0.5, stream_timeout=0.5)), 10)
+                await asyncio.wait_for(ask(model_at(server.url, timeout=0.5, stream_timeout=0.5)), 30)
 
     asyncio.run(attempt())

@@ -105,7 +105,7 @@ class TestToolCalls:
         finished: list[int] = []
 
         async def meet(n: int) -> int:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(30):
                 await arrived.wait()
             for _ in range(3 - n):
                 await asyncio.sleep(0)
@@ -145,7 +145,7 @@ class TestToolCalls:
 
         model = ScriptedModel([ToolCall("hang", n=1), ToolCall("hang", n=2)])
         run = asyncio.create_task(Agent("A", model=model, tools=[hang]).run("hi"))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             await started.wait()
         run.cancel()
 

@@ -99,7 +99,7 @@ async def test_it_may_be_closed_by_another_task_while_it_is_used() -> None:
     demo = Demo()
     server = McpServer.in_process(demo.server)
     waiting = asyncio.create_task(call(server, "wait"))
-    await asyncio.wait_for(demo.began.wait(), 10)
+    await asyncio.wait_for(demo.began.wait(), 30)
     await asyncio.create_task(server.aclose())
     assert (await waiting).is_error
     assert server.health.state == "closed"

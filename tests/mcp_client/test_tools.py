@@ -136,11 +136,11 @@ async def test_cancellation_reaches_the_server(era: str) -> None:
     demo = Demo()
     async with McpServer.in_process(demo.server, protocol=era) as server:
         task = asyncio.create_task(call(server, "wait"))
-        await asyncio.wait_for(demo.began.wait(), 10)
+        await asyncio.wait_for(demo.began.wait(), 30)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        await asyncio.wait_for(demo.cancelled.wait(), 10)
+        await asyncio.wait_for(demo.cancelled.wait(), 30)
         assert (await call(server, "add", a=1, b=2)).content == "3"
 
 

@@ -95,7 +95,7 @@ class Office:
         run_id = await platform.enqueue(name, "frogs", options=TWO if is_process else None)
         working = asyncio.create_task(Worker(platform).run_once())
         await self.is_working.wait()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             await self.store.has_asked.wait()
         try:
             yield await load_record(self.store, run_id)

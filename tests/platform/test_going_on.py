@@ -475,7 +475,7 @@ async def test_a_listener_that_breaks_ends_no_worker(store: MemoryStore, caplog:
     platform = Platform(ScriptedModel(), store=store, on_event=listen).register(Traveller(), Asker())
     process_id = await platform.enqueue("Traveller", "Rome", Money(40))
     stop = asyncio.Event()
-    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(30), asyncio.TaskGroup() as group:
         group.create_task(Worker(platform, poll=0.01).run(stop))
         while (await platform.process(process_id)).status is not ProcessStatus.COMPLETED:  # noqa: ASYNC110
             await asyncio.sleep(0)

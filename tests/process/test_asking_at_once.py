@@ -261,7 +261,7 @@ async def test_what_a_process_raises_ends_only_the_process(agent: type[Exits], f
     await platform.enqueue(agent.__name__, "x")
     stop = asyncio.Event()
     calm = await platform.enqueue("Calm", "x")
-    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(30), asyncio.TaskGroup() as group:
         group.create_task(Worker(platform, poll=0.01, max_parallel=2).run(stop))
         while (await platform.process(calm)).status is not ProcessStatus.COMPLETED:  # noqa: ASYNC110 - by the worker
             await asyncio.sleep(0)

@@ -104,7 +104,7 @@ class TestNoBranchWaitsForTheOther:
         async def begin_two() -> None:
             two_has_begun.set()
 
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             process = await started(Branches(two_has_begun.wait, two=begin_two), "go", options=TWO)
         assert steps(process) == ["one", "two", "other", "finish"]
         assert list(map(type, process.blackboard.objects)) == [UserInput, Other, One, Two, Done]
@@ -219,7 +219,7 @@ class TestSaving:
 
         agent = PlannedAgent(Careful(may_end.wait))
         process = agent.create_process("go", context=RunContext.over(ScriptedModel()), options=TWO)
-        async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+        async with asyncio.timeout(30), asyncio.TaskGroup() as group:
             group.create_task(process.run())
             await asked.wait()
             may_end.set()
@@ -316,7 +316,7 @@ class TestAPersonIsAsked:
 
         agent = PlannedAgent(Branches(ask_and_note, slow, two_may_end.wait))
         process = agent.create_process("go", context=RunContext.over(ScriptedModel()), options=TWO)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             await process.run()
         assert process.status is ProcessStatus.COMPLETED
         assert answered == ["yes"]
@@ -328,7 +328,7 @@ class TestAPersonIsAsked:
 
         process = await started(Branches(never_hear), "go", options=ProcessOptions(max_parallel=most))
         for _ in range(2):
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(30):
                 await process.respond("1", "yes")
             assert process.status is ProcessStatus.WAITING
 
@@ -363,7 +363,7 @@ class TestTheOtherBranchAsksToPlanAgain:
                 await let_others_run()
             has_ended.set()
 
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             process = await started(Branches(other, one), "go", options=TWO)
         assert process.status is ProcessStatus.COMPLETED, process.failure
         assert steps(process).count("one") == 1
@@ -476,7 +476,7 @@ class TestRunsThatMeet:
             await may_end.wait()
 
         process = PlannedAgent(Branches(slow)).create_process("go", context=RunContext.over(ScriptedModel()))
-        async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+        async with asyncio.timeout(30), asyncio.TaskGroup() as group:
             group.create_task(process.tick())
             await has_begun.wait()
             running = group.create_task(process.run())
@@ -506,7 +506,7 @@ class TestRunsThatMeet:
         options = ProcessOptions(max_parallel=most)
         agent = PlannedAgent(Branches(run_itself))
         process = agent.create_process("go", context=RunContext.over(ScriptedModel()), options=options)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             await process.run()
         assert process.status is ProcessStatus.COMPLETED
 

@@ -162,7 +162,7 @@ async def test_a_blocking_action_that_lets_a_stop_iteration_out_fails_and_does_n
         def work(self, topic: UserInput) -> Answer:
             return Answer(next(iter(())))
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         process = await Platform(ScriptedModel()).start(Failing(), "x")
     assert without_lines(process.failure).endswith("Failing.work raised StopIteration")
     assert isinstance(process.error, RuntimeError)

@@ -44,7 +44,7 @@ async def test_the_event_loop_renews_the_lease_of_a_process_that_plans(caplog: p
     assert await RunStore(store).claim("another", LEASE, run_id=process_id) is None
     assert "holds up the event loop" not in caplog.text
     await platform.kill(process_id)
-    await asyncio.wait_for(worker, 5)
+    await asyncio.wait_for(worker, 30)
     process = await platform.process(process_id)
     assert process.status is ProcessStatus.KILLED
     assert not process.history

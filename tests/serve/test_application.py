@@ -212,11 +212,11 @@ class TestTimeLimit:
 
     async def test_streams_may_take_any_time(self) -> None:
         gate = Gate()
-        async with served(create_platform(gate), limits=RequestLimits(seconds=0.2)) as client:
+        async with served(create_platform(gate), limits=RequestLimits(seconds=0.5)) as client:
             run_id = await start(client, "slow", "Go")
             reading = asyncio.create_task(client.get(f"/api/runs/{run_id}/events"))
             await gate.reached.wait()
-            await asyncio.sleep(0.4)
+            await asyncio.sleep(0.7)
             gate.open.set()
             events = read_events((await reading).text)
 

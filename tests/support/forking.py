@@ -13,7 +13,8 @@ import pkgutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -45,7 +46,8 @@ class ForkingProgram:
 
     def __init__(self, function: str) -> None:
         module, name = function.split(":")
-        command = [sys.executable, "-W", "error", "-c", f"from {module} import {name}; {name}()"]
+        code = f"from tests.support import forking; forking.prepare(); from {module} import {name}; {name}()"
+        command = [sys.executable, "-W", "error", "-c", code]
         self._one_at_a_time = Lock()
         self._process = subprocess.Popen(
             command, cwd=ROOT, env=bare_environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -97,6 +99,46 @@ def load_tactician() -> None:
             import_module(name)
 
 
+class _Ending:
+    """End of a process that was forked, as that of any program, but without taking apart all that was loaded before.
+
+    That takes three times as long as most commands.
+    """
+
+    def __init__(self) -> None:
+        self._code: int | None = None
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Note the exit code of what is carried out, unless that is interrupted."""
+        try:
+            yield
+            self._code = 0
+        except SystemExit as end:
+            self._code = end.code if isinstance(end.code, int) else int(end.code is not None)
+            raise
+        except Exception:
+            self._code = 1
+            raise
+
+    def finish(self) -> None:
+        """End the process once its threads have ended and all else is done that programs do at their end."""
+        if self._code is not None:
+            vars(sys.modules["__main__"]).clear()
+            gc.collect()  # so that all is told that was left open
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(self._code)
+
+
+_ending = _Ending()
+
+
+def prepare() -> None:
+    """Make ready what has to come before anything else is loaded: what is registered first is done last."""
+    atexit.register(_ending.finish)
+
+
 def serve(carry_out: Callable[[list[str]], None]) -> None:
     """Carry out each line of stdin, a JSON object, in a fork, and answer it with the exit code."""
     gc.freeze()  # a process that ends need not look through all that was loaded before
@@ -105,7 +147,8 @@ def serve(carry_out: Callable[[list[str]], None]) -> None:
         if child == 0:
             request = json.loads(line)
             _become(request["environment"], request["folder"], request["in"], request["out"], request["err"])
-            carry_out(request["arguments"])
+            with _ending.watching():
+                carry_out(request["arguments"])
             return
         _, status = os.waitpid(child, 0)
         print(os.waitstatus_to_exitcode(status), flush=True)

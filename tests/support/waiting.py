@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 
-async def eventually(holds: Callable[[], bool | Awaitable[bool]], seconds: float = 10.0) -> None:
+async def eventually(holds: Callable[[], bool | Awaitable[bool]], seconds: float = 30.0) -> None:
     """Lets other tasks run until the condition holds; fails when it never does."""
     async with asyncio.timeout(seconds):
         while not await _is_so(holds()):  # noqa: ASYNC110 - there is no event for it

@@ -206,7 +206,7 @@ class TestCalls:
         def first() -> str:
             return next(iter(()))
 
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             with pytest.raises(RuntimeError, match="raised StopIteration"):
                 await first.call("{}", context)
 

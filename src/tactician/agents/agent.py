@@ -150,7 +150,7 @@ class Agent(BaseRunnable[T_co]):
             settings["model"] = options.with_defaults(LlmOptions.of(self.model))
         changed = copy(self)
         changed.spec = self.spec.with_settings(**settings)
-        changed._view = self._current_tools
+        changed._view = self._view or self._current_tools
         if tools is not None:
             changed._view = DerivedTools(self._current_tools, lambda own: Toolbox((*map(tools, own), *own.providers)))
         return changed
@@ -170,7 +170,7 @@ class Agent(BaseRunnable[T_co]):
         changed.__dict__.pop("_output", None)
         changed.spec = self.spec.with_defaults(output_type, **settings)
         changed.output_type = changed.spec.output_type
-        changed._view = self._current_tools
+        changed._view = self._view or self._current_tools
         if more_tools:
             changed._view = DerivedTools(self._current_tools, Toolbox(more_tools).with_preferred)
         return changed

@@ -21,6 +21,7 @@ from tactician.loop import InvalidOutput, output_type, read_answer_text
 from tactician.process import PlannedAgentSpec, renew_processes
 from tactician.runs import (
     DEFAULT_LEASE,
+    NO_TYPES,
     Budget,
     Fork,
     Input,
@@ -99,12 +100,17 @@ class BaseRunnable(ABC, Generic[T_co]):
             ModelError: when a model cannot be called.
             StoredStateError: when the run is saved, and its input would not be read back equal: see `input_types`.
         """
-        return await start_run(
+        return await self._start(input, context, budget, conversation)
+
+    def _start(
+        self, input: Input, context: RunContext | None, budget: Budget | None, conversation: Conversation | None
+    ) -> Awaitable[RunResult[T_co]]:
+        return start_run(
             self.name,
             input,
             self._with_trace(context),
             budget,
-            self._choose_work(conversation),
+            self._work if conversation is None else self._choose_work(conversation),
             input_types=self.input_types,
         )
 
@@ -276,7 +282,7 @@ class BaseRunnable(ABC, Generic[T_co]):
     @property
     def input_types(self) -> InputTypes:
         """The types of input objects; a store keeps objects of these types besides text, messages and JSON."""
-        return InputTypes()
+        return NO_TYPES
 
     @property
     def planned_spec(self) -> PlannedAgentSpec | None:

@@ -69,6 +69,7 @@ class AgentSettings(TypedDict, total=False):
 
 
 _GUARDRAILS: Final = ("input_guardrails", "output_guardrails", "tool_input_guardrails", "tool_output_guardrails")
+_LIMITS: Final = ("max_turns", "max_attempts", "max_tool_calls", "max_tool_output_tokens", "max_tool_output_chars")
 _PARTS: Final = ("role", "goal", "background")
 _KNOWN: Final = AgentSettings.__annotations__.keys()
 
@@ -169,6 +170,8 @@ class AgentSpec(TurnPolicy, Generic[T_co]):
         if not settings.keys() <= _KNOWN:
             name = min(settings.keys() - _KNOWN)
             raise TypeError(f"an agent has no setting {name!r}.{did_you_mean(name, _KNOWN)}")
+        if not settings.keys().isdisjoint(_LIMITS):
+            self._check_limits(settings)
         fields = self.__dict__
         fields.update(settings)
         self._set_knowledge(settings)
@@ -182,6 +185,11 @@ class AgentSpec(TurnPolicy, Generic[T_co]):
         if not settings.keys().isdisjoint(_GUARDRAILS):
             fields["guards"] = Guards.of(*(fields.pop(name, ()) for name in _GUARDRAILS))
 
+    def _check_limits(self, settings: AgentSettings) -> None:
+        limits = ((name, settings.get(name)) for name in _LIMITS)
+        if wrong := [f"{name} must be > 0, got: {value}" for name, value in limits if _is_below_one(value)]:
+            raise DeclarationError(self.name, wrong)
+
     def _set_knowledge(self, settings: AgentSettings) -> None:
         """Store tools, references and contributors; a reference among the tools is a reference."""
         fields = self.__dict__
@@ -194,6 +202,10 @@ class AgentSpec(TurnPolicy, Generic[T_co]):
             fields["references"] = tuple(map(check_reference, self.references))
         if "contributors" in settings:
             fields["contributors"] = tuple(map(as_contributor, settings["contributors"]))
+
+
+def _is_below_one(value: object) -> bool:
+    return isinstance(value, int) and value < 1
 
 
 def _as_handoff(target: object, agent: str) -> Handoff[object]:

@@ -24,6 +24,7 @@ from tactician.blueprint.built_in_tools import BuiltInTool
 from tactician.blueprint.exporter import Exporter, blueprint_exporter
 from tactician.blueprint.knowledge import (
     Entry,
+    ReferenceEntry,
     build_contributors,
     build_references,
     export_contributors,
@@ -76,7 +77,7 @@ class AgentFields(Blueprint):
     tool_groups: tuple[Name, ...] | None = None
     agent_tools: tuple[AgentToolPart, ...] | None = None
     built_in_tools: tuple[BuiltInTool, ...] | None = None
-    references: tuple[Entry, ...] | None = None
+    references: tuple[ReferenceEntry, ...] | None = None
     contributors: tuple[Entry, ...] | None = None
     tool_input_guardrails: _Guardrails | None = None
     tool_output_guardrails: _Guardrails | None = None

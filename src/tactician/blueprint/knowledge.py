@@ -12,13 +12,13 @@ from pydantic.alias_generators import to_camel
 
 from tactician.blueprint.builder import Builder
 from tactician.blueprint.exporter import Exporter
-from tactician.blueprint.skill_lists import KIND, create_skills, describe_skills
 from tactician.blueprint.variables import has_secret
 from tactician.documents import Data, list_mistakes
 from tactician.errors import ConfigurationError
 from tactician.prompts import LlmReference, PromptContributor
 from tactician.references import (
     CONTRIBUTOR_KINDS,
+    LATE_KINDS,
     REFERENCE_KINDS,
     EntryKind,
     EntryScope,
@@ -26,22 +26,38 @@ from tactician.references import (
     create_reference,
     describe_entry,
 )
-from tactician.skills import Skills
 
 Entry: TypeAlias = Annotated[
     Mapping[str, JsonValue],
     Field(description="An object with a `kind`, and the fields of the kind."),
 ]
+ReferenceEntry: TypeAlias = Annotated[
+    Mapping[str, JsonValue],
+    Field(
+        description="An object with a `kind`, and the fields of the kind. Kinds: "
+        f"{', '.join((*REFERENCE_KINDS, *LATE_KINDS))}, and full names of classes and functions.",
+        examples=[
+            {
+                "kind": "library",
+                "name": "handbook",
+                "description": "Orders",
+                "path": "handbook.db",
+                "scope": {"team": "all"},
+            },
+            {"kind": "skills", "name": "office", "description": "Work at an office", "sources": [{"folder": "skills"}]},
+            {"kind": "mcp", "server": "wiki", "patterns": ["wiki://public/*"]},
+        ],
+    ),
+]
 C = TypeVar("C", bound=PromptContributor)
 _MODULE: Final = "tactician.references"
-_KINDS: Final = {**REFERENCE_KINDS, KIND: create_skills}
 _FREE: Final = ("text", "file", *CONTRIBUTOR_KINDS)
 """Kinds that reach nothing outside of the folder of the blueprint."""
 
 
 def build_references(entries: Sequence[Entry], builder: Builder) -> list[LlmReference]:
     """Return the references of entries."""
-    return _build(entries, builder.at("references"), partial(create_reference, kinds=_KINDS))
+    return _build(entries, builder.at("references"), create_reference)
 
 
 def build_contributors(entries: Sequence[Entry], builder: Builder) -> list[PromptContributor]:
@@ -100,8 +116,7 @@ def _export(
     entries: list[Entry] = []
     for place, part in enumerate(parts):
         try:
-            here = exporter.at(place)
-            entry = describe_skills(part, here) if isinstance(part, Skills) else describe_entry(part, kinds)
+            entry = describe_entry(part, kinds, exporter.make_relative)
         except ConfigurationError as error:
             exporter.omit(f"{getattr(part, 'name', type(part).__name__)!r}: {error}", place)
             continue

@@ -143,7 +143,7 @@ def resolve_references(
         variables: the names of those that it may read, as for `Blueprint.build`.
         root: the folder outside of which no file is read, as for `Blueprint.build`.
         limits: limits on the number of blueprints.
-        texts: whether instructions take the place of the names of their files, too.
+        texts: true when instructions take the place of the names of their files, too.
     """
     permissions = BuildPermissions.choose(blueprint.origin, variables, None, environment)
     builder = Builder.create(Names(), environment, root, limits, blueprint.origin, permissions)

@@ -113,7 +113,7 @@ def one_of(
         field: the discriminator field.
         kinds: the kinds, by the values of the field.
         what: the part in messages.
-        or_text: whether text is valid too.
+        or_text: true when text is valid too.
         otherwise: the kind of a part without the field.
     """
 

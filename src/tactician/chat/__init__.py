@@ -8,16 +8,16 @@ if TYPE_CHECKING:
     from tactician.chat.channels import ChatProgress as ChatProgress
     from tactician.chat.channels import QueueChannel as QueueChannel
     from tactician.chat.chatbot import Chatbot as Chatbot
-    from tactician.chat.records import ChatUser as ChatUser
     from tactician.chat.session import ChatReply as ChatReply
     from tactician.chat.session import ChatSession as ChatSession
+    from tactician.conversation import ChatUser as ChatUser
 else:
     __getattr__, __dir__, __all__ = export_late(
         __name__,
         {
             "tactician.chat.channels": "ChatProgress QueueChannel",
             "tactician.chat.chatbot": "Chatbot",
-            "tactician.chat.records": "ChatUser",
             "tactician.chat.session": "ChatReply ChatSession",
+            "tactician.conversation": "ChatUser",
         },
     )

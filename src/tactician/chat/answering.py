@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Final
 
 from tactician.agents import raise_unless_completed
-from tactician.chat.records import ChatRecord, ChatUser
+from tactician.chat.records import ChatRecord
 from tactician.chat.session import ChatReply, SessionView
-from tactician.conversation import Conversation
+from tactician.conversation import ChatUser, Conversation
 from tactician.errors import ConversationNotFoundError, RunConflictError, RunNotFoundError
 from tactician.events import new_id
 from tactician.llm import AssistantMessage, Text, UserMessage
@@ -174,7 +174,7 @@ class RequestAnswerer(Answerer):
         self, record: ChatRecord, message: UserMessage, options: ProcessOptions
     ) -> tuple[ChatReply, SessionView]:
         """Let the agent answer in the conversation."""
-        asked = RequestOptions(conversation_id=record.id)
+        asked = RequestOptions(conversation_id=record.id, user=record.user)
         request = create_request(self._agent.name, message, asked)
         context = self._platform.context()
         result = await self._platform.requests.answer(request, self._agent, context, budget=options.budget)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
 from hashlib import sha256
 from typing import Final
@@ -13,8 +14,9 @@ from typing_extensions import override
 from tactician.agents import BaseRunnable
 from tactician.chat.answering import Answerer, ProcessAnswerer, RequestAnswerer
 from tactician.chat.channels import EventChannel
-from tactician.chat.records import ChatRecord, ChatRecords, ChatUser
+from tactician.chat.records import ChatRecord, ChatRecords
 from tactician.chat.session import ChatReply, ChatSession, SessionView
+from tactician.conversation import ChatUser
 from tactician.errors import ConversationNotFoundError
 from tactician.events import new_id
 from tactician.llm import SystemMessage, UserMessage, check_message_images, join_text
@@ -43,6 +45,7 @@ class Chatbot(BaseRunnable[str]):
         options: settings of the processes of planned agents; without limits by default. The budget is that of a
             session, with all its messages.
         patience: seconds that a message waits while another program answers in the session.
+        find_memory: function that returns the id of a user's memory, for sessions that name no memory of their own.
     """
 
     def __init__(
@@ -54,10 +57,12 @@ class Chatbot(BaseRunnable[str]):
         description: str | None = None,
         options: ProcessOptions = _UNLIMITED,
         patience: float = 60.0,
+        find_memory: Callable[[ChatUser], str | None] | None = None,
     ) -> None:
         self._platform = platform
         self._answerer = _create_answerer(platform, agent, patience)
         self._options = options
+        self._find_memory = find_memory
         self.name = name or (self._answerer.name if agent is not None else "Chat")
         self.description = description or self._answerer.description
         self._records = ChatRecords(platform.store)
@@ -78,7 +83,8 @@ class Chatbot(BaseRunnable[str]):
             user: the user, or the user's id; anybody by default.
             channel: shown what the chatbot says from now on, also outside of replies.
             id: id of the session, and of its conversation: any text; a new session by default.
-            memory_id: id of a memory that the session knows from its beginning, and adds its findings to.
+            memory_id: id of a memory that the session knows from its beginning, and adds its findings to; that of the
+                user by default, if the chatbot finds one.
             system_message: first message of a new conversation, for the model.
 
         Raises:
@@ -88,10 +94,16 @@ class Chatbot(BaseRunnable[str]):
         asking = user if isinstance(user, ChatUser | None) else ChatUser(user)
         record = None if id is None else await self._records.load(id)
         if record is None:
-            record = await self._begin(ChatRecord(id or new_id(), self.name, None, asking, memory_id), system_message)
+            memory = self._choose_memory(memory_id, asking)
+            record = await self._begin(ChatRecord(id or new_id(), self.name, None, asking, memory), system_message)
         if record.bot != self.name or (asking is not None and record.user is not None and record.user.id != asking.id):
             raise ConversationNotFoundError(f"{self.name} has no session {record.id!r} with this user")
         return await self._open(record, channel)
+
+    def _choose_memory(self, memory_id: str | None, user: ChatUser | None) -> str | None:
+        if memory_id is not None or user is None or self._find_memory is None:
+            return memory_id
+        return self._find_memory(user)
 
     async def find(self, id: str, channel: OutputChannel | None = None) -> ChatSession | None:
         """Return a session of this chatbot, or `None`."""
@@ -136,7 +148,7 @@ class Chatbot(BaseRunnable[str]):
         """
         conversation_id = options.get("conversation_id")
         channel = EventChannel(context)
-        session = await self.session(id=conversation_id, channel=channel)
+        session = await self.session(options.get("user"), channel, id=conversation_id)
         try:
             (asked,) = create_request(self.name, _find_last(message), options).messages
             assert isinstance(asked, UserMessage)
@@ -148,14 +160,16 @@ class Chatbot(BaseRunnable[str]):
     @override
     async def _work(self, input: Input, context: RunContext) -> RunResult[str]:
         # The same session when the run is repeated after a crash.
-        session = await self.session(id=sha256(context.idempotency_key.encode()).hexdigest())
+        session_id = sha256(context.idempotency_key.encode()).hexdigest()
+        session = await self.session(context.find(ChatUser), id=session_id)
         reply = await session.send(_find_last(input))
         return RunResult(reply.text, process_id=reply.run_id, run_id=context.run_id)
 
     async def _begin(self, record: ChatRecord, system_message: str | None) -> ChatRecord:
         added = await self._records.add(replace(record, run_id=self._answerer.create_run_id()))
         if system_message is not None:
-            async with self._platform.conversations.change(record.id, creates=True) as conversation:
+            user = None if record.user is None else record.user.id
+            async with self._platform.conversations.change(record.id, creates=True, user=user) as conversation:
                 if not len(conversation):
                     conversation.insert(SystemMessage(system_message))
         return added
@@ -166,7 +180,7 @@ class Chatbot(BaseRunnable[str]):
         return ChatSession(self, record, view, leave)
 
     def _get_options(self, record: ChatRecord) -> ProcessOptions:
-        return replace(self._options, conversation_id=record.id, memory_id=record.memory_id)
+        return replace(self._options, conversation_id=record.id, memory_id=record.memory_id, user=record.user)
 
     def _hold_turn(self, id: str) -> asyncio.Lock:
         return self._turns.setdefault(id, asyncio.Lock())

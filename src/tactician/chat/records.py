@@ -2,34 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_json
 
+from tactician.conversation import ChatUser
 from tactician.errors import DocumentConflictError, StoredStateError
 from tactician.frozen import frozen
 from tactician.stores import DocumentStore, StoredDocument
 
 _COLLECTION: Final = "chats"
 _MAX_ATTRIBUTES: Final = 100_000
-
-
-@frozen
-class ChatUser:
-    """User of a chat. An action that takes a `ChatUser` gets the user of its session.
-
-    Attributes:
-        id: id of the user in the program.
-        name: name that the assistant may use.
-        attributes: what else the program says about the user, such as a language.
-    """
-
-    id: str
-    name: str | None = None
-    attributes: Mapping[str, str] | None = None
 
 
 @frozen

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Protocol
 from weakref import finalize
 
-from tactician.chat.records import ChatRecord, ChatUser
-from tactician.conversation import Conversation
+from tactician.chat.records import ChatRecord
+from tactician.conversation import ChatUser, Conversation
 from tactician.errors import TacticianError
 from tactician.frozen import frozen
 from tactician.llm import AssistantMessage, UserMessage

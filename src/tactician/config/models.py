@@ -273,7 +273,7 @@ class McpServerSettings(DocumentModel):
         description: the purpose of the tools.
         permissions: the access of the tools outside of the program.
         timeout: seconds that a call may take.
-        sampling: whether the model of an agent answers when the server asks for a model.
+        sampling: true when the model of an agent answers when the server asks for a model.
     """
 
     command: str | None = Field(default=None, min_length=1)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tactician.conversation.tokens import TextCounter as TextCounter
     from tactician.conversation.tokens import TokenCounter as TokenCounter
     from tactician.conversation.tokens import find_token_counter as find_token_counter
+    from tactician.conversation.user import ChatUser as ChatUser
     from tactician.conversation.window_strategy import Chain as Chain
     from tactician.conversation.window_strategy import MessageWindow as MessageWindow
     from tactician.conversation.window_strategy import WindowStrategy as WindowStrategy
@@ -37,6 +38,7 @@ else:
             "tactician.conversation.store": "ConversationStore",
             "tactician.conversation.summarization": "Summarization",
             "tactician.conversation.tokens": "ESTIMATE TextCounter TokenCounter find_token_counter",
+            "tactician.conversation.user": "ChatUser",
             "tactician.conversation.window_strategy": "Chain MessageWindow WindowStrategy chain",
         },
     )

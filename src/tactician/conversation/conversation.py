@@ -69,12 +69,14 @@ class Conversation:
     its result. It belongs to a single event loop.
 
     Attributes:
+        user: id of the user that it belongs to; `None` when it belongs to the program.
         version: which version of it a store holds; 0 when none does.
         part: the messages that the last run has added, when a service runs it in the conversation.
     """
 
     __slots__ = (
-        "__weakref__", "_changes", "_id", "_list", "_next", "_numbers", "_waiting", "part", "version",
+        "__weakref__", "_changes", "_id", "_list", "_next", "_numbers", "_waiting", "part", "user",
+        "version",
     )  # fmt: skip
 
     def __init__(self, messages: Iterable[Message] = (), id: str | None = None) -> None:
@@ -85,6 +87,7 @@ class Conversation:
         self._waiting: list[tuple[int, Message]] = []
         self._changes: list[int] = []
         self.part: RunPart | None = None
+        self.user: str | None = None
         self.version = 0
 
     def __len__(self) -> int:
@@ -232,6 +235,7 @@ class Conversation:
         other._waiting = self._waiting.copy()
         other._next = self._next
         other.part = None if self.part is None else replace(self.part)
+        other.user = self.user
         other.version = self.version
         return other
 
@@ -276,7 +280,7 @@ class Conversation:
         return SavedConversation(format=1, id=self.id, **self._save_messages(0))
 
     def _save_messages(self, begin: int) -> SavedMessages:
-        return SavedMessages(
+        saved = SavedMessages(
             next=self._next,
             ids=self._numbers[begin:],
             messages=tuple(self._list[begin:]),
@@ -284,12 +288,16 @@ class Conversation:
             waiting_messages=tuple(message for _, message in self._waiting),
             part=None if self.part is None else self.part.close(len(self._list)),
         )
+        if self.user is not None:
+            saved["user"] = self.user
+        return saved
 
     def _adopt(self, saved: SavedMessages) -> None:
         """Take over everything except the messages."""
         if len(saved["waiting"]) != len(saved["waiting_messages"]):
             raise _create_mismatch_error()
         self._next, self.part = saved["next"], None if saved["part"] is None else replace(saved["part"])
+        self.user = saved.get("user")
         self._waiting = list(zip(saved["waiting"], saved["waiting_messages"], strict=True))
 
     def _check(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, NotRequired, TypeVar
 
 from typing_extensions import TypedDict
 
@@ -31,6 +31,7 @@ class SavedMessages(TypedDict):
     waiting: list[int]
     waiting_messages: tuple[Message, ...]
     part: RunPart | None
+    user: NotRequired[str | None]
 
 
 class SavedConversation(SavedMessages):

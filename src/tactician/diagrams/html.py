@@ -7,7 +7,6 @@ from html import escape
 
 from tactician.diagrams.diagram import Diagram
 from tactician.diagrams.mermaid import to_mermaid
-from tactician.diagrams.svg import to_svg
 
 _LONGEST_TEXT = 20_000
 
@@ -34,7 +33,7 @@ def render_card(
         for label, text in (details or {}).items()
         if text
     )
-    drawn = "" if diagram is None else f"<div>{to_svg(diagram)}</div>"
+    drawn = "" if diagram is None else f"<div>{_draw(diagram)}</div>"
     table = f"<table>{rows}</table>" if rows else ""
     return f"<div><div><b>{escape(title)}</b></div>{table}{drawn}{folded}</div>"
 
@@ -51,6 +50,12 @@ def render_mimebundle(
     if diagram is not None:
         bundle["text/vnd.mermaid"] = to_mermaid(diagram)
     return bundle
+
+
+def _draw(diagram: Diagram) -> str:
+    from tactician.diagrams.svg import to_svg  # few programs draw
+
+    return to_svg(diagram)
 
 
 def _cut(text: str) -> str:

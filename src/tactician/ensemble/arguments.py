@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from math import inf
-from typing import Protocol, get_args
+from types import UnionType
+from typing import Final, Protocol, get_args
 
 from tactician.agents import Agent, as_runnable
 from tactician.context_format import ContextFormat, ContextFormatter, load_formatter
@@ -18,9 +19,20 @@ from tactician.ensemble.task import Task
 from tactician.ensemble.workflows import Workflow
 from tactician.errors import ConfigurationError, DeclarationError
 from tactician.events import EventListener
-from tactician.llm import ModelLike
+from tactician.llm import LanguageModel, LlmOptions, ModelLike
+from tactician.runs import Budget
 from tactician.tools import Toolbox, ToolLike
 from tactician.trace import CaptureMode
+
+_MODEL: Final = "the name of a model, LlmOptions or a model"
+_KINDS: Final[Sequence[tuple[str, type | UnionType, str]]] = (
+    ("model", str | LlmOptions | LanguageModel, _MODEL),
+    ("synthesize", str | LlmOptions | LanguageModel, _MODEL),
+    ("given_workflow", Workflow, "a Workflow, such as Workflow.PARALLEL"),
+    ("constraints", HierarchicalConstraints, "HierarchicalConstraints"),
+    ("delegation", Delegation, "a Delegation"),
+    ("budget", Budget, "a Budget"),
+)
 
 
 class EnsembleArguments(Protocol):
@@ -36,6 +48,8 @@ class EnsembleArguments(Protocol):
     given_workflow: Workflow | None
     manager: Agent[object] | None
     constraints: HierarchicalConstraints | None
+    synthesize: ModelLike | None
+    budget: Budget | None
     reflections: ReflectionStore | None
     memory: ScopedMemory | None
     delegation: Delegation | None
@@ -51,6 +65,7 @@ class EnsembleArguments(Protocol):
 
 def find_argument_mistakes(arguments: EnsembleArguments) -> Iterator[tuple[str, str]]:
     """Yield the place and the description of each mistake that the arguments of an ensemble show by themselves."""
+    yield from _find_kind_mistakes(arguments)
     yield from _find_phase_mistakes(arguments)
     yield from _find_task_mistakes(arguments)
     yield from _find_team_mistakes(arguments)
@@ -59,6 +74,14 @@ def find_argument_mistakes(arguments: EnsembleArguments) -> Iterator[tuple[str, 
     yield from _find_listener_mistakes(arguments.listeners)
     yield from _find_review_mistakes(arguments)
     yield from _find_equipment_mistakes(arguments)
+
+
+def _find_kind_mistakes(arguments: EnsembleArguments) -> Iterator[tuple[str, str]]:
+    """Yield the settings that are objects of another kind, which no type checker has seen."""
+    for name, kind, meant in _KINDS:
+        value: object = getattr(arguments, name)
+        if value is not None and not isinstance(value, kind):
+            yield name.removeprefix("given_"), f"{value!r} is not {meant}"
 
 
 def _find_phase_mistakes(arguments: EnsembleArguments) -> Iterator[tuple[str, str]]:

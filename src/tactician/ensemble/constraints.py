@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import field
+from types import MappingProxyType
 from typing import Final
 
 from tactician.documents import did_you_mean
@@ -31,6 +32,9 @@ class HierarchicalConstraints:
     max_calls_per_worker: Mapping[str, int] = field(default_factory=dict)
     max_delegations: int = 0
     stages: Sequence[Sequence[str]] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "max_calls_per_worker", MappingProxyType(dict(self.max_calls_per_worker)))
 
     def find_mistakes(self, roles: Collection[str]) -> Iterator[tuple[str, str]]:
         """Yield the place and the description of each mistake; `roles` are those of all workers."""

@@ -110,7 +110,7 @@ class DelegationExecutor:
 
         Raises:
             ToolError: when the worker may not do the task, with the reason.
-            Exception: what the worker raised.
+            Exception: any that the worker raised.
         """
         if (entry := self.log.find(call)) is None:
             entry = await self._admit(request, delegator, call)

@@ -45,7 +45,7 @@ class DelegationTool(Tool):
         Raises:
             InvalidArgumentsError: when the role or the task is missing.
             ToolError: when the worker may not do it, with the reason.
-            Exception: what the worker raised.
+            Exception: any that the worker raised.
         """
         try:
             parsed = _Arguments.model_validate_json(arguments)

@@ -16,20 +16,20 @@ class EarlyExit:
 
     Args:
         context: the context of the run of the ensemble.
+
+    Attributes:
+        reason: the reason; `None` while the ensemble goes on.
     """
 
-    __slots__ = ("_context",)
+    __slots__ = ("_context", "reason")
 
     def __init__(self, context: RunContext) -> None:
+        data = {} if context.checkpoint is None else context.checkpoint.data
         self._context = context
-
-    @property
-    def reason(self) -> ExitReason | None:
-        """The reason; `None` while the ensemble goes on."""
-        data = {} if self._context.checkpoint is None else self._context.checkpoint.data
-        return ExitReason(str(data["exit"])) if "exit" in data else None
+        self.reason = ExitReason(str(data["exit"])) if "exit" in data else None
 
     def request(self, reason: ExitReason) -> None:
         """End the ensemble: no other task starts. The next step that is saved has it."""
+        self.reason = reason
         assert self._context.checkpoint is not None
         self._context.checkpoint.set(exit=reason.value)

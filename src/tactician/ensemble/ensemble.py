@@ -35,7 +35,7 @@ from tactician.ensemble.task import Task, TaskLike, as_tasks
 from tactician.ensemble.workflows import Workflow, infer_workflow
 from tactician.errors import ConfigurationError, Problem
 from tactician.events import EventListener
-from tactician.llm import ModelLike
+from tactician.llm import NO_OPTIONS, ModelLike, ModelSource
 from tactician.runs import Budget, Input, RunContext, with_formatter
 from tactician.tools import ToolLike
 from tactician.trace import CaptureMode
@@ -135,6 +135,7 @@ class Ensemble(EnsembleRunnable):
         self.listeners = tuple(listeners)
         self.synthesize = synthesize
         self._pace = SharedPace()
+        self._known_models: ModelSource | None = None
         self.budget = budget
         self.capture = capture
         self.context_format = context_format
@@ -264,9 +265,15 @@ class Ensemble(EnsembleRunnable):
         return observe_run(super()._with_trace(context), self.listeners, self.capture)
 
     def _check(self, input: EnsembleInput, context: RunContext) -> None:
-        templates, models = find_template_problems(self.templates, input.values), self.find_model_problems(context)
-        if problems := (*self.structure_problems, *templates, *models):
+        problems = [*self._structure.problems, *find_template_problems(self._structure.templates, input.values)]
+        models = context.services.models
+        is_usual = context.model is None and context.own_model is None and context.pins is NO_OPTIONS
+        if not is_usual or models is not self._known_models:  # the models of a platform are checked once
+            problems += self.find_model_problems(context)
+        if problems:
             raise EnsembleDefinitionError(self._subject, problems)
+        if is_usual:
+            self._known_models = models
 
     @property
     def _subject(self) -> str:

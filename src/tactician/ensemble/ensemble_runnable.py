@@ -45,7 +45,7 @@ class EnsembleRunnable(BaseRunnable[object]):
         """
         plain = EnsembleInput.create(input).to_plain()
         limit = self.budget if budget is None else budget
-        return EnsembleResult.of(await super().run(plain, context=context, budget=limit, conversation=conversation))
+        return EnsembleResult.of(await self._start(plain, context, limit, conversation))
 
     @override
     async def resume(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from itertools import chain
 from operator import attrgetter
 from typing import Final
@@ -33,6 +33,7 @@ from tactician.ensemble.task_signals import EnsembleExit
 from tactician.ensemble.template import fill_template
 from tactician.runs import (
     BudgetError,
+    Checkpoint,
     RunContext,
     RunError,
     RunResult,
@@ -54,61 +55,64 @@ class TaskRunner:
         exit: the early end of the run; of this context alone by default.
     """
 
-    __slots__ = ("_context", "_environment", "_exit", "_failures", "_internal", "_outputs")
+    __slots__ = ("_context", "_environment", "_exit", "_failures", "_outputs", "_tasks")
 
     def __init__(self, environment: TaskEnvironment, context: RunContext, exit: EarlyExit | None = None) -> None:
         self._environment = environment
-        self._context = context.at("tasks")
-        self._internal = self._context.as_internal()
-        self._failures = _read_failures(self._context)
+        assert context.checkpoint is not None
+        self._context = context
+        self._tasks = context.checkpoint.at("tasks")
+        self._failures = _read_failures(self._tasks)
         self._exit = EarlyExit(context) if exit is None else exit
         known = [outcome for outcome in environment.known.values() if isinstance(outcome, TaskOutput)]
         self._outputs: list[TaskOutput] = [*known, *environment.earlier]
 
     def record_failures(self, failed: Mapping[str, Exception]) -> None:
         """Record failed tasks, which do not run again when the run goes on after a suspension."""
-        if failed and self._context.checkpoint is not None:
+        if failed:
             known = {task_id: describe_error(error) for task_id, error in failed.items()}
-            self._context.checkpoint.set(failures=self._failures | known)
+            self._tasks.set(failures=self._failures | known)
 
-    async def run(self, plan: TaskPlan, outcomes: Mapping[str, TaskOutcome]) -> TaskOutcome:
-        """Return the outcome of a task from those of its context tasks.
+    def run(self, plan: TaskPlan, outcomes: Mapping[str, TaskOutcome]) -> Awaitable[TaskOutcome]:
+        """Do a task when the result is awaited, and return its outcome of a task from those of its context tasks.
 
         Raises:
             RunError: when the task failed before a suspension, or a limit of the run is reached.
-            Exception: what its agent or handler raised.
+            Exception: any that its agent or handler raised.
         """
         job, place = plan.job, self._find_place(plan)
-        progress = TaskProgress(job, place, self._environment.find_revision(job.task.id))
-        if self._environment.known:
-            outcomes = {**self._environment.known, **outcomes}
-        outputs = _find_context(plan, outcomes, self._environment)
+        environment = self._environment
+        progress = TaskProgress(job, place, environment.find_revision(job.task.id))
+        if environment.known:
+            outcomes = {**environment.known, **outcomes}
+        outputs = _find_context(plan, outcomes, environment)
         if (reason := self._find_reason_to_skip(plan, outputs, outcomes, progress)) is not None:
-            if reason != ENDED:  # that is saved with the run
-                await self._skip(job, reason, progress)
-            return SkippedTask(job.task.id, reason, outputs)
-        execution = TaskExecution(job, self._fill_in(job, outputs), place, progress, self._environment.outbox)
+            skipped = SkippedTask(job.task.id, reason, outputs)
+            return _give(skipped) if reason == ENDED else self._skip(skipped, progress)  # the end is saved with the run
+        execution = TaskExecution(job, self._fill_in(job, outputs), place, progress, environment.outbox)
         lifecycle = TaskLifecycle(plan, execution)
-        if (saved := progress.output) is not None:
-            output = await lifecycle.resume(saved)
-            self._report_restored(output)
-        elif (performed := await self._perform(job, lifecycle, progress)) is not None:
-            output = performed
-        else:
-            return SkippedTask(job.task.id, ENDED, outputs)
-        self._outputs.append(output)
-        return output
+        if progress.is_completed and (saved := progress.output) is not None:
+            return self._restore(lifecycle, saved)
+        return self._perform(execution, lifecycle)
 
     def _find_place(self, plan: TaskPlan) -> RunContext:
         """Return the context of a task; the tasks inside a task find there how the ensemble reviews and ends."""
-        place = (self._context if plan.is_last else self._internal).at(plan.job.key)
+        place = self._context.inside_part(self._tasks.at(plan.job.key), is_internal=not plan.is_last)
         if not plan.is_composite:
             return place
         outbox = self._environment.outbox
         return place.inside({ReviewSettings: plan.reviews, EarlyExit: self._exit, LearningOutbox: outbox})
 
-    async def _perform(self, job: Assignment, lifecycle: TaskLifecycle, progress: TaskProgress) -> TaskOutput | None:
-        """Do a task, and save and return its output; `None` when a review has ended the ensemble before it."""
+    async def _restore(self, lifecycle: TaskLifecycle, saved: TaskOutput) -> TaskOutput:
+        """Return the saved output of a task."""
+        output = await lifecycle.resume(saved)
+        self._report_restored(output)
+        self._outputs.append(output)
+        return output
+
+    async def _perform(self, execution: TaskExecution, lifecycle: TaskLifecycle) -> TaskOutcome:
+        """Do a task, and save and return its output, unless a review has ended the ensemble before it."""
+        job, progress = execution.job, execution.progress
         if (failure := self._failures.get(job.task.id)) is not None:
             raise RunError(failure, self._create_failed_result())
         self._begin(job, progress)
@@ -117,8 +121,7 @@ class TaskRunner:
         except EnsembleExit as signal:
             self._exit.request(signal.reason)
             if signal.output is None:
-                await self._skip(job, ENDED, progress)
-                return None
+                return await self._skip(SkippedTask(job.task.id, ENDED, execution.input.context_outputs), progress)
             output = signal.output
         except INTERRUPTIONS:
             raise
@@ -130,14 +133,23 @@ class TaskRunner:
             self._context.emit(TaskSuspended, task_id=job.task.id, role=job.role, prompts=prompts)
             raise
         await progress.save_output(output)
-        self._report(output)
+        self._context.emit(
+            TaskCompleted,
+            task_id=output.task_id,
+            role=output.role,
+            raw=output.raw,
+            seconds=output.duration,
+            tool_calls=output.tool_calls,
+        )
+        self._outputs.append(output)
         return output
 
-    async def _skip(self, job: Assignment, reason: str, progress: TaskProgress) -> None:
+    async def _skip(self, skipped: SkippedTask, progress: TaskProgress) -> SkippedTask:
         """Save that a task is skipped. That is decided once."""
         if progress.skipped is None:
-            await progress.save_skip(reason)
-            self._context.emit(TaskSkipped, task_id=job.task.id, reason=reason)
+            await progress.save_skip(skipped.reason)
+            self._context.emit(TaskSkipped, task_id=skipped.task_id, reason=skipped.reason)
+        return skipped
 
     def _find_reason_to_skip(
         self,
@@ -166,7 +178,7 @@ class TaskRunner:
             return
         if (limit := self._context.find_limit()) is not None:
             raise BudgetError(f"task {job.task.id!r}: {limit}", self._create_failed_result())
-        progress.begin(self._context.clock.time())
+        progress.begin(self._context.services.clock.time())
         self._context.emit(TaskStarted, task_id=job.task.id, role=job.role)
 
     def _fill_in(self, job: Assignment, outputs: tuple[TaskOutput, ...]) -> TaskInput:
@@ -175,22 +187,12 @@ class TaskRunner:
         return TaskInput(
             task.id,
             fill_template(task.description, values),
-            fill_template(task.expected_output, values),
+            fill_template(task.expected_output, values) if task.expected_output else "",
             outputs,
             values,
             environment.input.text if is_first else "",
             earlier_outputs=() if task.memory else environment.earlier,
             forgotten_outputs=environment.forgotten,
-        )
-
-    def _report(self, output: TaskOutput) -> None:
-        self._context.emit(
-            TaskCompleted,
-            task_id=output.task_id,
-            role=output.role,
-            raw=output.raw,
-            seconds=output.duration,
-            tool_calls=output.tool_calls,
         )
 
     def _report_restored(self, output: TaskOutput) -> None:
@@ -207,6 +209,10 @@ class TaskRunner:
 
     def _create_failed_result(self) -> RunResult[None]:
         return RunResult(None, RunStatus.FAILED, tally=self._context.tally, run_id=self._context.run_id)
+
+
+async def _give(skipped: SkippedTask) -> SkippedTask:
+    return skipped
 
 
 def _find_context(
@@ -228,6 +234,6 @@ def _find_context(
     return tuple(outputs) if plan.is_composite else tuple(chain.from_iterable(map(_get_readable, outputs)))
 
 
-def _read_failures(context: RunContext) -> dict[str, str]:
-    known = {} if context.checkpoint is None else context.checkpoint.data.get("failures")
+def _read_failures(place: Checkpoint) -> dict[str, str]:
+    known = place.data.get("failures")
     return {str(key): str(reason) for key, reason in known.items()} if isinstance(known, dict) else {}

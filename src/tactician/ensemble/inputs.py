@@ -32,7 +32,7 @@ class EnsembleInput:
         """Return the input as text and values. A mapping has values by their names; anything else is text."""
         if input is None:
             return cls({})
-        if isinstance(input, Mapping):
+        if isinstance(input, (dict, Mapping)):  # the abstract class alone takes longer
             return cls({str(name): as_text(value) for name, value in input.items()})
         text = input if isinstance(input, str) else join_text(messages_of(input))
         return cls({TEXT_NAME: text}, text)

@@ -50,14 +50,14 @@ class TaskLifecycle:
             EnsembleExit: when a review ends the ensemble.
             ReviewRejectedError: when nobody has decided in time, and that rejects the task.
             GuardrailError: when a guardrail stops the task.
-            Exception: what the agent or the handler raised.
+            Exception: any that the agent or the handler raised.
         """
         plan, execution = self._plan, self._execution
         for prepare in plan.preparations:
             await prepare(execution)
-        output = await self._attempt()
         if not plan.is_followed:
-            return output
+            return self._create_output(await self._work())
+        output = await self._attempt()
         while (accepted := await self._check(output)) is None:
             output = await self._attempt()
         for conclude in plan.conclusions:
@@ -79,14 +79,12 @@ class TaskLifecycle:
         return restore_object(output, await self._work(), is_typed=self._execution.job.task.output_type is not None)
 
     async def _attempt(self) -> TaskOutput:
-        """Return the output of an attempt."""
-        progress, is_followed = self._execution.progress, self._plan.is_followed
-        if is_followed and (draft := progress.draft) is not None:
+        """Return the output of an attempt, which is saved for the steps that follow on it."""
+        progress = self._execution.progress
+        if (draft := progress.draft) is not None:
             return await self.restore(draft)
         output = self._create_output(await self._work())
-        progress.note_run(has_run=self._execution.job.has_run(output))
-        if is_followed:
-            await progress.save_draft(output)
+        await progress.save_draft(output)
         return output
 
     def _work(self) -> Awaitable[RunResult[object]]:
@@ -119,10 +117,12 @@ class TaskLifecycle:
 
     def _create_output(self, result: RunResult[object]) -> TaskOutput:
         execution, progress = self._execution, self._execution.progress
-        job, now = execution.job, execution.place.clock.time()
+        job, now = execution.job, execution.place.services.clock.time()
         began, is_typed = progress.began or now, job.task.output_type is not None
         output = create_task_output(execution.input, job.role, result, began, now, is_typed=is_typed)
-        if (earlier := progress.earlier) is None:
+        if (has_run := job.has_run(output)) is not progress.has_run:
+            progress.note_run(has_run=has_run)
+        if progress.attempt == 1 or (earlier := progress.earlier) is None:
             return output
         used, calls = earlier.usage + output.usage, earlier.tool_calls + output.tool_calls
         return replace(output, usage=used, tool_calls=calls)

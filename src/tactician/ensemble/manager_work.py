@@ -71,7 +71,7 @@ class ManagerWork:
         Raises:
             EnsembleExit: when a review ends the ensemble.
             ReviewRejectedError: when nobody has decided in time, and that rejects the answer.
-            Exception: what the manager raised.
+            Exception: any that the manager raised.
         """
         if self._before is not None:
             await self._before.review_task(self._task.description, self._context)

@@ -26,7 +26,7 @@ async def run_with_output_retries(job: Assignment, prompt: str, place: RunContex
 
     Raises:
         OutputError: when no output is valid.
-        Exception: what the Runnable raised.
+        Exception: any that the Runnable raised.
     """
     retries = 0 if isinstance(job.runnable, Agent) or job.task.output_type is None else job.task.max_output_retries
     failed: list[RunResult[None]] = []

@@ -50,8 +50,8 @@ def build_prompt(task: TaskInput, kind: type[object] | None, context: RunContext
 
 def list_context_sections(
     outputs: Iterable[TaskOutput], context: RunContext, earlier: Iterable[TaskOutput] = ()
-) -> Iterator[str]:
-    """Yield the section with the outputs of other tasks; nothing, when there are none.
+) -> list[str]:
+    """Return the section with the outputs of other tasks; nothing, when there are none.
 
     Args:
         outputs: the outputs.
@@ -60,9 +60,8 @@ def list_context_sections(
     """
     texts = [_format_output(output, context, " (earlier iteration)") for output in earlier]
     texts += [_format_output(output, context) for output in outputs]
-    if texts:
-        joined = "\n\n---\n\n".join(texts)
-        yield f"## Context from Previous Tasks\n\n{joined}"
+    joined = "\n\n---\n\n".join(texts)
+    return [f"## Context from Previous Tasks\n\n{joined}"] if texts else []
 
 
 def list_delegation_sections(request: DelegationRequest, context: RunContext) -> Iterator[str]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
+from operator import attrgetter
 from types import MappingProxyType
+from typing import Final
 
 from typing_extensions import override
 
@@ -17,6 +19,8 @@ from tactician.ensemble.task_output import TaskOutput
 from tactician.frozen import frozen
 from tactician.runs import RunContext, RunResult, RunStatus
 from tactician.trace import Trace
+
+_get_end: Final = attrgetter("completed_at")
 
 
 @frozen
@@ -106,7 +110,7 @@ class EnsembleResult(RunResult[object]):
             exit_reason: the reason for the end.
             skipped: the reasons why other tasks did not run, by task id.
         """
-        ended = tuple(sorted(outputs, key=lambda output: output.completed_at))
+        ended = tuple(sorted(outputs, key=_get_end))
         status = RunStatus.FAILED if exit_reason is ExitReason.FAILED else RunStatus.COMPLETED
         result = cls(None, status, tally=context.tally, run_id=context.run_id, task_outputs=ended, duration=duration)
         result.exit_reason, result.skipped = exit_reason, dict(skipped)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Final, Literal, TypeAlias
 
+from tactician.clock import Clock
 from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.early_exit import EarlyExit
 from tactician.ensemble.environment import TaskEnvironment
@@ -139,22 +140,32 @@ async def run_tasks(
             runner.record_failures(outcomes.failed)
             raise
     reason = ExitReason.FAILED if outcomes.failed else ending.reason or ExitReason.COMPLETED
-    result = outcomes.create_result(order, context, max(0.0, context.clock.time() - began), reason)
+    result = outcomes.create_result(order, context, max(0.0, context.services.clock.time() - began), reason)
     if outcomes.failed:
         raise _create_error(name, outcomes, result) from next(iter(outcomes.failed.values()))
     return result
 
 
-async def _follow(order: TaskOrder, run_task: _RunTask, outcomes: _Outcomes, context: RunContext) -> None:
+def _follow(
+    order: TaskOrder, run_task: _RunTask, outcomes: _Outcomes, context: RunContext
+) -> Coroutine[object, object, None]:
     """Run the tasks, and collect their outcomes. In a sequence, a task that waits holds up those behind it."""
     on_error: ErrorPolicy = "drain" if order.on_error == "fail_fast" else "continue"
     steps = [FlowStep(plan.job.task.id, partial(run_task, plan), needed) for plan, needed in order.plans]
+    clock = context.services.clock
     if order.is_sequence:
-        await run_in_turn(steps, outcomes.add, on_error=on_error, clock=context.clock)
-        return
-    async with Scheduler[TaskOutcome](
-        max_concurrency=order.max_parallel, on_error=on_error, clock=context.clock
-    ) as scheduler:
+        return run_in_turn(steps, outcomes.add, on_error=on_error, clock=clock)
+    return _schedule(steps, outcomes, order.max_parallel, on_error, clock)
+
+
+async def _schedule(
+    steps: Iterable[FlowStep[TaskOutcome]],
+    outcomes: _Outcomes,
+    max_parallel: int | None,
+    on_error: ErrorPolicy,
+    clock: Clock,
+) -> None:
+    async with Scheduler[TaskOutcome](max_concurrency=max_parallel, on_error=on_error, clock=clock) as scheduler:
         scheduler.add(*steps)
         async for outcome in scheduler:
             outcomes.add(outcome)
@@ -166,7 +177,7 @@ def note_begin(context: RunContext) -> float:
     began = context.checkpoint.data.get("began")
     if isinstance(began, float):
         return began
-    now = context.clock.time()
+    now = context.services.clock.time()
     context.checkpoint.set(began=now)
     return now
 

@@ -18,7 +18,7 @@ from tactician.ensemble.reviews import Review
 from tactician.ensemble.task_input import TaskInput
 from tactician.errors import DeclarationError, Problem
 from tactician.guardrails import GuardrailLike, as_input_guardrail, as_output_guardrail
-from tactician.llm import ModelLike
+from tactician.llm import LanguageModel, LlmOptions, ModelLike
 from tactician.loop import Guards, output_type
 from tactician.runs import Runnable
 from tactician.tools import Toolbox, ToolLike
@@ -160,7 +160,7 @@ class Task:
     @property
     def label(self) -> str:
         """The id, shortened for messages."""
-        return shorten(self.id)
+        return shorten(str(self.id))
 
     def as_task(self) -> Task:
         """Return the task itself."""
@@ -181,7 +181,7 @@ def shorten(text: str) -> str:
 
 def _find_mistakes(task: Task) -> Iterator[tuple[str, str]]:
     """Yield the place and the description of each mistake that the task shows alone."""
-    if not task.description.strip():
+    if not str(task.description or "").strip():
         yield "description", "it must not be blank: say what is to be done"
     elif not task.id.strip():
         yield "id", "it must not be blank: leave it out for the description"
@@ -206,6 +206,8 @@ def _find_mistakes(task: Task) -> Iterator[tuple[str, str]]:
 
 
 def _find_function_mistakes(task: Task) -> Iterator[tuple[str, str]]:
+    if task.handler is not None and not callable(task.handler):
+        yield "handler", f"{task.handler!r} is not a function of a TaskInput"
     if task.when is not None and not callable(task.when):
         yield "when", f"{task.when!r} is not a function of the outputs so far"
     yield from _find_review_mistakes(task)
@@ -240,6 +242,8 @@ def _find_review_mistakes(task: Task) -> Iterator[tuple[str, str]]:
 
 
 def _find_agent_mistakes(task: Task) -> Iterator[tuple[str, str]]:
+    if task.model is not None and not isinstance(task.model, str | LlmOptions | LanguageModel):
+        yield "model", f"{task.model!r} is not the name of a model, LlmOptions or a model"
     if task.agent is not None and task.runnable is None:
         yield "agent", f"{task.agent!r} is not an agent: pass an Agent or another Runnable"
     if task.agent is not None and task.handler is not None:

@@ -23,21 +23,26 @@ class TaskProgress:
         began: the time at which the task started, in this or in an earlier run of the program; `None` before.
         attempt: the number of the attempt in this run, from 1.
         skipped: the reason why the task is skipped; `None` when it is not.
+        is_completed: true when there was a final output before this execution.
         has_run: true when an object that the saved output lacks is in the saved run of the agent.
     """
 
-    __slots__ = ("_checkpoint", "_data", "_job", "_place", "_revision", "attempt", "began", "has_run", "skipped")
+    __slots__ = (
+        "_checkpoint", "_has_draft", "_job", "_place", "_revision",
+        "attempt", "began", "has_run", "is_completed", "skipped",
+    )  # fmt: skip
 
     def __init__(self, job: Assignment, place: RunContext, revision: Revision | None = None) -> None:
         assert place.checkpoint is not None
-        data = dict(place.checkpoint.data)  # only this object changes them, and they are read often
+        data = place.checkpoint.data
         began, attempt, skipped = data.get("began"), data.get("attempt"), data.get("skipped")
         self.began = began if isinstance(began, float) else None
         self.attempt = attempt if isinstance(attempt, int) else 1
         self.skipped = None if skipped is None else str(skipped)
         self.has_run = data.get("has_run") is True
+        self.is_completed = "output" in data
+        self._has_draft = "draft" in data
         self._checkpoint = place.checkpoint
-        self._data = data
         self._job = job
         self._place = place
         self._revision = revision
@@ -45,15 +50,15 @@ class TaskProgress:
     def begin(self, now: float) -> None:
         """Note the time at which the task starts."""
         self.began = now
-        self._set(began=now)
+        self._checkpoint.set(began=now)
 
     @property
     def revision(self) -> Revision | None:
         """The feedback with which the attempt begins, and the output of the attempt before; `None` in the first."""
-        if (earlier := self.earlier) is None:
+        if self.attempt == 1 or (earlier := self.earlier) is None:
             return self._revision
         number = self.attempt + (0 if self._revision is None else self._revision.attempt - 1)
-        return Revision(number, str(self._data.get("feedback", "")), earlier.raw)
+        return Revision(number, str(self._checkpoint.data.get("feedback", "")), earlier.raw)
 
     @property
     def earlier(self) -> TaskOutput | None:
@@ -74,53 +79,52 @@ class TaskProgress:
         """Note whether the output is that of a saved run, which has the object that the saved output may lack."""
         if has_run is not self.has_run:
             self.has_run = has_run
-            self._set(has_run=has_run)
+            self._checkpoint.set(has_run=has_run)
 
     async def save_draft(self, output: TaskOutput) -> None:
         """Save the output of the attempt."""
-        self._set(draft=self._encode(output, has_run=self.has_run))
+        self._has_draft = True
+        self._checkpoint.set(draft=self._encode(output, has_run=self.has_run))
         await self._place.save_step("draft", output.task_id, output.raw)
 
     async def save_output(self, output: TaskOutput) -> None:
         """Save the final output."""
-        values: dict[str, object] = {"output": self._encode(output, has_run=self.has_run)}
-        if "draft" in self._data:
-            values |= {"draft": None, "earlier": None}
-        self._set(**values)
-        await self._place.save_step("task", output.task_id, output.raw)
+        saved = self._encode(output, has_run=self.has_run)
+        if self._has_draft:
+            self._checkpoint.set(output=saved, draft=None, earlier=None)
+        else:
+            self._checkpoint.set(output=saved)
+        if self._place.is_saved:
+            await self._place.save_step("task", output.task_id, output.raw)
 
     async def save_skip(self, reason: str) -> None:
         """Save that the task is skipped."""
         self.skipped = reason
-        self._set(skipped=reason)
+        self._checkpoint.set(skipped=reason)
         await self._place.save_step("skipped", self._job.task.id, reason)
 
     async def begin_attempt(self, output: TaskOutput, feedback: str) -> None:
         """Begin another attempt, with feedback on an output."""
         earlier = self._encode(output, has_run=True)
         self.attempt += 1
-        self._set(attempt=self.attempt, feedback=feedback, earlier=earlier, draft=None)
+        self._checkpoint.set(attempt=self.attempt, feedback=feedback, earlier=earlier, draft=None)
         await self._place.save_step("revision", output.task_id, feedback)
 
     def is_done(self, step: str) -> bool:
         """Return whether a step is done. The name of a step that each attempt does has the number of the attempt."""
-        done = self._data.get("done")
+        done = self._checkpoint.data.get("done")
         return isinstance(done, list) and step in done
 
     async def mark_done(self, step: str) -> None:
         """Save that a step is done."""
-        done = self._data.get("done")
-        self._set(done=[*(done if isinstance(done, list) else ()), step])
+        done = self._checkpoint.data.get("done")
+        self._checkpoint.set(done=[*(done if isinstance(done, list) else ()), step])
         await self._place.save_step(step, self._job.task.id)
 
-    def _set(self, **values: object) -> None:
-        self._data |= values
-        self._checkpoint.set(**values)
-
     def _read(self, key: str) -> TaskOutput | None:
-        saved = self._data.get(key)
+        saved = self._checkpoint.data.get(key)
         return None if saved is None else revive(saved, partial(decode_task_output, kind=self._job.output_kind))
 
     def _encode(self, output: TaskOutput, *, has_run: bool) -> Live[TaskOutput]:
         encode = partial(encode_task_output, kind=self._job.output_kind, may_omit=has_run)
-        return Live.create(output, encode, is_saved=self._place.is_saved)
+        return Live.create(output, encode, is_saved=True) if self._place.is_saved else Live(output, encode)

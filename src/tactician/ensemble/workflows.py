@@ -21,7 +21,7 @@ class Workflow(StrEnum):
 
 def infer_workflow(tasks: Sequence[Task]) -> Workflow:
     """Return the workflow of tasks for which none is declared: parallel when a task has a context, else sequential."""
-    return Workflow.PARALLEL if any(task.context for task in tasks) else Workflow.SEQUENTIAL
+    return Workflow.PARALLEL if any(getattr(task, "context", None) for task in tasks) else Workflow.SEQUENTIAL
 
 
 def find_first_tasks(tasks: Sequence[Task], workflow: Workflow) -> list[Task]:

@@ -27,12 +27,22 @@ async def perform_step(
         clock: the time, for its timeout and its retries.
     """
     try:
-        return StepCompleted(step.key, await _begin(step, results, clock))
-    except (CancelledError, GeneratorExit):
-        raise
+        return StepCompleted(step.key, await begin_step(step, results, clock))
     except BaseException as error:
-        suspended = find_suspension(error)
-        return StepFailed(step.key, error) if suspended is None else StepSuspended(step.key, suspended.pending)
+        return create_failure(step, error)
+
+
+def create_failure(step: FlowStep[T], error: BaseException) -> StepFailed | StepSuspended:
+    """Return the outcome of a step that has raised an exception.
+
+    Raises:
+        CancelledError: when it was cancelled.
+        GeneratorExit: when it was closed.
+    """
+    if isinstance(error, (CancelledError, GeneratorExit)):
+        raise error
+    suspended = find_suspension(error)
+    return StepFailed(step.key, error) if suspended is None else StepSuspended(step.key, suspended.pending)
 
 
 def is_fatal(error: BaseException) -> bool:
@@ -42,8 +52,10 @@ def is_fatal(error: BaseException) -> bool:
     return not isinstance(error, Exception | Suspended)
 
 
-def _begin(step: FlowStep[T], results: Mapping[str, T], clock: Clock) -> Awaitable[T]:
+def begin_step(step: FlowStep[T], results: Mapping[str, T], clock: Clock) -> Awaitable[T]:
     """Return the work of a step, with its timeout and its retries."""
+    if step.timeout is None and step.retry is None:  # nearly always
+        return step.work(results)
     attempt = step.work if step.timeout is None else partial(_work_in_time, step, step.timeout, clock)
     if step.retry is None:
         return attempt(results)

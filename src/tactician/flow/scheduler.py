@@ -223,7 +223,12 @@ async def gather_or_suspend(*runs: Coroutine[object, object, T], max_concurrency
         Exception: the first that any of them raised.
     """
     if len(runs) == 1:
-        return [await _run_alone(runs[0])]
+        try:
+            return [await runs[0]]
+        except BaseExceptionGroup as group:
+            if (suspended := find_suspension(group)) is None:
+                raise
+            raise suspended from group
     steps = (FlowStep(str(number), _to_work(run)) for number, run in enumerate(runs))
     try:
         outcomes = await run_steps(steps, max_concurrency=max_concurrency)
@@ -231,15 +236,6 @@ async def gather_or_suspend(*runs: Coroutine[object, object, T], max_concurrency
         for run in runs:
             run.close()  # of those that have not begun
     return [outcome.result for outcome in outcomes.values() if isinstance(outcome, StepCompleted)]
-
-
-async def _run_alone(run: Coroutine[object, object, T]) -> T:
-    try:
-        return await run
-    except BaseExceptionGroup as group:
-        if (suspended := find_suspension(group)) is None:
-            raise
-        raise suspended from group
 
 
 def _to_work(run: Coroutine[object, object, T]) -> Callable[[Mapping[str, T]], Coroutine[object, object, T]]:

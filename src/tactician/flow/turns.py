@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from tactician.clock import SYSTEM_CLOCK, Clock
-from tactician.flow.performing import is_fatal, perform_step
+from tactician.flow.performing import begin_step, create_failure, is_fatal
 from tactician.flow.steps import (
     ErrorPolicy,
     FlowStep,
@@ -41,18 +41,23 @@ async def run_in_turn(
 
     Raises:
         Suspended: when a step has to wait.
-        Exception: what a step raised, with `"fail_fast"`.
+        Exception: any that a step raised, with `"fail_fast"`.
     """
     results: dict[str, T] = {}
     causes: dict[str, StepFailed | StepSkipped] = {}
     end: StepFailed | None = None
     for step in steps:
-        cause = end or next((causes[key] for key in step.depends_on if key in causes), None)
-        if cause is not None:
+        if causes and (cause := end or next((causes[key] for key in step.depends_on if key in causes), None)):
             skipped = causes[step.key] = create_skip(step.key, cause)
             record(skipped)
             continue
-        outcome = await perform_step(step, {key: results[key] for key in step.depends_on}, clock)
+        outcome: StepOutcome[T]
+        try:
+            outcome = StepCompleted(
+                step.key, await begin_step(step, {key: results[key] for key in step.depends_on}, clock)
+            )
+        except BaseException as error:
+            outcome = create_failure(step, error)
         if isinstance(outcome, StepSuspended):
             raise Suspended(*outcome.pending)
         if isinstance(outcome, StepCompleted):

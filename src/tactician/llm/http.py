@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Coroutine, Iterable, Mapping
 from dataclasses import field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
-from tactician.errors import MalformedResponseError, ModelRequestError
+from tactician.errors import MalformedResponseError, ModelError, ModelRequestError
 from tactician.frozen import frozen
 from tactician.llm.http_errors import create_status_error, create_transport_error, cut_excerpt
 from tactician.llm.redaction import Redaction
@@ -62,15 +62,15 @@ async def _session_until_shutdown(loop: asyncio.AbstractEventLoop) -> AsyncGener
             _sessions.pop(loop, None)
 
 
-async def post_json(
+def post_json(
     url: str, body: object, headers: Mapping[str, str], seconds: float, model: str, limit: int = MAX_ANSWER
-) -> object:
+) -> Coroutine[object, object, object]:
     """Post a JSON body and return the JSON answer; `seconds` limits the whole exchange, `limit` the bytes.
 
     Raises:
         ModelError: of the class that matches the failure.
     """
-    return await _exchange(url, _encode(body, model), headers, seconds, model, limit)
+    return _exchange(url, _encode(body, model), headers, seconds, model, limit)
 
 
 async def post_form(
@@ -97,24 +97,23 @@ async def post_form(
 async def _exchange(
     url: str, data: bytes | FormData, headers: Mapping[str, str], seconds: float, model: str, limit: int
 ) -> object:
-    with Redaction(url, headers):
+    try:
         try:
             limits = _limit_connecting(seconds)
             post = (await http_session()).post(url, data=data, headers=headers, timeout=limits, allow_redirects=False)
             with _limit_total(seconds).start():
                 async with post as response:
-                    await _check_status(response, model)
-                    content = await _read_answer(response, limit, model)
+                    if response.status >= 300:
+                        raise await _read_error(response, model)
+                    content = await read_body(response, limit)
         except Exception as error:
             if (failure := create_transport_error(error, url, seconds, model)) is None:
                 raise
             raise failure from None  # an error of the client may quote the URL with its key
-        try:
-            answer: object = from_json(content)
-        except ValueError as error:
-            message = f"{model}: the answer is not JSON: {cut_excerpt(content)}"
-            raise MalformedResponseError(message, model=model) from error
-        return answer
+        return _parse_answer(content, limit, model)
+    except ModelError as error:  # entering and leaving a context manager takes longer, in each call of a model
+        Redaction(url, headers).redact(error)
+        raise
 
 
 async def post_stream(
@@ -131,7 +130,8 @@ async def post_stream(
         try:
             post = (await http_session()).post(url, data=data, headers=headers, timeout=limits, allow_redirects=False)
             async with post as response:
-                await _check_status(response, model)
+                if response.status >= 300:
+                    raise await _read_error(response, model)
                 async for chunk in response.content.iter_any():
                     received += len(chunk)
                     if received > MAX_STREAM:
@@ -149,7 +149,7 @@ async def read_body(response: ClientResponse, limit: int) -> bytes:
     aiohttp decompresses what is read, piece by piece: reading stops when a small answer becomes huge.
     """
     pieces, size = [], 0
-    async for piece in response.content.iter_any():
+    while piece := await response.content.readany():
         pieces.append(piece)
         size += len(piece)
         if size > limit:
@@ -157,17 +157,20 @@ async def read_body(response: ClientResponse, limit: int) -> bytes:
     return b"".join(pieces)[: limit + 1]
 
 
-async def _check_status(response: ClientResponse, model: str) -> None:
-    if response.status >= 300:
-        content = await read_body(response, _MAX_ERROR)
-        raise create_status_error(response.status, response.headers, content, model)
+async def _read_error(response: ClientResponse, model: str) -> ModelError:
+    content = await read_body(response, _MAX_ERROR)
+    return create_status_error(response.status, response.headers, content, model)
 
 
-async def _read_answer(response: ClientResponse, limit: int, model: str) -> bytes:
-    content = await read_body(response, limit)
+def _parse_answer(content: bytes, limit: int, model: str) -> object:
     if len(content) > limit:
         raise _create_size_error("answer", limit, model)
-    return content
+    try:
+        answer: object = from_json(content)
+    except ValueError as error:
+        message = f"{model}: the answer is not JSON: {cut_excerpt(content)}"
+        raise MalformedResponseError(message, model=model) from error
+    return answer
 
 
 def _create_size_error(subject: str, limit: int, model: str) -> MalformedResponseError:

@@ -31,10 +31,10 @@ class Provider:
         query: query parameters of every request.
         features: the features of its models, unless a profile differs.
         wire: the wire format; `dialect` holds the provider's differences from it.
-        sends_api_version: whether an instance's `apiVersion` goes into the query.
-        needs_api_version: whether an instance must have an `apiVersion`.
+        sends_api_version: true when an instance's `apiVersion` goes into the query.
+        needs_api_version: true when an instance must have an `apiVersion`.
         declared: the features that a custom specification declares; if `None`, those of `features` and `dialect`.
-        streams: whether the provider streams answers.
+        streams: true when the provider streams answers.
         on_unsupported: the reaction to a request that needs an unsupported feature.
         endpoints: the paths of its other endpoints, by their names in a specification.
         prices: custom prices, by prefix of a model's name.

@@ -82,7 +82,7 @@ class ProviderAccess:
             path: the path, unless a specification has another; `{model}` stands for the model's name.
             feature: the feature that a specification must declare.
             endpoint: the name of the path in a specification.
-            versioned: whether the API version goes into the query.
+            versioned: true when the API version goes into the query.
             prices: custom prices of the models.
 
         Raises:

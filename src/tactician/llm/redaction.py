@@ -41,7 +41,11 @@ class Redaction:
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         if isinstance(error, ModelError):
-            _redact_error(error, _find_secrets(self._url, self._headers))
+            self.redact(error)
+
+    def redact(self, error: ModelError) -> None:
+        """Remove the keys from an error."""
+        _redact_error(error, _find_secrets(self._url, self._headers))
 
 
 def _redact_error(error: ModelError, secrets: frozenset[str]) -> None:

@@ -7,7 +7,7 @@ from contextlib import aclosing
 from dataclasses import field
 from itertools import chain
 
-from tactician.errors import ContentFilterError, ThinkingRefusedError
+from tactician.errors import ContentFilterError, ModelError, ThinkingRefusedError
 from tactician.frozen import frozen
 from tactician.llm.feature_check import FeatureCheck
 from tactician.llm.http import post_json, post_stream
@@ -35,7 +35,7 @@ class Endpoint:
         prices: the endpoint's own prices, by prefix of a model's name.
         default_prices: custom prices for other models, by prefix of `model` or `instance:model`.
         feature_check: stops a request that needs an unsupported feature before it is sent.
-        streams: whether the endpoint streams answers; else a stream yields the whole answer at once.
+        streams: true when the endpoint streams answers; else a stream yields the whole answer at once.
     """
 
     name: str
@@ -78,10 +78,13 @@ class RemoteModel:
             ModelError: of the class that matches the failure.
         """
         request, restore = self._check_features(request)
-        with self._redaction:
+        try:
             response = await self._once(request)
             if self.endpoint.wire.continue_paused is not None:
                 response = await self._continue(request, response)
+        except ModelError as error:
+            self._redaction.redact(error)
+            raise
         return self._sign_response(response, restore)
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[Delta | ModelResponse]:
@@ -159,7 +162,8 @@ class RemoteModel:
         return continue_paused(request, response) if continue_paused is not None else None
 
     def _sign_response(self, response: ModelResponse, restore: RestoreResponse | None) -> ModelResponse:
-        _check_filter(response, self.name)
+        if response.finish_reason == "content_filter":
+            _check_filter(response, self.name)
         restored = response if restore is None else restore(response)
         price = self.price
         if price is None and restored.model and (self.endpoint.prices or self.endpoint.default_prices):
@@ -170,5 +174,5 @@ class RemoteModel:
 def _check_filter(response: ModelResponse, name: str) -> None:
     """Check that a filter left something of an answer."""
     message = response.message
-    if response.finish_reason == "content_filter" and not message.text and not message.tool_calls:
+    if not message.text and not message.tool_calls:
         raise ContentFilterError(f"{name}: the provider's filter blocked the answer, and gave no reason", model=name)

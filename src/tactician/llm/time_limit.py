@@ -6,7 +6,7 @@ import asyncio
 from math import inf
 from threading import Lock
 from types import TracebackType
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 from tactician.clock import SYSTEM_CLOCK, Clock
 
@@ -27,11 +27,13 @@ class TimeLimit:
         self.clock = clock
         self._lock = Lock()
         self._timers: WeakKeyDictionary[asyncio.AbstractEventLoop, _Timer] = WeakKeyDictionary()
+        self._latest: _Timer | None = None
 
     def start(self) -> LimitedCall:
         """Start a call in the current task, and return the context manager in which it is limited."""
-        loop = asyncio.get_running_loop()
-        timer = self._timers.get(loop) or self._add(loop)
+        loop, timer = asyncio.get_running_loop(), self._latest
+        if timer is None or timer.loop() is not loop:  # nearly never: a program has a single loop
+            timer = self._latest = self._timers.get(loop) or self._add(loop)
         return LimitedCall(timer, self.clock.monotonic() + self.seconds)
 
     def _add(self, loop: asyncio.AbstractEventLoop) -> _Timer:
@@ -39,7 +41,7 @@ class TimeLimit:
         with self._lock:
             for known in [known for known in self._timers if known.is_closed()]:
                 del self._timers[known]
-            timer = self._timers[loop] = _Timer(self.clock)
+            timer = self._timers[loop] = _Timer(loop, self.clock)
             return timer
 
 
@@ -63,13 +65,16 @@ class LimitedCall:
         self._cancelling = task.cancelling()
 
     def __enter__(self) -> LimitedCall:
-        self._timer.add(self)
+        timer = self._timer
+        timer.calls[self] = None
+        if not timer.is_set:
+            timer.set(self)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._timer.discard(self)
+        self._timer.calls.pop(self, None)  # the timer stays set, for the next call
         if self.is_expired:
             is_cancelled_by_others = self._task.uncancel() > self._cancelling
             if kind is asyncio.CancelledError and not is_cancelled_by_others:
@@ -82,37 +87,35 @@ class LimitedCall:
 
 
 class _Timer:
-    """Running calls of an event loop, oldest first, with a timer for the oldest."""
+    """Running calls of an event loop, oldest first, with a timer for the oldest.
 
-    __slots__ = ("_calls", "_clock", "_is_set")
+    Attributes:
+        loop: weak reference to the event loop.
+        calls: the calls.
+        is_set: true while the timer runs.
+    """
 
-    def __init__(self, clock: Clock) -> None:
+    __slots__ = ("_clock", "calls", "is_set", "loop")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, clock: Clock) -> None:
+        self.loop = ref(loop)
+        self.calls: dict[LimitedCall, None] = {}
+        self.is_set = False
         self._clock = clock
-        self._calls: dict[LimitedCall, None] = {}
-        self._is_set = False
 
-    def add(self, call: LimitedCall) -> None:
-        """Add a call that begins."""
-        self._calls[call] = None
-        if not self._is_set:
-            self._set(call)
-
-    def discard(self, call: LimitedCall) -> None:
-        """Remove a call that ended. The timer stays set, for the next call."""
-        self._calls.pop(call, None)
-
-    def _set(self, oldest: LimitedCall) -> None:
+    def set(self, oldest: LimitedCall) -> None:
+        """Set the timer for the oldest call."""
         if oldest.ends_at != inf:
             # The timer is not kept: it would keep the event loop.
             self._clock.call_later(max(0.0, oldest.ends_at - self._clock.monotonic()), self._expire)
-            self._is_set = True
+            self.is_set = True
 
     def _expire(self) -> None:
-        self._is_set = False
+        self.is_set = False
         now = self._clock.monotonic()
-        for call in tuple(self._calls):
+        for call in tuple(self.calls):
             if call.ends_at > now:
-                self._set(call)
+                self.set(call)
                 return
-            del self._calls[call]
+            del self.calls[call]
             call.expire()

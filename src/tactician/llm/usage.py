@@ -81,7 +81,7 @@ class Usage:
             return other
         if other is NO_USAGE or (not other.requests and other == NO_USAGE):
             return self
-        is_alike = _get_source(self) == _get_source(other)
+        is_alike = self.model == other.model and self.price == other.price and self.answered_by == other.answered_by
         return Usage(
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,

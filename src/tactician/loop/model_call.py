@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Seque
 from dataclasses import replace
 from time import perf_counter
 
+from tactician.conversation import Conversation
 from tactician.events import new_id
 from tactician.llm import (
     AssistantMessage,
@@ -77,7 +78,7 @@ def _ask_at_once(
 
 
 def receive(
-    response: ModelResponse, model: LanguageModel, context: RunContext, earlier: Iterable[Message]
+    response: ModelResponse, model: LanguageModel, context: RunContext, conversation: Conversation
 ) -> AssistantMessage:
     """Return the message of a response, with distinct ids of its calls, and count its usage.
 
@@ -89,12 +90,15 @@ def receive(
     calls = message.tool_calls
     if not calls:
         return message
-    answered = {call.id for call in calls if name_request(call, context) in context.responses}
-    if answered:
-        answered &= {
-            call.id for message in earlier if isinstance(message, AssistantMessage) for call in message.tool_calls
-        }
+    answered = _find_answered(calls, context, conversation.messages) if context.responses else set()
     return message if not answered and _are_distinct(calls) else _renumber_calls(message, answered)
+
+
+def _find_answered(calls: Sequence[ToolCall], context: RunContext, earlier: Iterable[Message]) -> set[str]:
+    answered = {call.id for call in calls if name_request(call, context) in context.responses}
+    return answered and answered & {
+        call.id for message in earlier if isinstance(message, AssistantMessage) for call in message.tool_calls
+    }
 
 
 def name_request(call: ToolCall, context: RunContext) -> str:

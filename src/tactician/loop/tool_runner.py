@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
 
@@ -67,7 +67,8 @@ class ToolRunner:
             Refused: when a guardrail stops the run.
         """
         answers = self._state.answers
-        self._keep_one_handoff(calls, tools)
+        if len(calls) > 1:
+            self._keep_one_handoff(calls, tools)
         await self._run([call for call in calls if call.id not in answers], tools)
         results = [answers[call.id] for call in calls]
         self._state.conversation.extend(results)
@@ -114,7 +115,7 @@ class ToolRunner:
             call = _repair_call(call)  # what is checked must be what is run
         result = self._apply_decision(call, tool)
         if isinstance(result, ToolCall):
-            result = await self._call_tool(result, tool, tools)
+            result = _trim(await self._format(await self._report_call(result, tool, tools), tool), self._policy)
         else:
             result = await self._format(result, tool)
         self._state.answers[call.id] = result
@@ -150,9 +151,6 @@ class ToolRunner:
             return ToolResult(call.id, call.name, text, is_error=True)
         text = response.text if isinstance(response, StoredAnswer) else as_text(response)
         return ToolResult(call.id, call.name, text)
-
-    async def _call_tool(self, call: ToolCall, tool: Tool | None, tools: Toolbox) -> ToolResult:
-        return _trim(await self._format(await self._report_call(call, tool, tools), tool), self._policy)
 
     async def _report_call(self, call: ToolCall, tool: Tool | None, tools: Toolbox) -> ToolResult:
         """Run a call, with an event before and after it."""
@@ -225,23 +223,28 @@ class ToolRunner:
             )
         return f"Not run: {call.name} was called with the same arguments again. Do something else, or answer.", True
 
-    async def _run_in_time(self, call: ToolCall, tool: Tool | None, tools: Toolbox, context: RunContext) -> ToolResult:
+    def _run_in_time(
+        self, call: ToolCall, tool: Tool | None, tools: Toolbox, context: RunContext
+    ) -> Coroutine[object, object, ToolResult]:
         limit = self._policy.tool_timeout
         if tool is not None and tool.traits.timeout is not None:
             limit = tool.traits.timeout
-        run = self._run_one(call, tools, context)
-        if limit is None:
-            return await run
+        run = self._run_one(call, tool, tools, context)
+        return run if limit is None else self._interrupt(run, call, limit)
+
+    async def _interrupt(self, run: Coroutine[object, object, ToolResult], call: ToolCall, limit: float) -> ToolResult:
+        """Return the result of a call; the failure of one that takes longer than its limit."""
         try:
             return await run_with_timeout(run, limit, self._context.clock, call.name)
         except StepTimeoutError:
             return ToolResult(call.id, call.name, f"{call.name} did not answer within {limit:g} seconds.", True)
 
-    async def _run_one(self, call: ToolCall, tools: Toolbox, context: RunContext) -> ToolResult:
-        await context.begin_step()
+    async def _run_one(self, call: ToolCall, tool: Tool | None, tools: Toolbox, context: RunContext) -> ToolResult:
+        if context.is_saved:
+            await context.begin_step()
         place = context.at(call.id)
         nested: ToolRunner | None = None
-        if (tool := tools.find(call.name)) is not None and tool.traits.calls_tools:
+        if tool is not None and tool.traits.calls_tools:
             nested = ToolRunner(self._context.at(call.id), self._policy, self._state, is_nested=True)
             place = place.inside({ToolInvoker: ToolInvoker(nested.invoke)})
         try:

@@ -33,7 +33,15 @@ from tactician.loop.policy import DEFAULT_POLICY, TurnPolicy
 from tactician.loop.state import TurnState
 from tactician.loop.tool_runner import Refused, ToolRunner
 from tactician.prompts import KnowledgeCutoff
-from tactician.runs import BudgetError, RunContext, RunResult, Suspended, TurnLimitError
+from tactician.runs import (
+    BudgetError,
+    RunContext,
+    RunResult,
+    Suspended,
+    TurnLimitError,
+    reset_current,
+    set_current,
+)
 from tactician.tools import Tool, Toolbox, as_text
 
 T = TypeVar("T")
@@ -207,7 +215,7 @@ class TurnLoop(Generic[T]):
         if is_saved:
             await context.begin_step()
         response = await ask(self._model, request, context, state.turn, self._output.partial)
-        message = receive(response, self._model, context, conversation.messages)
+        message = receive(response, self._model, context, conversation)
         state.cut_off = response.finish_reason == "length"
         conversation.append(message)
         state.answer = message
@@ -271,8 +279,11 @@ class TurnLoop(Generic[T]):
         tools = self._load_toolbox()
         results = self._state.find_results(message)
         if not results:
-            with self._inside.enter():
+            entered = set_current(self._inside)
+            try:
                 results = await self._create_runner().answer(calls, tools)
+            finally:
+                reset_current(entered)
         return await self._find_ending(message, results, tools)
 
     def _read_reply(self, text: str) -> Answer[T] | None:

@@ -14,7 +14,7 @@ class McpOptions(TypedDict, total=False):
         name: the name for messages, events and reports; that of the program or the host by default.
         timeout: seconds that a call may take; 300 by default.
         connect_timeout: seconds that connecting may take; 60 by default.
-        sampling: whether the model around a call may answer questions of the server; true by default.
+        sampling: true when the model around a call may answer questions of the server; true by default.
         protocol: version of the protocol, or `"legacy"` for the one before 2026; `"auto"`, the default, asks.
         clock: the clock of restarts.
     """

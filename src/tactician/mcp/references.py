@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, ClassVar, Final, Protocol
 
 from typing_extensions import override
 
@@ -12,6 +13,7 @@ from tactician.errors import ToolError
 from tactician.llm import Message, join_text
 from tactician.mcp.errors import McpError
 from tactician.prompts import InstructionSource, LlmReference
+from tactician.runs import RunContext
 from tactician.text import replace_surrogates
 from tactician.tools import ToolLike, ToolOutput, matches_name, tool
 
@@ -20,14 +22,28 @@ if TYPE_CHECKING:
 
 _MOST_LISTED = 100
 _LONGEST_LINE = 500
-_EVERYTHING: Final = ("*",)
+EVERYTHING: Final = ("*",)
+_logger = logging.getLogger(__name__)
 
 
 class ResourceReader(Protocol):
     """Server whose resources can be read."""
 
+    @property
+    def name(self) -> str:
+        """The name of the server."""
+        ...
+
     async def read_resource(self, uri: str) -> ToolOutput:
         """Return the content of a resource."""
+        ...
+
+
+class ResourceLister(ResourceReader, Protocol):
+    """Server whose resources can be listed and read."""
+
+    async def load_reference(self, *patterns: str, name: str | None = None) -> McpReference:
+        """Return the resources as a reference."""
         ...
 
 
@@ -48,7 +64,12 @@ class McpReference(LlmReference):
         listed: the resources, and templates of URIs.
         server: the server.
         patterns: patterns of the URIs that may be read.
+
+    Attributes:
+        own_description: the description, where it is not that of the server.
     """
+
+    late_kind: ClassVar[str] = "mcp"
 
     def __init__(
         self,
@@ -56,15 +77,16 @@ class McpReference(LlmReference):
         description: str,
         listed: Sequence[Resource | ResourceTemplate],
         server: ResourceReader,
-        patterns: Sequence[str] = _EVERYTHING,
+        patterns: Sequence[str] = EVERYTHING,
     ) -> None:
         self.name = name
         self.description = description
         shown = [_describe(item) for item in listed if matches_name(_get_uri(item), patterns)]
         more = [f"and {len(shown) - _MOST_LISTED} more"] if len(shown) > _MOST_LISTED else []
         self.notes = "\n".join(("Resources:", *shown[:_MOST_LISTED], *more)) if shown else ""
-        self._server = server
-        self._patterns = tuple(patterns)
+        self.server = server
+        self.patterns = tuple(patterns)
+        self.own_description = ""
 
     @property
     @override
@@ -78,12 +100,47 @@ class McpReference(LlmReference):
         Args:
             uri: the URI of the resource.
         """
-        if not matches_name(uri, self._patterns):
+        if not matches_name(uri, self.patterns):
             raise ToolError(f"{uri} is not among the resources of {self.name}")
         try:
-            return await self._server.read_resource(uri)
+            return await self.server.read_resource(uri)
         except McpError as error:
             raise ToolError(str(error)) from error
+
+
+class ListedLater(McpReference):
+    """Resources of a server, which are listed when they are first needed.
+
+    Args:
+        name: the name of the reference.
+        description: the description; that of the server, when it is empty.
+        server: the server.
+        patterns: patterns of the URIs that may be read.
+    """
+
+    def __init__(
+        self, name: str, description: str, server: ResourceLister, patterns: Sequence[str] = EVERYTHING
+    ) -> None:
+        super().__init__(name, description or f"Resources of the MCP server {server.name}", (), server, patterns)
+        self.own_description = description
+        self._lister = server
+        self._is_listed = False
+
+    @override
+    async def contribute(self, context: RunContext) -> str:
+        if not self._is_listed:
+            await self._list()
+        return self.contribution()
+
+    async def _list(self) -> None:
+        """Load the list. While the server cannot be reached, the model has the tool without the list."""
+        try:
+            loaded = await self._lister.load_reference(*self.patterns, name=self.name)
+        except McpError as error:
+            _logger.warning("%s", error)
+            return
+        self.notes, self._is_listed = loaded.notes, True
+        self.description = self.own_description or loaded.description
 
 
 @dataclass(frozen=True)

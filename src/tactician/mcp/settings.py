@@ -24,22 +24,30 @@ def create_server(name: str, settings: McpServerSettings) -> ServerTools:
     Raises:
         ConfigurationError: when a variable is not set that has no default.
     """
+    server = connect_server(name, settings)
+    selection = ToolSelection(settings.tools, settings.exclude, settings.prefix, settings.approval)
+    return server if selection == _EVERYTHING else SelectedTools(server, selection)
+
+
+def connect_server(name: str, settings: McpServerSettings) -> McpServer:
+    """Create the server that a table describes, with all of its tools.
+
+    Raises:
+        ConfigurationError: when a variable is not set that has no default.
+    """
     reader = _VariableReader(name)
     options = McpOptions(name=name, timeout=settings.timeout, sampling=settings.sampling)
     if settings.command is not None:
-        server = McpServer.stdio(
+        return McpServer.stdio(
             reader.fill(settings.command, "command"),
             *(reader.fill(argument, "args") for argument in settings.args),
             env=reader.fill_all(settings.env, "env"),
             cwd=None if settings.cwd is None else reader.fill(settings.cwd, "cwd"),
             **options,
         )
-    else:
-        connect = McpServer.sse if settings.transport == "sse" else McpServer.http
-        url = reader.fill(settings.url or "", "url")
-        server = connect(url, headers=reader.fill_all(settings.headers, "headers"), **options)
-    selection = ToolSelection(settings.tools, settings.exclude, settings.prefix, settings.approval)
-    return server if selection == _EVERYTHING else SelectedTools(server, selection)
+    connect = McpServer.sse if settings.transport == "sse" else McpServer.http
+    url = reader.fill(settings.url or "", "url")
+    return connect(url, headers=reader.fill_all(settings.headers, "headers"), **options)
 
 
 SERVERS.bind(create_server)

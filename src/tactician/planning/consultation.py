@@ -24,7 +24,7 @@ class Consultation:
         question: the condition to evaluate next, if any is open
         plan: the best plan, or None if there is none or the search is not done
         world: the world with the answers so far
-        is_done: whether the search has ended
+        is_done: true when the search has ended
     """
 
     def __init__(self, session: Session, inquiry: Inquiry[Plan | None]) -> None:

@@ -14,9 +14,9 @@ class SearchLimitExceeded(Exception):  # noqa: N818 - it is a limit, not a mista
     """The search gave up before it knew whether there is a plan, or which is best.
 
     Attributes:
-        goal: what was to be reached
+        goal: the goal that was to be reached
         limit: the field of the `PlanningBudget` that was used up
-        expansions: how many states were explored
+        expansions: number of states that were explored
         closest: the actions that lead to the explored state that looked nearest to the goal
     """
 

@@ -19,7 +19,7 @@ class Explanation:
     """The plan for a goal and what it costs, or what stands in the way; why not another goal, or another action.
 
     Attributes:
-        goal: what was to be reached
+        goal: the goal that was to be reached
         plan: the best plan, or None
         missing: the conditions that are required but nothing can make true, such as `hasMoney` or `not hasMoney`;
             if only the actions that provide a goal condition block each other, that condition

@@ -56,9 +56,9 @@ class GreedySearch:
 
         Args:
             masks: the actions, and the goal
-            weights: what each action weighs
+            weights: weight of each action
             start: the state to start from
-            guessers: what tells how far a state seems to be from the goal
+            guessers: functions that guess how far a state is from the goal
             haste: by which factor the way to go counts more than the way so far, which counts nothing for `None`
         """
         self._masks = masks

@@ -24,15 +24,15 @@ class Action:
     """Something that can be done when `pre` holds, and that makes `effects` hold.
 
     Args:
-        name: how people and explanations call it
+        name: name for people and explanations
         pre: the conditions that must be true or false before it runs; none by default
         effects: the conditions it makes true or false; none by default
         cost: finite and not negative, in any unit (the same for all actions); 0 by default. A function is
             evaluated at most once per call of the planner, on the world state the plan starts from
-        value: what running it is worth in units of cost, finite; 0 by default. A function is treated like a cost
+        value: worth of running it in units of cost, finite; 0 by default. A function is treated like a cost
 
     Raises:
-        ValueError: it has no name, or the cost or the value is not valid; the message names the action
+        ValueError: when there is no name, or the cost or the value is not valid; the message names the action
         TypeError: something is of the wrong type, such as a condition with a value other than True and False
     """
 
@@ -77,13 +77,13 @@ class Goal:
     """Conditions worth reaching.
 
     Args:
-        name: how people and explanations call it
-        conditions: what must be true or false at the end
-        value: what reaching it is worth in units of cost, finite; 0 by default. A function is evaluated at most once
+        name: name for people and explanations
+        conditions: conditions that must be true or false at the end
+        value: worth of reaching it in units of cost, finite; 0 by default. A function is evaluated at most once
             per call of the planner, on the world state the plan starts from
 
     Raises:
-        ValueError: it has no name, or the value is not valid; the message names the goal
+        ValueError: when there is no name, or the value is not valid; the message names the goal
         TypeError: something is of the wrong type, such as a condition with a value other than True and False
     """
 
@@ -115,8 +115,8 @@ class Plan:
     """Actions which, run in this order, reach a goal; none if it is reached already. For `NIRVANA`: the best action.
 
     Attributes:
-        goal: what the plan reaches
-        actions: what to run, in this order
+        goal: the goal that it reaches
+        actions: the actions to run, in this order
         costs: a number per action, as estimated when the plan was made
         value: the goal's value plus that of every action
         possible_saving: the most that another plan for the goal could cost less; 0 for a plan that is known to be the

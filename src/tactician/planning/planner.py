@@ -131,9 +131,9 @@ class InquiringPlanner(ABC):
         """Explain the plan for the goal, or that there is none.
 
         Args:
-            world: what is known
-            actions: what can be done
-            goal: what is to be reached
+            world: the conditions that are known
+            actions: the actions that can be taken
+            goal: the goal to reach
             about: an action: why it is in the plan, or why it is not
             others: goals that were not chosen: what their plans would come to
         """

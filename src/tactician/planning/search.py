@@ -93,7 +93,7 @@ class Search:
 
     Attributes:
         best: the steps of the lightest plan so far, if any
-        weight: what it weighs
+        weight: the weight of these steps
     """
 
     def __init__(
@@ -109,9 +109,9 @@ class Search:
 
         Args:
             masks: the actions.
-            weights: what each of them weighs.
+            weights: weight of each of them.
             start: the state to begin in.
-            least: what a plan is known to cost at least.
+            least: known least cost of a plan.
             symmetries: the symmetries, if states that mirror each other are to count as the same.
             earlier: a search among the same actions, with the facts in another order.
         """

@@ -26,7 +26,7 @@ class Solution:
         bound: the least cost that a plan can have, in billionths; None if that of this plan
         limit: the limit that ended the search; None if there is no better plan
         nearest: the steps to the state that looked nearest to the goal
-        milestones: how the bound and the best plan met
+        milestones: course of the bound and of the best plan until they met
     """
 
     steps: list[int] | None

@@ -56,12 +56,13 @@ class Dialogues:
             RunConflictError: when another run in the conversation has not ended.
             ConversationConflictError: when others keep changing the conversation.
         """
-        conversation_id, dialogue = process.options.conversation_id, process.dialogue
+        conversation_id, dialogue, user = process.options.conversation_id, process.dialogue, process.options.user
         if conversation_id is None or dialogue is None or dialogue.is_open:
             yield
             return
         async with self._conversations.hold(conversation_id) as opened:
-            conversation = await opened.load(is_to_change=True, creates=True)
+            user_id = None if user is None else user.id
+            conversation = await opened.load(is_to_change=True, creates=True, user=user_id)
             await self._check_free(conversation, process)
             channels = self._channels[conversation_id]
             dialogue.open(conversation, lambda: _save(opened, dialogue), channels)

@@ -35,7 +35,7 @@ class Processes:
     the store; the same `AgentProcess` is returned as long as the program holds it, and another after that.
 
     Args:
-        is_durable: whether they are kept in a store.
+        is_durable: true when they are kept in a store.
         wake: returns the process for an idle process.
         limit: number of processes that have ended, or wait in the store, which are not forgotten.
     """

@@ -34,7 +34,7 @@ class ObjectView:
         type: the name of its type, with the module.
         value: the object as JSON.
         binding: the name under which it is there.
-        is_hidden: whether actions no longer see it.
+        is_hidden: true when actions no longer see it.
     """
 
     type: str

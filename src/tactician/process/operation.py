@@ -7,6 +7,7 @@ from dataclasses import field, replace
 from typing import Final, TypeVar, cast
 
 from tactician.ai import Ai
+from tactician.conversation import ChatUser
 from tactician.errors import ConfigurationError
 from tactician.flow import gather_or_suspend
 from tactician.frozen import frozen
@@ -236,8 +237,9 @@ def create_process_context(context: RunContext, options: ProcessOptions, meter: 
     """Return the context of a process, with the budget, the listeners and the pace of its options."""
     log = None if options.verbosity is None else create_log_sink(options.verbosity)
     pace = Pace(options.tool_delay, context.clock) if options.tool_delay else context.pace
+    inside = context if options.user is None else context.inside({ChatUser: options.user})
     return replace(
-        context.as_internal(),
+        inside.as_internal(),
         meter=meter,
         services=context.services.with_bus(context.bus.create_child(options.on_event, log)),
         pace=pace,

@@ -8,6 +8,7 @@ from types import UnionType
 from typing import Final
 
 from tactician.amounts import need_amount
+from tactician.conversation import ChatUser
 from tactician.errors import (
     ConfigurationError,
     ModelConnectionError,
@@ -117,6 +118,8 @@ class ProcessOptions:
         conversation_id: id of the conversation that the process takes part in, which begins with it if there is none.
             What its actions `send` goes there, they find it by a parameter of the type `Conversation`, and the process
             is `RESTING` between two messages of its user.
+        user: the user that the process works for, whom code inside it finds by `context.find(ChatUser)`. A conversation
+            of the user is not found by others.
         blackboard: objects to begin with, besides those that the process is started with; the process has a copy.
         max_parallel: number of actions that may run at once, where their order does not matter.
         retry: policy for actions that have none of their own.
@@ -135,6 +138,7 @@ class ProcessOptions:
     budget: Budget = DEFAULT_BUDGET
     memory_id: str | None = None
     conversation_id: str | None = None
+    user: ChatUser | None = None
     blackboard: Blackboard | None = None
     max_parallel: int = 1
     retry: ActionRetryPolicy = DEFAULT_RETRIES
@@ -147,6 +151,7 @@ class ProcessOptions:
 
     def __post_init__(self) -> None:
         _need("budget", self.budget, Budget, "Budget(actions=50)")
+        _need("user", self.user, ChatUser | None, "ChatUser('alice')")
         _need("retry", self.retry, ActionRetryPolicy, "ActionRetryPolicy(attempts=3)")
         _need("blackboard", self.blackboard, Blackboard | None, "Blackboard(...)")
         _need("verbosity", self.verbosity, Verbosity | None, "Verbosity(plans=True)")

@@ -7,6 +7,7 @@ from typing import NotRequired
 
 from typing_extensions import TypedDict
 
+from tactician.conversation import ChatUser
 from tactician.errors import ConfigurationError, StoredStateError
 from tactician.llm import Usage, UsageTally
 from tactician.planning import PlanningBudget
@@ -103,6 +104,7 @@ class SavedOptions(TypedDict):
     limits: dict[str, float | None]
     memory_id: str | None
     conversation_id: NotRequired[str | None]
+    user: NotRequired[ChatUser | None]
     max_parallel: int
     delay: float
     tool_delay: float
@@ -117,6 +119,7 @@ def save_options(options: ProcessOptions) -> SavedOptions:
         limits=save_budget(options.budget),
         memory_id=options.memory_id,
         conversation_id=options.conversation_id,
+        user=options.user,
         max_parallel=options.max_parallel,
         delay=options.delay,
         tool_delay=options.tool_delay,
@@ -137,6 +140,7 @@ def restore_options(saved: SavedOptions) -> ProcessOptions:
             budget=restore_budget(saved["limits"]),
             memory_id=saved["memory_id"],
             conversation_id=saved.get("conversation_id"),
+            user=saved.get("user"),
             max_parallel=saved["max_parallel"],
             delay=saved["delay"],
             tool_delay=saved["tool_delay"],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import ClassVar
 
 from tactician.prompts.contributors import PromptContributor
 from tactician.tools import RenamedTool, Tool, ToolLike, as_tool, find_declared_tools, snake_case
@@ -22,8 +23,10 @@ class LlmReference(PromptContributor):
         name: the name, which is the prefix of the names of its tools.
         description: the description.
         notes: the notes for the model: how to use the tools, or the knowledge itself.
+        late_kind: the kind of entries of files that describe it, if its package is above that of references.
     """
 
+    late_kind: ClassVar[str] = ""
     name: str
     description: str
     notes: str = ""

@@ -29,6 +29,11 @@ class ChunkEmbedder:
         self._lock = asyncio.Lock()
 
     @property
+    def model(self) -> Embedder:
+        """The model, or its name among the models of the run."""
+        return self._embedder
+
+    @property
     def name(self) -> str:
         """Name of the model."""
         return self._find_model(RunContext.around()).name

@@ -62,6 +62,11 @@ class PostgresChunkStore(ChunkStore):
         self._regex_seconds = regex_seconds
         self._pools: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Future[Pool]] = WeakKeyDictionary()
 
+    @property
+    def url(self) -> str:
+        """The URL of the database, with its password."""
+        return self._url
+
     def __repr__(self) -> str:
         return "PostgresChunkStore()"  # the URL has a password in it
 

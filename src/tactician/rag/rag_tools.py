@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Final, Self, TypeAlias
+from typing import Annotated, ClassVar, Final, Self, TypeAlias
 
 from pydantic import Field
 from typing_extensions import override
@@ -85,13 +85,14 @@ class RagTools(LlmReference):
             of its user. When the function returns `None`, nothing is found. Everything by default.
         hints: hints for searching; `HypotheticalDocument()` by default where the library searches by meaning.
         listeners: functions that are called with each search and its hits.
-        cites: whether answers should have citations.
+        cites: true when answers should have citations.
         max_chars: characters of the result of a tool.
 
     Raises:
         DeclarationError: when the library has no searches.
     """
 
+    late_kind: ClassVar[str] = "library"
     name: str
     description: str
     library: SearchableLibrary = field(repr=False)

@@ -53,6 +53,11 @@ class SqliteChunkStore(ChunkStore):
         self._path = MEMORY if path is None else str(path)
         self._start()
 
+    @property
+    def path(self) -> Path | None:
+        """The file; `None` in memory."""
+        return None if self._path == MEMORY else Path(self._path)
+
     def _start(self) -> None:
         self._worker = _Worker(self._path)
         self._finalizer = finalize(self, self._worker.close)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tactician.references.entries import create_reference as create_reference
     from tactician.references.entries import describe_entry as describe_entry
     from tactician.references.entry_fields import CODE_ONLY as CODE_ONLY
+    from tactician.references.entry_fields import EntryObject as EntryObject
     from tactician.references.entry_fields import EntryPath as EntryPath
     from tactician.references.entry_fields import EntryScope as EntryScope
     from tactician.references.entry_fields import confine_paths as confine_paths
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from tactician.references.git import RepositoryAddress as RepositoryAddress
     from tactician.references.git import fetch_repository as fetch_repository
     from tactician.references.git import find_cache_folder as find_cache_folder
+    from tactician.references.late_kinds import LATE_KINDS as LATE_KINDS
+    from tactician.references.late_kinds import LateKind as LateKind
+    from tactician.references.late_kinds import WritePath as WritePath
     from tactician.references.package_resource import PackageResource as PackageResource
     from tactician.references.package_resource import TextFile as TextFile
     from tactician.references.python_api import PythonApi as PythonApi
@@ -36,9 +40,10 @@ else:
                 "CONTRIBUTOR_KINDS REFERENCE_KINDS EntryKind ReferenceKind create_contributor create_reference "
                 "describe_entry"
             ),
-            "tactician.references.entry_fields": "CODE_ONLY EntryPath EntryScope confine_paths",
+            "tactician.references.entry_fields": "CODE_ONLY EntryObject EntryPath EntryScope confine_paths",
             "tactician.references.folder": "FolderReference LocalDirectory",
             "tactician.references.git": "DEFAULT_SCHEMES RepositoryAddress fetch_repository find_cache_folder",
+            "tactician.references.late_kinds": "LATE_KINDS LateKind WritePath",
             "tactician.references.package_resource": "PackageResource TextFile",
             "tactician.references.python_api": "PythonApi",
             "tactician.references.reference_files": "load_references",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from types import FunctionType
 from typing import Annotated, Final, NotRequired, TypeAlias, cast, get_args, get_origin
@@ -30,6 +30,7 @@ from tactician.prompts import (
 )
 from tactician.references.entry_fields import CODE_ONLY, EntryScope
 from tactician.references.folder import LocalDirectory
+from tactician.references.late_kinds import LATE_KINDS, WritePath
 from tactician.references.package_resource import PackageResource, TextFile
 from tactician.references.python_api import PythonApi
 from tactician.references.repository import GitRepository
@@ -67,7 +68,7 @@ def create_reference(entry: Data, scope: EntryScope, kinds: Mapping[str, EntryKi
         ValidationError: when a field is wrong.
         TypeError: when a field is missing or not known.
     """
-    kind, make, fields = _read_entry(entry, scope, kinds, "text")
+    kind, make, fields = _read_entry(entry, scope, kinds, "text", tuple(LATE_KINDS))
     reference = _call(make, fields, scope)
     if isinstance(reference, LlmReference):
         return reference
@@ -90,8 +91,15 @@ def create_contributor(
     return as_contributor(cast("PromptContributor", _call(make, fields, scope)))
 
 
-def describe_entry(value: PromptContributor, kinds: Mapping[str, EntryKind]) -> dict[str, Data]:
+def describe_entry(
+    value: PromptContributor, kinds: Mapping[str, EntryKind], write_path: WritePath = str
+) -> dict[str, Data]:
     """Return the entry that creates an equal reference or contributor.
+
+    Args:
+        value: the reference or contributor.
+        kinds: the kinds, by name.
+        write_path: function that returns a path as entries have it.
 
     Raises:
         ConfigurationError: when no entry can.
@@ -99,9 +107,21 @@ def describe_entry(value: PromptContributor, kinds: Mapping[str, EntryKind]) -> 
     inner: object = value.inner if isinstance(value, ObjectContributor) else value
     if isinstance(inner, FunctionContributor):
         return {"kind": _find_name(inner.function, getattr(inner.function, "__name__", "a function"))}
+    if isinstance(inner, LlmReference) and (late := _describe_late(inner, write_path)) is not None:
+        return late
     own = type(inner)
     kind = next((name for name, make in kinds.items() if make is own), None) or _find_name(own, own.__name__)
     return {"kind": kind, **_describe_fields(inner, own)}
+
+
+def _describe_late(reference: LlmReference, write_path: WritePath) -> dict[str, Data] | None:
+    if (port := LATE_KINDS.get(reference.late_kind)) is None:
+        return None
+    fields = port.load().describe(reference, write_path)
+    if fields is None:
+        return None
+    known = {name: to_jsonable_python(value) for name, value in fields.items() if value is not None}
+    return {"kind": reference.late_kind, **known}
 
 
 def _find_name(value: object, label: str) -> str:
@@ -111,24 +131,25 @@ def _find_name(value: object, label: str) -> str:
 
 
 def _read_entry(
-    entry: Data, scope: EntryScope, kinds: Mapping[str, EntryKind], default: str | None
+    entry: Data, scope: EntryScope, kinds: Mapping[str, EntryKind], default: str | None, late: Sequence[str] = ()
 ) -> tuple[str, EntryKind, dict[str, Data]]:
     if not isinstance(entry, dict):
         raise TypeError("it must be a mapping, such as `name: ...` with `description: ...` below it")
     kind = entry.get("kind", default)
     if not isinstance(kind, str):
-        raise ConfigurationError(f"there is no kind {kind!r}; known: {', '.join(kinds)}")
-    make = _find_kind(kind, scope, kinds)
+        raise ConfigurationError(f"there is no kind {kind!r}; known: {', '.join((*kinds, *late))}")
+    make = _find_kind(kind, scope, kinds, late)
     fields: dict[str, Data] = {name: value for name, value in entry.items() if name != "kind" and value is not None}
     return kind, make, fields
 
 
-def _find_kind(kind: str, scope: EntryScope, kinds: Mapping[str, EntryKind]) -> EntryKind:
-    if (make := kinds.get(kind)) is not None:
+def _find_kind(kind: str, scope: EntryScope, kinds: Mapping[str, EntryKind], late: Sequence[str]) -> EntryKind:
+    if kind in kinds or kind in late:
         scope.check_kind(kind)
-        return make
+        return kinds[kind] if kind in kinds else LATE_KINDS[kind].load().create
     if "." not in kind:
-        raise ConfigurationError(f"there is no kind {kind!r}; known: {', '.join(kinds)}{did_you_mean(kind, kinds)}")
+        known = (*kinds, *late)
+        raise ConfigurationError(f"there is no kind {kind!r}; known: {', '.join(known)}{did_you_mean(kind, known)}")
     try:
         found = scope.names.find(kind)
     except NameProblem as error:

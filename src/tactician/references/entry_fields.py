@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, PlainValidator, ValidationInfo
 
 from tactician.errors import ConfigurationError
 from tactician.frozen import frozen
-from tactician.names import Names
+from tactician.names import NameProblem, Names
 
 
 def _permit_all(kind: str) -> None:
@@ -42,12 +42,24 @@ def _resolve(value: object, info: ValidationInfo) -> object:
         raise ValueError(str(error)) from error
 
 
+def _find_object(value: object, info: ValidationInfo) -> object:
+    scope: object = info.context
+    if not isinstance(scope, EntryScope) or not isinstance(value, str):
+        return value
+    try:
+        return scope.names.find(value)
+    except NameProblem as error:
+        raise ValueError(str(error)) from error
+
+
 def _refuse(value: object) -> object:
     raise ValueError("only the code of a program can set it")
 
 
 EntryPath: TypeAlias = Annotated[str | Path, BeforeValidator(_resolve)]
 """Path of a file or folder; in an entry of a file, relative to the file."""
+EntryObject: TypeAlias = Annotated[object, BeforeValidator(_find_object)]
+"""Object of a program; in an entry of a file, its full name, which has to be allowed."""
 CODE_ONLY: Final = PlainValidator(_refuse)
 """Mark of a field that entries of files cannot set."""
 

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from pydantic import ValidationError
 
 from tactician.documents import Data, DataDocument, Problems, list_mistakes, read_document
-from tactician.errors import ConfigurationError, DocumentError
+from tactician.errors import ConfigurationError, DeclarationError, DocumentError
 from tactician.names import Names, read_allowed_packages
 from tactician.prompts import LlmReference, read_text_file
 from tactician.references.entries import REFERENCE_KINDS, ReferenceKind, create_reference
@@ -28,7 +28,8 @@ def load_references(
     """Load the references in a YAML file, each of which is a mapping.
 
     The `kind` of an entry determines its other fields: `text`, the default, `file`, `web`, `directory`, `repository`,
-    `python`, `resource`, one of `kinds`, or the full name of a class or function of an allowed package.
+    `python`, `resource`, `library`, `skills`, `mcp`, one of `kinds`, or the full name of a class or function of an
+    allowed package.
 
     Args:
         file: the YAML file.
@@ -52,6 +53,9 @@ def load_references(
             references.append(create_reference(entry, scope, {**REFERENCE_KINDS, **kinds}))
         except ValidationError as error:
             problems.add_all(((place, *steps), message) for steps, message in list_mistakes(error).items())
+        except DeclarationError as error:
+            for problem in error.problems:
+                problems.add(problem, place)
         except (ConfigurationError, TypeError, ValueError) as error:
             problems.add(str(error), place)
     problems.check(str(path))

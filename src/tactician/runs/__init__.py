@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from tactician.runs.checkpoint import SavedCheckpoint as SavedCheckpoint
     from tactician.runs.checkpoint import revive as revive
     from tactician.runs.context import RunContext as RunContext
+    from tactician.runs.context import reset_current as reset_current
+    from tactician.runs.context import set_current as set_current
     from tactician.runs.creation import create_durable_run as create_durable_run
     from tactician.runs.creation import create_record as create_record
     from tactician.runs.creation import enqueue_run as enqueue_run
@@ -65,6 +67,7 @@ if TYPE_CHECKING:
     from tactician.runs.formatting import find_formatter as find_formatter
     from tactician.runs.formatting import format_data as format_data
     from tactician.runs.formatting import with_formatter as with_formatter
+    from tactician.runs.inputs import NO_TYPES as NO_TYPES
     from tactician.runs.inputs import READS_MESSAGES as READS_MESSAGES
     from tactician.runs.inputs import InputTypes as InputTypes
     from tactician.runs.inputs import restore_input as restore_input
@@ -132,7 +135,7 @@ else:
             "tactician.runs.artifacts": "ArtifactChannel HeldArtifacts ProducedArtifact",
             "tactician.runs.budget": "Budget BudgetMeter Spent restore_budget save_budget",
             "tactician.runs.checkpoint": "Changes Checkpoint Data Live Operation Progress SavedCheckpoint revive",
-            "tactician.runs.context": "RunContext",
+            "tactician.runs.context": "RunContext reset_current set_current",
             "tactician.runs.creation": "create_durable_run create_record enqueue_run",
             "tactician.runs.differences": "find_difference",
             "tactician.runs.durable": "DEFAULT_LEASE DurableRun kill_run",
@@ -147,7 +150,7 @@ else:
             "tactician.runs.execution": "continue_run end_overdue keep_responses pending_of resume_run start_run",
             "tactician.runs.forking": "Fork ForkOptions prepare_fork",
             "tactician.runs.formatting": "find_formatter format_data with_formatter",
-            "tactician.runs.inputs": "READS_MESSAGES InputTypes restore_input",
+            "tactician.runs.inputs": "NO_TYPES READS_MESSAGES InputTypes restore_input",
             "tactician.runs.output": "format_output read_output",
             "tactician.runs.pace": "Pace RequestPace",
             "tactician.runs.parameters": "RunParameter find_run_parameter",

@@ -27,11 +27,11 @@ class Budget:
     They are checked before each call of a model, and before each action of a process: what has begun is finished.
 
     Attributes:
-        cost: how many US dollars may be spent, as far as prices are known.
-        tokens: how many tokens may be used, input and output together.
-        turns: how many calls of models there may be.
-        seconds: how long it may take; time in which it waits for a person or for the caller is not counted.
-        actions: how many actions a process may begin, with those of the processes inside it.
+        cost: US dollars that may be spent, as far as prices are known.
+        tokens: tokens that may be used, input and output together.
+        turns: number of calls of models.
+        seconds: time that it may take; time in which it waits for a person or for the caller is not counted.
+        actions: number of actions that a process may begin, with those of the processes inside it.
 
     Raises:
         ConfigurationError: when a limit is not a number from 0 up.

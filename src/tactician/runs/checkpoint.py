@@ -186,7 +186,7 @@ class Checkpoint:
 
     def set(self, **values: object) -> None:
         """Set values of the data."""
-        self._apply("set", values)
+        self._set(values)
         if self.journal is not None and self._is_attached:
             self.journal.record_operation(Operation(self.keys, "set", values))
 
@@ -226,6 +226,18 @@ class Checkpoint:
         for key in list(self._children or ()):
             if not key.startswith(lasting):
                 self.drop(key)
+
+    def release(self) -> None:
+        """Let go of all inside it, as the run has ended and nobody continues it.
+
+        A checkpoint and those inside it refer to each other: only the garbage collector would take them apart.
+        """
+        places = [self]
+        while places:
+            place = places.pop()
+            if place._children:
+                places += place._children.values()
+                place._children = None
 
     def detach(self) -> None:
         """Take the data over from the live states in this tree, which is about to be restored from its data."""
@@ -280,14 +292,23 @@ class Checkpoint:
         place._apply(operation.kind, operation.data)
 
     def _apply(self, kind: Literal["set", "extend"], values: Mapping[str, object]) -> None:
+        if kind == "set":
+            self._set(values)
+            return
         if self._data is None:
             self._data = {}
         for key, value in values.items():
             known = self._data.get(key)
-            if kind == "extend" and isinstance(known, list) and isinstance(value, list):
+            if isinstance(known, list) and isinstance(value, list):
                 known.extend(value)
             else:
-                self._data[key] = list(value) if isinstance(value, list) else value  # a list of its own grows
+                self._set({key: value})
+
+    def _set(self, values: Mapping[str, object]) -> None:
+        if self._data is None:
+            self._data = {}
+        for key, value in values.items():
+            self._data[key] = list(value) if isinstance(value, list) else value  # a list of its own grows
 
     @property
     def _is_attached(self) -> bool:

@@ -49,7 +49,7 @@ class RunContext:
         parent_id: the id of the run that it is part of.
         path: the names of the runs that led here, outermost first.
         process_id: the id of the process that the run is part of, if any.
-        streaming: whether answers are streamed to the listeners as they come.
+        streaming: true when answers are streamed to the listeners as they come.
         answer_level: index in the path of the outermost run whose answer the text of this run is part of: see
             `as_internal`.
         tally: what this run and its children used.
@@ -223,7 +223,11 @@ class RunContext:
             budget: budget of its own.
             key: key of its checkpoint; by default, the name and the number of the runs of that name so far.
         """
-        outer_id, run_id, checkpoint = self.run_id, new_id(), self._child_checkpoint(name, key)
+        outer_id, run_id, checkpoint = self.run_id, new_id(), self.checkpoint
+        if checkpoint is None:
+            checkpoint = Checkpoint(name)
+        else:
+            checkpoint = checkpoint.child(name) if key is None else checkpoint.at(key)
         tally = UsageTally(self.tally if outer_id else None)
         meter = self.meter
         if budget is not None:
@@ -319,6 +323,12 @@ class RunContext:
         """Return the context of what runs under this key, such as a tool call: it keeps its checkpoint over a pause."""
         return self if self.checkpoint is None else self._copy(checkpoint=self.checkpoint.at(key))
 
+    def inside_part(self, checkpoint: Checkpoint, *, is_internal: bool) -> RunContext:
+        """Return the context of a part of the run with this checkpoint; see `step`, and `as_internal`."""
+        if is_internal:
+            return self._copy(checkpoint=checkpoint, answer_level=len(self.path))
+        return self._copy(checkpoint=checkpoint)
+
     def with_deadline(self, deadline: float) -> RunContext:
         """Return the same context for a run that has to end before a moment, in seconds since the epoch.
 
@@ -331,7 +341,7 @@ class RunContext:
         """Return the limit that the run has reached, in words; `None` when it may continue.
 
         Args:
-            acting: whether an action is about to run; then the actions that have begun count too.
+            acting: true when an action is about to run; then the actions that have begun count too.
         """
         if self.deadline is None and self.meter is None:
             return None
@@ -411,7 +421,7 @@ class RunContext:
 
         Args:
             *listeners: called with each event.
-            streaming: whether answers are streamed to the listeners as they come; as before by default.
+            streaming: true when answers are streamed to the listeners as they come; as before by default.
         """
         services = self.services.with_bus(self.bus.create_child(*listeners))
         return self._copy(services=services, streaming=self.streaming if streaming is None else streaming)
@@ -426,11 +436,6 @@ class RunContext:
         if recorder.capture is CaptureMode.OFF:
             return self
         return self.with_listeners(recorder).inside({Recorder: recorder})
-
-    def _child_checkpoint(self, name: str, key: str | None) -> Checkpoint:
-        if self.checkpoint is None:
-            return Checkpoint(name)
-        return self.checkpoint.child(name) if key is None else self.checkpoint.at(key)
 
     def _copy(self, **changes: object) -> RunContext:
         # `dataclasses.replace` takes ten times as long, and this is done for every run and every tool call.

@@ -182,7 +182,7 @@ class DurableRun:
         Raises:
             LeaseLostError: when another worker has claimed the run.
             RunKilledError: when the run was killed in the store.
-            Exception: what kept an earlier step from being saved.
+            Exception: any that kept an earlier step from being saved.
         """
         self._check()
         if self._lease is not None and self._lease.may_have_expired:
@@ -371,7 +371,7 @@ class DurableRun:
         if held is not None:
             LEASE_HEARTBEAT.discard(held)
             with suppress(StoreError):  # the lease expires
-                await self._context.store.release(held.lease)
+                await run_to_completion(self._context.store.release(held.lease))
 
     @asynccontextmanager
     async def _renewing(self) -> AsyncIterator[None]:

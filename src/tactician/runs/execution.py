@@ -15,7 +15,7 @@ from tactician.errors import (
 )
 from tactician.frozen import frozen
 from tactician.runs.budget import Budget
-from tactician.runs.context import MISSED_DEADLINE, EnteredRun, RunContext, reset_current, set_current
+from tactician.runs.context import MISSED_DEADLINE, RunContext, reset_current, set_current
 from tactician.runs.creation import OWNER, create_durable_run
 from tactician.runs.durable import DEFAULT_LEASE, DurableRun
 from tactician.runs.endings import complete_run, create_resting_result, fail_run, suspend_run, terminate_run
@@ -252,8 +252,11 @@ def _report_answers(context: RunContext, request_ids: Iterable[str], respondent:
 
 async def _run_inside(input: Input, child: RunContext, work: Work[T]) -> RunResult[T]:
     try:
-        with EnteredRun(child):
+        entered = set_current(child)
+        try:
             return _attach_artifacts(await work(input, child), child)
+        finally:
+            reset_current(entered)
     except BaseException as error:
         if (suspended := find_suspension(error)) is None or suspended is error:
             raise
@@ -275,9 +278,12 @@ async def _run_in_memory(
     try:
         entered = set_current(child)  # a context manager takes three calls more
         try:
-            return _attach_artifacts(await work(input, child), child)
+            result = _attach_artifacts(await work(input, child), child)
         finally:
             reset_current(entered)
+        if child.checkpoint is not None:
+            child.checkpoint.release()
+        return result
     except BaseException as error:
         if (suspended := find_suspension(error)) is None:
             raise

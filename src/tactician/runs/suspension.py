@@ -64,7 +64,7 @@ class Approval:
     """The decision about a tool call, or about what a person is asked. Created by `approve` or `reject`.
 
     Attributes:
-        granted: whether the tool is to be called.
+        granted: true when the tool is to be called.
         reason: why not; passed on to the model, or to the action that asked.
         arguments: other arguments than the model's.
     """

@@ -63,7 +63,7 @@ def app(
 
 @frozen
 class _Offer:
-    """What the application speaks: the routes, and the inner application, if any."""
+    """Part of the application: routes, and an inner application, if any."""
 
     routes: Sequence[BaseRoute] = ()
     app: Starlette | None = None

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tactician.serve.problems import ApiError, describe_problem
+
+_NO_UPLOADS: Final[Mapping[str, int]] = MappingProxyType({})
+_PARALLEL_UPLOADS: Final = 4
 
 
 class BodyLimit:
@@ -14,39 +22,50 @@ class BodyLimit:
     Args:
         app: the application, which gets requests once their bodies have come.
         max_bytes: bytes of a body.
+        uploads: bytes of a body at paths with a limit of their own. Few of these bodies are read at a time, and others
+            wait for their turn.
     """
 
-    def __init__(self, app: ASGIApp, max_bytes: int) -> None:
+    def __init__(self, app: ASGIApp, max_bytes: int, uploads: Mapping[str, int] = _NO_UPLOADS) -> None:
         self._app = app
         self._max_bytes = max_bytes
+        self._uploads = uploads
+        self._upload_turns = asyncio.Semaphore(_PARALLEL_UPLOADS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, unless it is refused."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        path = scope["path"].removeprefix(scope.get("root_path", ""))
+        if scope["method"] != "POST" or (most := self._uploads.get(path)) is None:
+            await self._pass_on(scope, receive, send, self._max_bytes)
+            return
+        async with self._upload_turns:
+            await self._pass_on(scope, receive, send, most)
+
+    async def _pass_on(self, scope: Scope, receive: Receive, send: Send, most: int) -> None:
         try:
-            body = await self._read(Headers(scope=scope), receive)
+            body = await _read(Headers(scope=scope), receive, most)
         except ApiError as error:
             await describe_problem(error)(scope, receive, send)
             return
         await self._app(scope, _replay(body, receive), send)
 
-    async def _read(self, headers: Headers, receive: Receive) -> bytes:
-        length = headers.get("content-length", "0")
-        if not length.isdecimal() or int(length) > self._max_bytes:
-            raise self._refuse()
-        body, has_more = bytearray(), True
-        while has_more:
-            message = await receive()
-            body += message.get("body", b"")
-            if len(body) > self._max_bytes:
-                raise self._refuse()
-            has_more = message["type"] == "http.request" and message.get("more_body", False)
-        return bytes(body)
 
-    def _refuse(self) -> ApiError:
-        return ApiError(413, f"The body must not be longer than {self._max_bytes} bytes.")
+async def _read(headers: Headers, receive: Receive, most: int) -> bytes:
+    refusal = ApiError(413, f"The body must not be longer than {most} bytes.")
+    length = headers.get("content-length", "0")
+    if not length.isdecimal() or int(length) > most:
+        raise refusal
+    body, has_more = bytearray(), True
+    while has_more:
+        message = await receive()
+        body += message.get("body", b"")
+        if len(body) > most:
+            raise refusal
+        has_more = message["type"] == "http.request" and message.get("more_body", False)
+    return bytes(body)
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Final, Literal, Self
+from typing import Annotated, ClassVar, Final, Literal, Self
 
 from pydantic import Field
 from typing_extensions import override
@@ -49,6 +49,7 @@ class Skills(LlmReference):
         sources: the folders and repositories that they come from.
     """
 
+    late_kind: ClassVar[str] = "skills"
     name: str
     description: str
     notes: str = _NOTES

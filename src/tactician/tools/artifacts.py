@@ -75,6 +75,8 @@ def deliver_result(result: object, tool: str, context: RunContext) -> str | Tool
     Raises:
         ToolError: when a picture is not valid or too large, or there are too many.
     """
+    if isinstance(result, str):
+        return as_text(result)
     if (shown := find_pictures(result)) is not None:
         return shown
     if not isinstance(result, Artifact):

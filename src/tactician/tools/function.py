@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from types import CoroutineType
 from typing import Annotated, Generic, NotRequired, ParamSpec, TypeVar, cast, get_origin, overload
 
 import pydantic
@@ -40,8 +41,9 @@ class _Compiled:
         fields = _build_fields(
             name, [p for p in parameters if p.name not in self.run_parameters], hints, docs.parameters
         )
-        self.adapter = _adapter(name, fields)
-        schema = {k: v for k, v in self.adapter.json_schema().items() if k != "title"}
+        adapter = _adapter(name, fields)
+        self.validate = adapter.validator.validate_json  # that of the adapter itself goes through two calls more
+        schema = {k: v for k, v in adapter.json_schema().items() if k != "title"}
         self.spec = ToolSpec(name, description or docs.summary or name.replace("_", " "), remove_titles(schema))
 
 
@@ -147,14 +149,17 @@ class FunctionTool(Tool, Generic[P, R]):
             ConfigurationError: when the function asks for what this run does not have, as a process outside of actions.
         """
         try:
-            values = self._compiled.adapter.validate_json(arguments or "{}")
+            values = self._compiled.validate(arguments or "{}")
         except pydantic.ValidationError as error:
             raise create_arguments_error(error) from error
         for name, kind in self._compiled.run_parameters.items():
             values[name] = kind.__from_run__(context)
-        function = cast(Callable[..., object], self.__wrapped__)
+        function = cast("Callable[..., object]", self.__wrapped__)
         result = await in_thread(function, **values) if self.blocking else function(**values)
-        return deliver_result(await result if isinstance(result, Awaitable) else result, self.name, context)
+        # A check of the abstract class takes longer, and nearly all functions that wait are coroutines.
+        if isinstance(result, (CoroutineType, Awaitable)):
+            result = await result
+        return deliver_result(result, self._compiled.spec.name, context)
 
 
 def create_arguments_error(error: pydantic.ValidationError) -> InvalidArgumentsError:

@@ -53,7 +53,7 @@ def create_result(call: ToolCall, output: str | ToolOutput) -> ToolResult:
 def as_text(value: object) -> str:
     """Return a tool's result as text for the model: text unchanged, other values as JSON."""
     if isinstance(value, str):
-        return replace_surrogates(value)
+        return value if value.isascii() else replace_surrogates(value)
     return "done" if value is None else write_json(value)
 
 

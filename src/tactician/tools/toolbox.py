@@ -10,7 +10,7 @@ from typing import TypeAlias
 from tactician.documents import did_you_mean
 from tactician.errors import ConfigurationError, DeclarationError, InvalidArgumentsError, Replan, ToolError
 from tactician.llm import ToolCall, ToolResult, ToolSpec
-from tactician.runs import RunContext
+from tactician.runs import RunContext, reset_current, set_current
 from tactician.text import describe_error, replace_surrogates
 from tactician.tools.arguments import repair_arguments
 from tactician.tools.function import FunctionTool, tool
@@ -50,6 +50,8 @@ def as_tool(value: ToolLike) -> Tool:
     problem = "a tool is a function, or an object made with @tool"
     if isinstance(value, str):
         problem += "; the name of a tool group goes into `tool_groups`, or `with_tool_group`"
+    elif declared := find_declared_tools(value):
+        problem += f"; pass the methods of the object: {', '.join(tool.name for tool in declared)}"
     elif isinstance(value, Iterable):
         problem += "; pass each tool of a list by itself, as in `with_tools(*tools)`"
     raise DeclarationError(repr(value), [problem])
@@ -137,8 +139,11 @@ class Toolbox:
             known = ", ".join(self._tools) or "none"
             return ToolResult(call.id, call.name, f"There is no tool {call.name!r}.{hint} Tools: {known}.", True)
         try:
-            with context.enter():
+            entered = set_current(context)
+            try:
                 return create_result(call, await _call_with_repair(tool, call.arguments, context))
+            finally:
+                reset_current(entered)
         except (ConfigurationError, Replan):
             raise
         except ToolError as error:

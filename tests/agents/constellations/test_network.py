@@ -81,7 +81,7 @@ class TestRounds:
 
         async def speak(messages: Sequence[Message]) -> str:
             heard.append(len(messages))
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(30):
                 await both_have_begun.wait()
             return "said"
 
@@ -168,7 +168,7 @@ class TestBroadcast:
 
         async def speak(text: object) -> str:
             heard.append(text)
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(30):
                 await both_have_begun.wait()
             return "said"
 

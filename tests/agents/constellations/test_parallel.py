@@ -45,7 +45,7 @@ class TestAll:
         all_have_begun = asyncio.Barrier(3)
 
         async def work(text: str) -> str:
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(30):
                 await all_have_begun.wait()
             return text
 

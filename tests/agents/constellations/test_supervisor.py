@@ -90,7 +90,7 @@ async def test_workers_called_in_one_turn_work_at_once() -> None:
     both_have_begun = asyncio.Barrier(2)
 
     async def work(request: str) -> str:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             await both_have_begun.wait()
         return f"{request} done"
 
@@ -104,7 +104,7 @@ async def test_the_same_worker_twice_in_one_turn() -> None:
     both_have_begun = asyncio.Barrier(2)
 
     async def work(request: str) -> str:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             await both_have_begun.wait()
         return f"{request} done"
 

@@ -248,7 +248,7 @@ class TestScatterGather:
         barrier = asyncio.Barrier(3)
 
         async def check() -> FactCheck:
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(30):
                 return FactCheck(str(await barrier.wait()), True)
 
         result = await scatter_gather(FactChecks, [check] * 3, gathered).run("", context=surroundings())

@@ -91,7 +91,7 @@ def _note(event: Event, steps: list[str]) -> None:
 class TestPhaseReview:
     """Phase review fixes an output within a run, and reflection improves instructions across runs."""
 
-    async def test_a_task_can_have_both(self) -> None:
+    async def test_a_task_can_have_both_a_phase_review_and_reflection(self) -> None:
         decisions = iter([PhaseDecision.retry("Too long."), PhaseDecision.approve(), PhaseDecision.approve()])
         model, store = ScriptedModel("long", "short", "again"), MemoryReflections()
         task = Task("Write", reflect=Reflection(strategy=lambda review: f"Note on {review.output}."))

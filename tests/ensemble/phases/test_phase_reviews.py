@@ -264,13 +264,22 @@ class TestRetryLimits:
 
     async def test_by_default_there_are_two_retries(self) -> None:
         draft = Scripted("1", "2", "3", "4")
+        result = await run_alone(Task("a", handler=draft), PhaseReview(Scripted("RETRY: 1", "RETRY: 2", "APPROVE")))
+        assert (result.raw, len(draft.inputs)) == ("3", 3)
+        with pytest.raises(PhaseReviewError, match="its 2 retries are used up"):
+            await run_alone(Task("a", handler=Scripted("1")), PhaseReview(Scripted("RETRY: more")))
+
+    async def test_when_the_retries_are_used_up_the_phase_fails_and_no_output_is_accepted(self) -> None:
+        draft, later = Scripted("1", "2", "3", "4"), Scripted("never")
+        review = PhaseReview(Scripted("RETRY: less", "RETRY: some", "RETRY: more"))
+        first = Phase("first", [Task("a", handler=draft)], review=review)
+        second = Phase("second", [Task("b", handler=later)], after=[first])
         with pytest.raises(PhaseReviewError, match="its 2 retries are used up; the last feedback: more") as caught:
-            await run_alone(
-                Task("a", handler=draft), PhaseReview(Scripted("RETRY: less", "RETRY: some", "RETRY: more"))
-            )
+            await Ensemble("E", phases=[first, second]).run(context=over())
         assert len(draft.inputs) == 3
         assert caught.value.completed["a"].raw == "3"
         assert (caught.value.feedback, caught.value.review.attempts) == ("more", 3)
+        assert later.inputs == []
 
     @pytest.mark.parametrize("limit", [0, 1, 3])
     async def test_the_limit_can_be_set(self, limit: int) -> None:

@@ -79,7 +79,7 @@ class TestOrder:
         running = asyncio.Barrier(2)
 
         async def meet(task: TaskInput) -> str:
-            await asyncio.wait_for(running.wait(), 5)
+            await asyncio.wait_for(running.wait(), 30)
             return "met"
 
         phases = [Phase(name, [Task(name, handler=meet)]) for name in ("left", "right")]

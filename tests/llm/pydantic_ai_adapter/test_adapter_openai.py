@@ -292,7 +292,7 @@ async def test_leaving_a_stream_early_closes_its_connection(server: ChatServer, 
     async with aclosing(model.stream(HI)) as items:  # type: ignore[type-var]  # it is a generator
         assert await anext(items) == TextDelta("x")
 
-    await asyncio.wait_for(server.abandoned.wait(), 10)
+    await asyncio.wait_for(server.abandoned.wait(), 30)
     await eventually(lambda: server.open_connections == 0)
 
 

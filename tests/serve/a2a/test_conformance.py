@@ -285,9 +285,13 @@ async def test_a_subscription_lasts_until_the_end(client: RawClient) -> None:
             return event
         raise AssertionError
 
-    both = [asyncio.create_task(collect(client, "SubscribeToTask", {"id": task["id"]})) for _ in range(2)]
+    async def read_on(first: Json, stream: AsyncIterator[Json]) -> list[Json]:
+        return [first, *[event async for event in stream]]
+
+    streams = [client.stream("SubscribeToTask", {"id": task["id"]}) for _ in range(2)]
+    begun = [await anext(stream) for stream in streams]
+    both = [asyncio.create_task(read_on(event, stream)) for event, stream in zip(begun, streams, strict=True)]
     assert (await leave_early())["task"]["status"]["state"] == "TASK_STATE_INPUT_REQUIRED"
-    await asyncio.sleep(0.1)
     await send(client, "more", "go on", taskId=task["id"])
     first, second = await asyncio.gather(*both)
     assert [state for state in states_of(first) if state != "WORKING"] == ["INPUT_REQUIRED", "COMPLETED"]

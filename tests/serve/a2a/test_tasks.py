@@ -24,6 +24,7 @@ from tactician.stores import MemoryStore, open_store
 from tactician.testing import ScriptedModel, ToolCall
 from tests.serve.a2a.examples import Greeter, Seller
 from tests.serve.a2a.serving import HEADERS, Json, JsonRpc, RefusedError, create_message, serve_a2a
+from tests.support.waiting import eventually
 
 ORDER = {"item": "pens", "amount": 20}
 
@@ -153,9 +154,11 @@ async def test_an_answer_that_does_not_fit_leaves_the_task_as_it_is(
 
 
 async def test_a_working_task_takes_no_message(http: httpx.AsyncClient, platform: Platform) -> None:
+    gate = asyncio.Event()
+
     async def slow(text: str) -> str:
         """Wait."""
-        await asyncio.sleep(0.3)
+        await gate.wait()
         return text
 
     async with serve_a2a(platform, runnable(slow)) as url:
@@ -164,6 +167,7 @@ async def test_a_working_task_takes_no_message(http: httpx.AsyncClient, platform
         task = (await client.call("SendMessage", params))["task"]
         with pytest.raises(RefusedError, match="asks nothing"):
             await client.call("SendMessage", {"message": create_message(taskId=task["id"])})
+        gate.set()
 
 
 async def test_any_text_can_be_sent(http: httpx.AsyncClient, tmp_path: Path) -> None:
@@ -327,9 +331,12 @@ async def test_a_change_is_told_once_whoever_continues_the_task(http: httpx.Asyn
         bodies = [(await heard.get())[1] for _ in range(2)]
         assert ["artifacts" in text for text in bodies] == [True, False]
         assert "TASK_STATE_COMPLETED" in bodies[1]
-        await asyncio.sleep(0.2)
+
+        async def are_all_told() -> bool:
+            return await platform.store.find("a2a_tasks", statuses=["notifying"]) == []
+
+        await eventually(are_all_told)
         assert heard.empty()
-        assert await platform.store.find("a2a_tasks", statuses=["notifying"]) == []
 
 
 async def test_clients_of_version_0_3_are_answered_when_wanted(http: httpx.AsyncClient, platform: Platform) -> None:
@@ -390,9 +397,11 @@ async def test_a_failed_task_says_why(http: httpx.AsyncClient, platform: Platfor
 async def test_a_stream_that_the_client_leaves_does_not_end_the_task(
     http: httpx.AsyncClient, platform: Platform
 ) -> None:
+    gate = asyncio.Event()
+
     async def slow(text: str) -> str:
         """Wait."""
-        await asyncio.sleep(0.2)
+        await gate.wait()
         return text
 
     async with serve_a2a(platform, runnable(slow)) as url:
@@ -401,8 +410,13 @@ async def test_a_stream_that_the_client_leaves_does_not_end_the_task(
         async for event in client.stream("SendStreamingMessage", {"message": create_message("stay")}):
             task = event["task"]["id"]
             break
-        await asyncio.sleep(0.4)
-        assert (await client.call("GetTask", {"id": task}))["status"]["state"] == "TASK_STATE_COMPLETED"
+        gate.set()
+
+        async def is_completed() -> bool:
+            state: str = (await client.call("GetTask", {"id": task}))["status"]["state"]
+            return state == "TASK_STATE_COMPLETED"
+
+        await eventually(is_completed)
 
 
 async def test_more_tasks_than_may_run_wait_for_their_turn(http: httpx.AsyncClient, platform: Platform) -> None:

@@ -229,7 +229,7 @@ class TestEvents:
             reading = asyncio.create_task(client.get(f"/api/runs/{run_id}/events"))
             await asyncio.sleep(0)
             await client.delete(f"/api/runs/{run_id}")
-            events = read_events((await asyncio.wait_for(reading, 5)).text)
+            events = read_events((await asyncio.wait_for(reading, 30)).text)
 
         ends = [json.loads(data)["status"] for _, name, data in events if name in {"ProcessEnded", "RunEnded", "end"}]
         assert ends == ["waiting", "killed", "killed"]

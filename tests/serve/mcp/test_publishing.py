@@ -140,11 +140,11 @@ async def test_what_is_registered_later_is_published_too_and_clients_are_told(er
         assert [one.name for one in (await client.list_tools()).tools] == OWN
         if era == "legacy":
             platform.register(Kitchen())
-            await asyncio.wait_for(told.wait(), 5)
+            await asyncio.wait_for(told.wait(), 30)
         else:
             async with client.listen(tools_list_changed=True) as changes:
                 platform.register(Kitchen())
-                await asyncio.wait_for(anext(aiter(changes)), 5)
+                await asyncio.wait_for(anext(aiter(changes)), 30)
         assert [one.name for one in (await client.list_tools(cache_mode="refresh")).tools][:1] == ["cook_meal"]
         platform.unregister("Kitchen")
         assert [one.name for one in (await client.list_tools(cache_mode="refresh")).tools] == OWN

@@ -16,6 +16,7 @@ from tactician.serve import McpPublisher
 from tactician.stores import SqliteStore
 from tactician.testing import ScriptedModel, ToolCall
 from tests.serve.mcp.kitchen import ERAS, Era, Person, Wish, Wishes, connect, create_platform, delete, read, read_json
+from tests.support.waiting import eventually
 
 WISHES: Mapping[str, str | bool] = {"vegetarian": True, "size": "large"}
 
@@ -206,16 +207,15 @@ class TestCancellation:
             connect(McpPublisher(platform, Slow()), era) as client,
         ):
             call = asyncio.create_task(client.call_tool("work", {"dish": "pie"}))
-            await asyncio.wait_for(started.wait(), 10)
+            await asyncio.wait_for(started.wait(), 30)
             call.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await call
-            for _ in range(1000):
-                if [run.status for run in await platform.runs()] == ["killed"]:
-                    break
-                await asyncio.sleep(0.01)
-            else:
-                pytest.fail("the run goes on")
+
+            async def is_killed() -> bool:
+                return [run.status for run in await platform.runs()] == ["killed"]
+
+            await eventually(is_killed)
 
     async def test_a_run_that_waits_for_a_person_stays(self, era: Era, tmp_path: Path) -> None:
         asked = asyncio.Event()
@@ -236,7 +236,7 @@ class TestCancellation:
         async with Platform(ScriptedModel(), store=SqliteStore(str(tmp_path / "runs.db"))) as platform:
             async with connect(McpPublisher(platform, Asking()), era, Slow()) as client:
                 call = asyncio.create_task(client.call_tool("ask", {"dish": "pie"}))
-                await asyncio.wait_for(asked.wait(), 10)
+                await asyncio.wait_for(asked.wait(), 30)
                 call.cancel()
                 with pytest.raises(asyncio.CancelledError):
                     await call

@@ -38,7 +38,7 @@ class _Entry:
         part: its part.
         here: its builder.
         task: the task, once it is built; `None` when there was a problem.
-        is_built: whether it has been built.
+        is_built: true when it has been built.
     """
 
     key: str
@@ -55,7 +55,7 @@ class _Progress:
     Attributes:
         agents: the agents.
         building: the tasks that are being built, outermost first.
-        has_unknown: whether a file with an ensemble could not be read, whose name is not known then.
+        has_unknown: true when a file with an ensemble could not be read, whose name is not known then.
     """
 
     agents: AgentDirectory

@@ -116,7 +116,7 @@ async def apply_strategy(strategy: ReflectionStrategy, input: ReflectionInput) -
 
     Raises:
         TypeError: when the strategy returns anything else.
-        Exception: what the strategy raised.
+        Exception: any that the strategy raised.
     """
     improvement = strategy(input)
     if inspect.isawaitable(improvement):

@@ -89,6 +89,8 @@ def _find_mistakes(phase: Phase) -> Iterator[tuple[str, str]]:
     for place, other in enumerate(phase.after):
         if not isinstance(other, Phase):
             yield f"after[{place}]", f"{other!r} is not a Phase: pass the phase that runs before"
+    if phase.workflow is not None and not isinstance(phase.workflow, Workflow):
+        yield "workflow", f"{phase.workflow!r} is not a Workflow, such as Workflow.PARALLEL"
     if phase.workflow is Workflow.HIERARCHICAL:
         yield (
             "workflow",

@@ -48,7 +48,7 @@ async def decide(
     Raises:
         UndecidedError: when the reviewer gives no decision, or names a phase that does not run right before.
         Suspended: when a person has not answered yet.
-        Exception: what the agent or function of the review raised.
+        Exception: any that the agent or function of the review raised.
     """
     review = planned.phase.review
     if review is None:

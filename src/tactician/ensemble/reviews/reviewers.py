@@ -34,7 +34,7 @@ async def ask_reviewer(reviewer: Reviewer, request: PendingRequest, place: RunCo
 
     Raises:
         StepTimeoutError: when the deadline of the request passes first.
-        Exception: what the reviewer raised.
+        Exception: any that the reviewer raised.
     """
     if request.required_role is not None and getattr(reviewer, "role", None) != request.required_role:
         return None

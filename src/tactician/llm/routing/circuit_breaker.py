@@ -35,7 +35,7 @@ class CircuitBreaker:
     closes; if it fails, the next cooldown is longer. Calls are identified by their numbers, which count from 1.
 
     Attributes:
-        is_open: whether the circuit is open or half-open.
+        is_open: true when the circuit is open or half-open.
         available_at: when the deployment may be called; `inf` while a trial is running.
     """
 

@@ -25,9 +25,9 @@ class CallLimits:
     """Limits of the calls of a model at an instance.
 
     Attributes:
-        requests_per_second: how often a call may start; unlimited if `None`.
-        tokens_per_second: how many tokens may go through, input and output together; unlimited if `None`.
-        max_concurrency: how many calls may run at once.
+        requests_per_second: calls that may start; unlimited if `None`.
+        tokens_per_second: tokens that may go through, input and output together; unlimited if `None`.
+        max_concurrency: number of calls that may run at once.
 
     Raises:
         ConfigurationError: when a limit is not greater than 0.
@@ -65,9 +65,9 @@ class Deployment:
         instance: the instance's id, for example `"openai-eu"`.
         model: the name that requests ask for, for example `"gpt-5.4"`.
         served_model: the model to call: a chat model, an embedding model or an image model.
-        requests_per_second: how often a call may start; the router's limit if `None`, unlimited for `math.inf`.
-        tokens_per_second: how many tokens may go through, input and output together; likewise.
-        max_concurrency: how many calls may run at once; the router's limit if `None`.
+        requests_per_second: calls that may start; the router's limit if `None`, unlimited for `math.inf`.
+        tokens_per_second: tokens that may go through, input and output together; likewise.
+        max_concurrency: number of calls that may run at once; the router's limit if `None`.
 
     Raises:
         ConfigurationError: when a limit is not greater than 0.
@@ -147,9 +147,9 @@ class DeploymentStatus:
         kind: the kind of the model.
         in_flight: calls that are running.
         waiting: calls that wait for the model, at whichever of its instances.
-        max_concurrency: how many calls may run at once.
-        requests_per_second: how often a call may start; unlimited if `None`.
-        tokens_per_second: how many tokens may go through; unlimited if `None`.
+        max_concurrency: number of calls that may run at once.
+        requests_per_second: calls that may start; unlimited if `None`.
+        tokens_per_second: tokens that may go through; unlimited if `None`.
         is_open: true when its circuit is open, or half-open.
         requests: all calls that were started; each ends as an answer, as a failure, or cancelled.
         answers: calls that returned an answer.

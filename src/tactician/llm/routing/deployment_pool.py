@@ -35,6 +35,7 @@ class DeploymentPool:
         self.has_token_limit = any(state.has_token_limit for state in states)
         self.lock = RLock()
         self._clock = clock
+        self._only = states[0] if len(states) == 1 else None  # there is nothing to choose
         # Retries have a policy object of their own, so that they do not disturb how first attempts are spread.
         self._first_policy, self._retry_policy = (
             (SingleDeployment(), SingleDeployment()) if len(states) == 1 else (new_policy(), new_policy())
@@ -53,14 +54,21 @@ class DeploymentPool:
         with self.lock:
             if self._queues:
                 return None
-            policy, ready = self._select_policy(is_retry), now + INSTANT
-            state = policy.pick(
-                policy.narrow(states, session, now), lambda state: state.available_at(now, tokens) <= ready
-            )
+            state = self._only
+            if state is None:
+                state = self._pick(states, session, tokens, now, is_retry=is_retry)
+            elif state.available_at(now, tokens) > now + INSTANT:
+                return None
             if state is None:
                 return None
             state.start(now, tokens)
             return state, state.last_call
+
+    def _pick(
+        self, states: DeploymentStates, session: str | None, tokens: int, now: float, *, is_retry: bool
+    ) -> DeploymentState | None:
+        policy, ready = self._select_policy(is_retry), now + INSTANT
+        return policy.pick(policy.narrow(states, session, now), lambda state: state.available_at(now, tokens) <= ready)
 
     def is_available(self, states: DeploymentStates, tokens: int, now: float) -> bool:
         """Return whether a call could start now at any of these deployments."""
@@ -83,7 +91,7 @@ class DeploymentPool:
             states: deployments that the call may take.
             session: key that keeps calls together.
             tokens: estimate of the tokens of the call.
-            is_retry: whether it was tried before.
+            is_retry: true when it was tried before.
             can_leave: function that returns whether the call has somewhere else to go, at a time of the clock.
 
         Returns:

@@ -13,7 +13,7 @@ class RateLimiter:
     that.
 
     Args:
-        rate: how much may go through, per second.
+        rate: amount that may go through in a second.
         burst: seconds for which unused capacity is kept.
     """
 

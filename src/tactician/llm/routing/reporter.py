@@ -29,7 +29,7 @@ class Reporter:
     @property
     def is_observed(self) -> bool:
         """`True` if anybody listens."""
-        return self._emitter.is_observed
+        return self._emitter.bus.is_observed
 
     def for_request(self, observer: EventEmitter | None) -> Reporter:
         """Return the reporter of a request, whose own run receives the events too."""

@@ -68,8 +68,8 @@ class ModelRouter:
         policy: `"round_robin"`, `"least_loaded"`, `"sticky"`, or a function that creates a `Policy` for a model.
         requests_per_second: the limit of each deployment that has none of its own; unlimited if `None`.
         tokens_per_second: likewise, in tokens.
-        max_concurrency: how many calls may run at once at each deployment that has no limit of its own.
-        retries: which failures are retried, how often, and the deadline.
+        max_concurrency: number of calls that may run at once at each deployment that has no limit of its own.
+        retries: the failures that are retried, the number of retries, and the deadline.
         circuit_breaker: when a failing deployment is left alone, and for how long.
         default_model: the chat model of requests without a model; `None` stands for the only chat model, if no other is
             served.

@@ -11,7 +11,7 @@ from typing import Final
 
 from tactician.clock import Clock, Timer
 from tactician.llm.routing.deployment_state import INSTANT, DeploymentState
-from tactician.llm.routing.policies import DeploymentStates, Policy
+from tactician.llm.routing.policies import DeploymentStates, Policy, SingleDeployment
 
 NOTHING_BLOCKED: Final[Set[DeploymentState]] = frozenset()
 
@@ -118,6 +118,9 @@ class WaitQueue:
 
     def _pick(self, waiter: Waiter, blocked: Set[DeploymentState], now: float) -> DeploymentState | None:
         ready, tokens = now + INSTANT, waiter.tokens
+        if isinstance(waiter.policy, SingleDeployment):  # there is nothing to choose
+            only = waiter.states[0]
+            return only if only.available_at(now, tokens) <= ready and only not in blocked else None
         return waiter.policy.pick(
             waiter.states, lambda state: state not in blocked and state.available_at(now, tokens) <= ready
         )

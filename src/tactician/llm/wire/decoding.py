@@ -29,9 +29,12 @@ def expect_mapping(value: object) -> Mapping[str, object]:
 
 def expect_mappings(value: object) -> Sequence[Mapping[str, object]]:
     """Return the value as a list of JSON objects, or raise `TypeError`."""
-    if isinstance(value, list | tuple):
-        return [expect_mapping(item) for item in value]
-    raise TypeError(f"a list is needed, not {type(value).__name__}")
+    if not isinstance(value, (list, tuple)):
+        raise TypeError(f"a list is needed, not {type(value).__name__}")
+    for item in value:
+        if not isinstance(item, dict):
+            expect_mapping(item)
+    return value
 
 
 def expect_count(value: object) -> int:
@@ -43,6 +46,17 @@ def expect_count(value: object) -> int:
     if isinstance(value, int | float) and value == value and abs(value) < _TOO_MANY:
         return max(0, int(value))
     raise TypeError(f"a number of tokens is needed, not {str(value)[:100]!r}")
+
+
+def expect_counts(values: Mapping[str, object], *names: str) -> list[int]:
+    """Return the numbers of tokens under these names, 0 for each that is missing, or raise `TypeError`."""
+    counts = []
+    for name in names:
+        value = values.get(name)
+        if type(value) is not int or not 0 <= value < _TOO_MANY:  # nearly never
+            value = expect_count(value)
+        counts.append(value)
+    return counts
 
 
 # The codes of the OpenAI API reference, "Response object: error". Those that are not here blame the request.

@@ -22,36 +22,36 @@ class Dialect:
         max_tokens: the name of the field that limits the answer.
         system_role: the role of a system message.
         refused_keywords: JSON schema keywords that the provider refuses in a schema for its answer.
-        strict: whether to ask for strict adherence to schemas.
-        temperature: whether the model takes `temperature` and `top_p`.
-        sampling_while_reasoning: whether it takes them while it reasons, and not only at the effort `"none"`.
-        top_k: whether it takes `top_k`.
-        reasoning_effort: whether the model takes a reasoning effort; or the efforts that it knows.
+        strict: true to ask for strict adherence to schemas.
+        temperature: true when the model takes `temperature` and `top_p`.
+        sampling_while_reasoning: true when it takes them while it reasons, and not only at the effort `"none"`.
+        top_k: true when it takes `top_k`.
+        reasoning_effort: true when the model takes a reasoning effort; or the efforts that it knows.
         no_reasoning: the value to send instead of the effort `"none"`, if that differs.
         reasoning_summary: the summary of its thinking to ask for, such as `"auto"`; none when empty.
-        encrypted_reasoning: whether its thinking comes encrypted, and must be sent back.
-        replay_reasoning: whether its thinking must be sent back, as text, if it called tools.
+        encrypted_reasoning: true when its thinking comes encrypted, and must be sent back.
+        replay_reasoning: true when its thinking must be sent back, as text, if it called tools.
         replayed: the fields of its answers that must be sent back unchanged: `extra_content` (Gemini's signatures),
             `reasoning_details` (OpenRouter).
         unsigned_call: the signature for the first call of an answer that the provider did not sign, because another
             provider wrote the answer.
-        forced_tools: whether a `tool_choice` can force a tool call.
-        parallel_tool_calls: whether it may request several calls at once.
-        short_call_ids: whether ids of tool calls must be nine letters and digits.
+        forced_tools: true when a `tool_choice` can force a tool call.
+        parallel_tool_calls: true when it may request several calls at once.
+        short_call_ids: true when ids of tool calls must be nine letters and digits.
         documents: the kind of part that carries a document; empty where there is none.
         native_tools: the field or entry that requests each tool that the provider itself runs.
         extra: fields of every request.
         default_max_tokens: the limit to send if the format requires a limit and the options have none.
-        caches_system: whether the instructions are marked as a prefix that the provider may cache (Anthropic).
+        caches_system: true when the instructions are marked as a prefix that the provider may cache (Anthropic).
         thinking: the mode of Claude's thinking: within a `budget` of tokens, or as it sees fit, with an effort
             (`adaptive`). If empty, no field about thinking is sent.
-        thinking_display: whether Claude's thinking comes back `summarized` or `omitted`; the model's default if empty.
-        traces: whether it takes the trace of a request, and passes it on (OpenRouter).
-        plain_answers: whether its answers go back as plain text, because parts would need an id (OpenRouter).
-        stream_usage: whether a stream must be asked for its usage (`stream_options`); Mistral refuses the field, and
+        thinking_display: form of Claude's thinking, `summarized` or `omitted`; the model's default if empty.
+        traces: true when it takes the trace of a request, and passes it on (OpenRouter).
+        plain_answers: true when its answers go back as plain text, because parts would need an id (OpenRouter).
+        stream_usage: true when a stream must be asked for its usage (`stream_options`); Mistral refuses the field, and
             sends the usage anyway.
-        user_after_tool: whether a message of the user may follow a tool's result; Mistral wants an answer in between.
-        drops_stale_thinking: whether Claude ignores thinking whose conversation was changed since, instead of
+        user_after_tool: true when a message of the user may follow a tool's result; Mistral wants an answer in between.
+        drops_stale_thinking: true when Claude ignores thinking whose conversation was changed since, instead of
             refusing the request; needs the header `anthropic-beta: thinking-binding-controls-2026-08-01`.
     """
 

@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 from typing_extensions import override
 
 from tactician.agents import BaseRunnable, run_in_conversation
-from tactician.conversation import Conversation
+from tactician.conversation import ChatUser, Conversation
 from tactician.errors import AgentNotFoundError, ConfigurationError, RunNotFoundError, StoreError
 from tactician.platform.names import REQUESTS
 from tactician.platform.requests.conversations import Conversations
@@ -173,7 +173,7 @@ class Requests(BaseRunnable[object]):
             yield None
             return
         async with self._conversations.hold(request.conversation) as opened:
-            conversation = await opened.load(is_to_change=True, creates=run_id is None)
+            conversation = await opened.load(is_to_change=True, creates=run_id is None, user=request.user_id)
             await PrecedingRun(context.store, conversation).check_ended(run_id)
             if not opened.is_stored:  # another program has to find it, if this program dies
                 await opened.save()
@@ -195,6 +195,8 @@ class Requests(BaseRunnable[object]):
         async def answer(input: Input, context: RunContext) -> RunResult[object]:
             request = Request.of(input)
             ready = prepare_agent(agent, request, execute)
+            if request.user is not None:
+                context = context.inside({ChatUser: request.user})
             with self._count_request(request.agent):
                 if opened is None:
                     result = await ready.run([*request.history, *request.messages], context=context)

@@ -62,15 +62,17 @@ class Conversations:
             yield opened
 
     @asynccontextmanager
-    async def change(self, conversation_id: str, *, creates: bool = False) -> AsyncIterator[Conversation]:
+    async def change(
+        self, conversation_id: str, *, creates: bool = False, user: str | None = None
+    ) -> AsyncIterator[Conversation]:
         """Open a conversation for a change: at once, even while a run works in it.
 
         Raises:
-            ConversationNotFoundError: when there is none.
+            ConversationNotFoundError: when there is none, or it belongs to another user.
             ValueError: when the id is not a text of 1 to 200 characters.
         """
         async with self._use(conversation_id) as opened:
-            yield await opened.load(is_to_change=True, creates=creates)
+            yield await opened.load(is_to_change=True, creates=creates, user=user)
             if not opened.is_answering:  # else it is saved at the end of that, when no call is open
                 await opened.save()
 
@@ -88,9 +90,9 @@ class Conversations:
         """
         async with self.look(conversation_id) as conversation:
             length = _find_request(conversation, request, run_id)
-            messages = conversation.messages[:length]
+            messages, user = conversation.messages[:length], conversation.user
         copied = self.create()
-        async with self.change(copied) as copy:
+        async with self.change(copied, user=user) as copy:
             copy.extend(messages)
         return copied
 

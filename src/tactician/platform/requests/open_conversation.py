@@ -68,22 +68,29 @@ class OpenConversation:
         """The conversation, if it is as the store has it."""
         return self._conversation if self._is_saved else self._idle if self._conversation is None else None
 
-    async def load(self, *, is_to_change: bool = False, creates: bool = False) -> Conversation:
+    async def load(self, *, is_to_change: bool = False, creates: bool = False, user: str | None = None) -> Conversation:
         """Return the conversation itself, which all who use it share.
 
         Args:
             is_to_change: true when the caller is going to change and save it.
             creates: true to begin the conversation when there is none.
+            user: id of the user who asks for it; by default the program does, which may have all. A conversation of
+                the program that a user changes belongs to the user from then on.
 
         Raises:
-            ConversationNotFoundError: when there is none.
+            ConversationNotFoundError: when there is none, or it belongs to another user.
         """
         async with self._storing:
             if self._conversation is None:
                 self._conversation = await self._load(creates=creates)
                 self._is_saved = not self._is_new
+            conversation = self._conversation
+            if user is not None and conversation.user not in (None, user):
+                raise self._not_found()
             self._is_saved = self._is_saved and not is_to_change
-            return self._conversation
+            if is_to_change and user is not None:
+                conversation.user = user
+            return conversation
 
     async def _load(self, *, creates: bool) -> Conversation:
         idle, self._idle = self._idle, None
@@ -94,9 +101,12 @@ class OpenConversation:
         if (conversation := await self._store.load(self._id)) is not None:
             return conversation
         if not creates:
-            raise ConversationNotFoundError(f"There is no conversation {self._id!r}: the first message begins it")
+            raise self._not_found()
         self._is_new = True
         return Conversation(id=self._id)
+
+    def _not_found(self) -> ConversationNotFoundError:
+        return ConversationNotFoundError(f"There is no conversation {self._id!r}: the first message begins it")
 
     async def save(self) -> None:
         """Save the conversation, whatever is cancelled meanwhile.

@@ -8,6 +8,7 @@ from typing import Final
 from typing_extensions import TypedDict, TypeVar
 
 from tactician.agents import Agent
+from tactician.conversation import ChatUser
 from tactician.errors import StoredStateError
 from tactician.frozen import frozen
 from tactician.llm import NO_OPTIONS, LlmOptions, Message
@@ -23,6 +24,7 @@ class RequestOptions(TypedDict, total=False):
 
     Attributes:
         conversation_id: the conversation that the message is a part of; it grows with the message and the answer.
+        user: the user who asks. A conversation that a user begins is not found by others.
         history: earlier messages, for callers who keep that themselves.
         images: pictures beside the message: images, bytes, base64 or URLs.
         budget: how much the request and all that it leads to may use.
@@ -31,6 +33,7 @@ class RequestOptions(TypedDict, total=False):
     """
 
     conversation_id: str | None
+    user: ChatUser | None
     history: Sequence[Message]
     images: Sequence[Picture]
     budget: Budget | None
@@ -48,8 +51,9 @@ class Request:
         conversation: the id of the conversation.
         instructions: those of the agent, with values in the place of their variables.
         model: options of the model, when the model itself is asked, which no registered agent stands for.
-        is_bound: whether only the service that the request was made to can continue it: it has tools or a type that are
-            not kept.
+        is_bound: true when only the service that got the request can continue it: it has tools or a type that are not
+            kept.
+        user: the user who asks.
     """
 
     agent: str
@@ -59,6 +63,12 @@ class Request:
     instructions: str | None = None
     model: LlmOptions | None = None
     is_bound: bool = False
+    user: ChatUser | None = None
+
+    @property
+    def user_id(self) -> str | None:
+        """Id of the user who asks; `None` when the program does."""
+        return None if self.user is None else self.user.id
 
     @classmethod
     def of(cls, input: Input) -> Request:
@@ -102,7 +112,7 @@ def create_request(
     if conversation is not None and history:
         raise ValueError("A request has a conversation_id or a history: the conversation is the history.")
     messages = with_pictures(messages_of(message), options.get("images") or ())
-    return Request(agent, messages, history, conversation, instructions, model, is_bound)
+    return Request(agent, messages, history, conversation, instructions, model, is_bound, options.get("user"))
 
 
 def create_model_agent(

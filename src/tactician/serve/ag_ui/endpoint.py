@@ -11,6 +11,7 @@ from starlette.applications import Starlette
 from starlette.responses import Response
 
 from tactician.agents import BaseRunnable
+from tactician.conversation import ChatUser
 from tactician.errors import AgentNotFoundError, ResponseError
 from tactician.platform import Platform
 from tactician.runs import PendingRequest, Respondent, RunContext, Runnable, RunResult
@@ -69,13 +70,14 @@ async def run_agent(call: Call) -> Response:
         raise ApiError(403, f"This needs the right {right!r}.")
     if call.server.streams.is_full:
         raise ApiError(503, "Too many streams are open.", {"retry-after": "5"})
-    work = _resume(call, request, agent) if request.resume else _start(request, agent)
+    work = _resume(call, request, agent) if request.resume else _start(call.person, request, agent)
     return call.server.streams.respond(ClientRun(call.server, request, work).stream())
 
 
-def _start(request: RunAgentInput, agent: Runnable) -> Work:
-    value = read_input(request, agent)
-    return lambda context, _: agent.run(value, context=context)
+def _start(person: Person, request: RunAgentInput, agent: Runnable) -> Work:
+    value, user = read_input(request, agent), person.user
+    inside: dict[type, object] = {} if user is None else {ChatUser: user}
+    return lambda context, _: agent.run(value, context=context.inside(inside))
 
 
 def _resume(call: Call, request: RunAgentInput, agent: Runnable) -> Work:

@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from tactician.serve.api.agents import AGENT_OPERATIONS
+from tactician.serve.api.conversations import CONVERSATION_OPERATIONS
 from tactician.serve.api.event_streams import EVENT_OPERATIONS
 from tactician.serve.api.guard import Guard
 from tactician.serve.api.health import HEALTH_OPERATIONS
@@ -25,6 +26,7 @@ from tactician.serve.api.people import Person, Tokens
 from tactician.serve.api.runs import RUN_OPERATIONS
 from tactician.serve.api.server import ApiServer
 from tactician.serve.api.time_limit import RequestTimeLimit
+from tactician.serve.api.uploads import UPLOAD_OPERATIONS, UPLOADS_PATH
 from tactician.serve.bodies import BodyLimit
 from tactician.serve.problems import ApiError, describe_problem
 
@@ -32,6 +34,8 @@ _OPERATIONS: Final = (
     *HEALTH_OPERATIONS,
     *OVERVIEW_OPERATIONS,
     *AGENT_OPERATIONS,
+    *CONVERSATION_OPERATIONS,
+    *UPLOAD_OPERATIONS,
     *RUN_OPERATIONS,
     *EVENT_OPERATIONS,
     *INSPECTION_OPERATIONS,
@@ -89,7 +93,7 @@ def create_application(
         middleware=[
             Middleware(Guard, tokens=tokens, hosts=names, limits=server.limits),
             Middleware(RequestTimeLimit, seconds=server.limits.seconds),
-            Middleware(BodyLimit, max_bytes=server.limits.body),
+            Middleware(BodyLimit, max_bytes=server.limits.body, uploads={UPLOADS_PATH: server.limits.upload}),
         ],
         exception_handlers={ApiError: _answer_problem, HTTPException: _answer_http_problem},
         lifespan=lifespan,

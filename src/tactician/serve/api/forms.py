@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 Text = Annotated[str, Field(max_length=200)]
+Pictures = Annotated[tuple[str, ...], Field(max_length=20)]
 
 
 class Form(BaseModel):
@@ -20,6 +21,7 @@ class StartForm(Form):
 
     Attributes:
         input: text, or JSON in the form of one of the agent's inputs.
+        pictures: pictures beside a text, for agents that read messages; as those of a message.
         type: the name of the input's type, where several have the same form.
         priority: rank among the runs that wait to be started.
         seconds: time by which the run has to end, from now.
@@ -27,6 +29,7 @@ class StartForm(Form):
     """
 
     input: JsonValue = None
+    pictures: Pictures = ()
     type: Text | None = None
     priority: Annotated[int, Field(ge=-1000, le=1000)] = 0
     seconds: Annotated[float, Field(gt=0, le=31_536_000)] | None = None
@@ -55,12 +58,12 @@ class MessageForm(Form):
     Attributes:
         agent: the id of the agent.
         message: the text.
-        pictures: pictures beside it: base64, or `https:` or `data:` URLs.
+        pictures: pictures beside it: base64, `https:` or `data:` URLs, or the addresses of uploads.
     """
 
     agent: Text
     message: Annotated[str, Field(min_length=1)]
-    pictures: Annotated[tuple[str, ...], Field(max_length=20)] = ()
+    pictures: Pictures = ()
 
 
 class RequestForm(Form):
@@ -276,6 +279,20 @@ class ConversationForm(Form):
 
     id: str
     messages: tuple[JsonValue, ...]
+
+
+class PictureForm(Form):
+    """Picture that was uploaded.
+
+    Attributes:
+        id: the hash of its content.
+        url: its address on this server, which messages and runs name.
+        media_type: the type that its content has.
+    """
+
+    id: str
+    url: str
+    media_type: str
 
 
 class AnswerTextForm(Form):

@@ -13,6 +13,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tactician.frozen import frozen
+from tactician.llm import MOST_IMAGE_BYTES
 from tactician.runs import DEFAULT_LEASE
 from tactician.serve.api.people import LOCAL, Person, Tokens
 from tactician.serve.dashboard import DASHBOARD_PATH
@@ -34,6 +35,7 @@ class RequestLimits:
 
     Attributes:
         body: bytes of a request's body.
+        upload: bytes of a picture that is uploaded.
         rate: requests a second of each caller, on average.
         burst: requests that a caller may make at once.
         seconds: time from the headers of a request to the end of its answer. Streams may take any time, and so may MCP
@@ -44,6 +46,7 @@ class RequestLimits:
     """
 
     body: int = 1_000_000
+    upload: int = MOST_IMAGE_BYTES
     rate: float = 100.0
     burst: int = 500
     seconds: float = 60.0

@@ -6,6 +6,8 @@ import json
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
+from tactician.agents import planned_spec
+from tactician.llm import UserMessage
 from tactician.runs import Runnable
 from tactician.serve.api.operations import Call
 from tactician.serve.api.views import find_schemas, list_input_types
@@ -24,6 +26,11 @@ def find_runnable(call: Call) -> Runnable:
     if agent is None:
         raise ApiError(404, f"There is no agent {agent_id!r}. See /api/agents.")
     return agent
+
+
+def reads_messages(agent: Runnable) -> bool:
+    """Return whether an agent takes a message of a user, and not only the objects that it declares."""
+    return planned_spec(agent) is None or UserMessage in list_input_types(agent)
 
 
 def read_agent_input(agent: Runnable, value: JsonValue, type_name: str | None) -> object:

@@ -18,6 +18,7 @@ from tactician.serve.api.views import show_agent
 _REFERENCE: Final = "#/components/schemas/{model}"
 _PARAMETER: Final = re.compile(r"\{(\w+)\}")
 _PROBLEMS: Final[Mapping[str, str]] = {
+    "400": "No picture",
     "401": "No valid token",
     "403": "Not allowed",
     "404": "Not found",

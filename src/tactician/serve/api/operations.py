@@ -36,6 +36,12 @@ class Call:
     person: Person
     request: Request
 
+    @property
+    def base(self) -> str:
+        """Path at which the server is mounted in another application; empty where it is in none."""
+        root: str = self.request.scope.get("root_path", "")
+        return root
+
     def find_id(self, name: str) -> str:
         """Return a part of the path.
 

@@ -7,6 +7,7 @@ from hashlib import sha256
 from hmac import compare_digest
 from typing import Final, Literal, TypeAlias
 
+from tactician.conversation import ChatUser
 from tactician.errors import ConfigurationError
 from tactician.frozen import frozen
 
@@ -30,6 +31,11 @@ class Person:
     roles: frozenset[str] = frozenset()
     rights: frozenset[Right] = ALL_RIGHTS
     has_every_role: bool = False
+
+    @property
+    def user(self) -> ChatUser | None:
+        """The person as the user of conversations; `None` where nobody needs a token."""
+        return None if self.has_every_role else ChatUser(self.name)
 
     def find_role(self, required: str | None) -> str | None:
         """Return the role for a request that requires one, if the person has it."""

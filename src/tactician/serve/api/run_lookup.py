@@ -48,7 +48,7 @@ async def present_run(call: Call, run_id: str) -> RunForm:
         RunNotFoundError: when there is none.
     """
     view = await find_run(call, run_id)
-    return show_run(view, call.person, await find_result(call, view))
+    return show_run(view, call.person, await find_result(call, view), call.base)
 
 
 async def find_result(call: Call, run: RunView) -> object:

@@ -7,14 +7,19 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from starlette.responses import Response as HttpResponse
+
 from tactician.errors import RunConflictError
+from tactician.llm import Text, UserMessage
 from tactician.platform import RunView
-from tactician.runs import PendingRequest, RunStatus, approve, reject
+from tactician.runs import PendingRequest, Runnable, RunStatus, approve, reject
 from tactician.serve.api.forms import AnswerForm, RunDetailsForm, RunForm, RunsForm, StartForm, StepsForm
-from tactician.serve.api.inputs import find_runnable, read_agent_input
+from tactician.serve.api.inputs import find_runnable, read_agent_input, reads_messages
 from tactician.serve.api.operations import ApiOperation, Call
+from tactician.serve.api.pictures import send_picture
 from tactician.serve.api.run_lookup import find_result, find_run, find_tree, present_run
-from tactician.serve.api.views import show_run, show_step, show_tree
+from tactician.serve.api.uploads import read_pictures
+from tactician.serve.api.views import find_run_picture, show_run, show_step, show_tree
 from tactician.serve.problems import ApiError
 
 _MOST_RUNS: Final = 10_000
@@ -29,13 +34,21 @@ async def start_run(call: Call) -> RunForm:
     deadline = None if form.seconds is None else datetime.now(UTC) + timedelta(seconds=form.seconds)
     run_id = await platform.enqueue(
         agent,
-        read_agent_input(agent, form.input, form.type),
+        await _read_input(call, agent, form),
         priority=form.priority,
         deadline=deadline,
         idempotency_key=form.idempotency_key,
     )
     call.server.notice()
     return await present_run(call, run_id)
+
+
+async def _read_input(call: Call, agent: Runnable, form: StartForm) -> object:
+    if not form.pictures:
+        return read_agent_input(agent, form.input, form.type)
+    if not isinstance(form.input, str) or not reads_messages(agent):
+        raise ApiError(422, "pictures: they go with a text, to an agent that reads messages.")
+    return UserMessage((Text(form.input), *await read_pictures(call, form.pictures)))
 
 
 async def list_runs(call: Call) -> RunsForm:
@@ -82,7 +95,14 @@ async def show_run_details(call: Call) -> RunDetailsForm:
     """Return a run with its history, blackboard, messages, and the runs inside it."""
     run_id = call.find_id("run_id")
     tree = await find_tree(call, run_id)
-    return show_tree(tree, call.person, await find_result(call, tree.run))
+    return show_tree(tree, call.person, await find_result(call, tree.run), call.base)
+
+
+async def show_run_picture(call: Call) -> HttpResponse:
+    """Return a picture of a run: of its messages, its objects or its result."""
+    run = await find_run(call, call.find_id("run_id"))
+    picture = find_run_picture(run, await find_result(call, run), call.find_id("picture_id"))
+    return send_picture(picture, call.request)
 
 
 async def list_steps(call: Call) -> StepsForm:
@@ -177,6 +197,13 @@ RUN_OPERATIONS: Final = (
     ),
     ApiOperation("GET", "/api/runs/{run_id}", show_run_status, "Show a run", RunForm),
     ApiOperation("GET", "/api/runs/{run_id}/details", show_run_details, "Show all of a run", RunDetailsForm),
+    ApiOperation(
+        "GET",
+        "/api/runs/{run_id}/pictures/{picture_id}",
+        show_run_picture,
+        "Get a picture of a run",
+        media_type="image/*",
+    ),
     ApiOperation("GET", "/api/runs/{run_id}/steps", list_steps, "List the steps of a run", StepsForm),
     ApiOperation(
         "POST",

@@ -11,7 +11,7 @@ from pydantic.errors import PydanticUserError
 from tactician.agents import planned_spec
 from tactician.diagrams import Diagram, to_mermaid, to_svg
 from tactician.events import encode
-from tactician.llm import Usage, messages_to_data
+from tactician.llm import Image, Usage, messages_to_data
 from tactician.platform import RunTree, RunView, StepView, list_start_types
 from tactician.process import ActionRun, UserInput
 from tactician.runs import InputTypes, PendingRequest, Runnable
@@ -31,6 +31,7 @@ from tactician.serve.api.forms import (
     UsageForm,
 )
 from tactician.serve.api.people import Person
+from tactician.serve.api.pictures import find_picture, link_pictures
 
 JobStatus: TypeAlias = Literal["in_progress", "completed", "failed", "waiting", "cancelled", "unknown"]
 _JOB_STATUSES: Final[Mapping[str, JobStatus]] = {
@@ -47,8 +48,8 @@ _JOB_STATUSES: Final[Mapping[str, JobStatus]] = {
 }
 
 
-def show_run(run: RunView, person: Person, result: object = None) -> RunForm:
-    """Return a run as a person sees it."""
+def show_run(run: RunView, person: Person, result: object = None, base: str = "") -> RunForm:
+    """Return a run as a person sees it, at a server with a base path."""
     return RunForm(
         id=run.id,
         agent=run.name,
@@ -63,7 +64,7 @@ def show_run(run: RunView, person: Person, result: object = None) -> RunForm:
         goal=run.goal,
         failure=run.failure or run.problem,
         output=run.output,
-        result=encode(result),
+        result=link_pictures(encode(result), _find_address(run, base)),
         steps=run.steps,
         parent_id=run.parent_id,
         was_interrupted=run.was_interrupted,
@@ -72,21 +73,32 @@ def show_run(run: RunView, person: Person, result: object = None) -> RunForm:
     )
 
 
-def show_tree(tree: RunTree, person: Person, result: object = None) -> RunDetailsForm:
+def show_tree(tree: RunTree, person: Person, result: object = None, base: str = "") -> RunDetailsForm:
     """Return a run with its history, its objects and the runs inside it."""
-    run = tree.run
+    run, address = tree.run, _find_address(tree.run, base)
     return RunDetailsForm(
-        run=show_run(run, person, result),
+        run=show_run(run, person, result, base),
         models=tuple(_show_model_usage(model, usage) for model, usage in run.tally.by_model.items()),
         history=tuple(_show_action(action) for action in run.history),
         objects=tuple(
-            ObjectForm(type=entry.type, value=entry.value, name=entry.binding, is_hidden=entry.is_hidden)
+            ObjectForm(
+                type=entry.type,
+                value=link_pictures(entry.value, address),
+                name=entry.binding,
+                is_hidden=entry.is_hidden,
+            )
             for entry in run.objects
         ),
         conditions=dict(run.conditions),
-        messages=tuple(map(encode, messages_to_data(run.messages))),
-        children=tuple(show_tree(child, person) for child in tree.children),
+        messages=tuple(link_pictures(encode(message), address) for message in messages_to_data(run.messages)),
+        children=tuple(show_tree(child, person, base=base) for child in tree.children),
     )
+
+
+def find_run_picture(run: RunView, result: object, name: str) -> Image | None:
+    """Return a picture of what `show_tree` shows of a run, by the hash of its content."""
+    shown = [encode(result), *(entry.value for entry in run.objects), *map(encode, messages_to_data(run.messages))]
+    return find_picture(shown, name)
 
 
 def show_step(step: StepView) -> StepForm:
@@ -150,6 +162,10 @@ def find_schemas(kinds: Iterable[type]) -> Iterable[tuple[type, JsonValue]]:
             yield kind, TypeAdapter(kind).json_schema()
         except PydanticUserError:
             continue
+
+
+def _find_address(run: RunView, base: str) -> str:
+    return f"{base}/api/runs/{run.id}/pictures"
 
 
 def _show_usage(usage: Usage) -> UsageForm:

@@ -7,7 +7,7 @@ in pieces).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from pydantic_core import from_json, to_json
 
@@ -20,14 +20,16 @@ from tactician.llm.wire.encoding import remove_parts
 FORMAT = "openai-chat"
 _CALL = "tool_call_id"
 _FIELDS = ("extra_content", "reasoning_details")
+_KNOWN_FIELDS = frozenset(_FIELDS)
 # The kinds of details that a stream brings in pieces, and where they have their text. All others come whole.
 _TEXTS = {"reasoning.text": "text", "reasoning.summary": "summary"}
 
 
-def collect_items(answer: Mapping[str, object], call_id: str | None = None) -> Iterator[ProviderItem]:
-    """Yield the items to send back with a message, or with the call of this id; none for most providers."""
-    if any(name in answer for name in _FIELDS) and (fields := {n: v for n in _FIELDS if (v := answer.get(n))}):
-        yield ProviderItem(FORMAT, to_json(fields if call_id is None else {_CALL: call_id, **fields}).decode())
+def collect_items(answer: Mapping[str, object], call_id: str | None = None) -> tuple[ProviderItem, ...]:
+    """Return the items to send back with a message, or with the call of this id; none for most providers."""
+    if _KNOWN_FIELDS.isdisjoint(answer) or not (fields := {n: v for n in _FIELDS if (v := answer.get(n))}):
+        return ()
+    return (ProviderItem(FORMAT, to_json(fields if call_id is None else {_CALL: call_id, **fields}).decode()),)
 
 
 def restore_items(
@@ -97,8 +99,8 @@ class PartialItems:
         known.update((key, value) for key, value in detail.items() if value is not None or key not in known)
         texts.append(text)
 
-    def assemble(self, call_id: str | None = None) -> Iterator[ProviderItem]:
-        """Yield the items as a whole response has them."""
+    def assemble(self, call_id: str | None = None) -> tuple[ProviderItem, ...]:
+        """Return the items as a whole response has them."""
         for (kind, _), (detail, texts) in self._texts.items():
             detail[_TEXTS[str(kind)]] = "".join(texts)
         details = {"reasoning_details": self._details} if self._details else {}

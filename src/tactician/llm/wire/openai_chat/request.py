@@ -61,7 +61,9 @@ def encode(
 
 
 def _encode_messages(messages: Sequence[Message], dialect: Dialect) -> list[dict[str, object]]:
-    encoded = [_encode_message(message, dialect) for message in _move_pictures(messages)]
+    if [message for message in messages if isinstance(message, ToolResult) and message.images]:
+        messages = tuple(_move_pictures(messages))
+    encoded = [_encode_message(message, dialect) for message in messages]
     if dialect.user_after_tool:
         return encoded
     separated: list[dict[str, object]] = []

@@ -17,6 +17,7 @@ from tactician.llm.usage import Usage
 from tactician.llm.wire.decoding import (
     create_openai_error,
     expect_count,
+    expect_counts,
     expect_mapping,
     expect_mappings,
     expect_string,
@@ -58,11 +59,12 @@ def _decode(body: Mapping[str, object], model: str) -> ModelResponse:
     parts: list[AssistantPart] = [*_prose_parts(*_split_prose(message)), *collect_items(message)]
     if calls := message.get("tool_calls"):
         parts += [part for call in expect_mappings(calls) for part in _call(call)]
+    answered_by = expect_string(body.get("model") or "")
     return ModelResponse(
         AssistantMessage(tuple(parts)),
-        _usage(body.get("usage"), model, expect_string(body.get("model") or "")),
+        _usage(body.get("usage"), model, answered_by),
         _finish_reason(choice.get("finish_reason")),
-        expect_string(body.get("model") or ""),
+        answered_by,
     )
 
 
@@ -113,18 +115,18 @@ def _finish_reason(reason: object) -> FinishReason:
 def _usage(usage: object, model: str, answered_by: str) -> Usage:
     if not isinstance(usage, dict):
         return Usage(requests=1, model=model, answered_by=answered_by)
-    sent, read, thought = expect_count(usage.get("prompt_tokens")), None, 0
+    sent, written, total = expect_counts(usage, "prompt_tokens", "completion_tokens", "total_tokens")
+    read, thought = usage.get("prompt_cache_hit_tokens"), 0  # DeepSeek's name
     if details := usage.get("prompt_tokens_details"):
-        read = expect_mapping(details).get("cached_tokens")
+        cached = expect_mapping(details).get("cached_tokens")
+        read = read if cached is None else cached
     if details := usage.get("completion_tokens_details"):
         thought = expect_count(expect_mapping(details).get("reasoning_tokens"))
     return Usage(
         input_tokens=sent,
         # xAI and Gemini count thinking only in the total.
-        output_tokens=max(expect_count(usage.get("completion_tokens")), expect_count(usage.get("total_tokens")) - sent),
-        cache_read_tokens=expect_count(
-            usage.get("prompt_cache_hit_tokens") if read is None else read
-        ),  # DeepSeek's name
+        output_tokens=max(written, total - sent),
+        cache_read_tokens=0 if read is None else expect_count(read),
         requests=1,
         reasoning_tokens=thought,
         model=model,

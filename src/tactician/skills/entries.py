@@ -1,22 +1,22 @@
-"""Agent skills in blueprints: references of the kind `skills`, with the folders and repositories they come from."""
+"""Agent skills as entries of files: with the folders and repositories that they come from."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Annotated, Final, cast
+from typing import Annotated
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from tactician.blueprint.exporter import Exporter
-from tactician.documents import Data
 from tactician.errors import ConfigurationError
-from tactician.references import EntryPath
-from tactician.skills import ScriptLimits, ScriptMode, Skills, SkillSource
-
-KIND: Final = "skills"
+from tactician.prompts import LlmReference
+from tactician.references import LATE_KINDS, EntryPath, LateKind, WritePath
+from tactician.skills.sandbox import ScriptLimits
+from tactician.skills.scripts import ScriptMode
+from tactician.skills.skills import Skills
+from tactician.skills.sources import SkillSource
 
 
 class SourceEntry(TypedDict, total=False):
@@ -66,35 +66,38 @@ def _create_source(entry: SourceEntry) -> SkillSource:
     )
 
 
-def describe_skills(skills: Skills, here: Exporter) -> dict[str, Data]:
-    """Return the entry that creates equal skills.
+def describe_skills(reference: LlmReference, write_path: WritePath) -> dict[str, object] | None:
+    """Return the fields of the entry that creates equal skills.
 
     Raises:
         ConfigurationError: when they come from nowhere.
     """
-    if not skills.sources:
+    if type(reference) is not Skills:
+        return None
+    if not reference.sources:
         raise ConfigurationError("its skills come from no folder and no repository")
-    plain, policy = Skills(skills.name, skills.description), skills.scripts
+    plain, policy = Skills(reference.name, reference.description), reference.scripts
     limits = {
         field.name: value
         for field in fields(ScriptLimits)
         if (value := getattr(policy.limits, field.name)) != getattr(ScriptLimits(), field.name)
     }
-    values: dict[str, object] = {
-        "kind": KIND,
-        "name": skills.name,
-        "description": skills.description,
-        "sources": [_describe_source(source, here) for source in skills.sources],
-        "notes": None if skills.notes == plain.notes else skills.notes,
-        "checks_files": None if skills.checks_files else False,
+    return {
+        "name": reference.name,
+        "description": reference.description,
+        "sources": [_describe_source(source, write_path) for source in reference.sources],
+        "notes": None if reference.notes == plain.notes else reference.notes,
+        "checks_files": None if reference.checks_files else False,
         "scripts": None if policy.mode == plain.scripts.mode else policy.mode,
         "limits": limits or None,
-        "script_folder": None if policy.folder is None else here.make_relative(policy.folder),
+        "script_folder": None if policy.folder is None else write_path(policy.folder),
     }
-    return cast("dict[str, Data]", {name: value for name, value in values.items() if value is not None})
 
 
-def _describe_source(source: SkillSource, here: Exporter) -> dict[str, object]:
-    place = {"folder": None if source.folder is None else here.make_relative(source.folder)}
+def _describe_source(source: SkillSource, write_path: WritePath) -> dict[str, object]:
+    place = {"folder": None if source.folder is None else write_path(source.folder)}
     rest = {name: getattr(source, name) for name in ("url", "ref", "commit", "path", "nested")}
     return {name: value for name, value in {**place, **rest}.items() if value}
+
+
+LATE_KINDS["skills"].bind(LateKind(create_skills, describe_skills))

@@ -1,0 +1,146 @@
+"""Operations on conversations. Those of a person are found by nobody else, without the role for them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator
+from typing import Final, cast
+
+from pydantic import JsonValue
+from starlette.responses import Response
+
+from tactician.conversation import Conversation
+from tactician.errors import ConversationNotFoundError, TacticianError
+from tactician.events import Event
+from tactician.llm import messages_to_data
+from tactician.loop import TextReceived
+from tactician.process import MessageSent, ProgressReported
+from tactician.runs import RunCompleted, RunResult, format_output
+from tactician.serve.api.forms import AnswerTextForm, ConversationForm, Form, MessageForm
+from tactician.serve.api.operations import ApiOperation, Call
+from tactician.serve.api.people import Person
+from tactician.serve.api.pictures import find_picture, link_pictures, send_picture
+from tactician.serve.api.sse import format_event, format_problem
+from tactician.serve.api.uploads import read_pictures
+from tactician.serve.api.views import show_requests
+from tactician.serve.problems import ApiError
+from tactician.service import AgentOptions, AgentService
+
+CONVERSATIONS_ROLE: Final = "conversations"
+"""Role of those who may read and delete the conversations of all people."""
+_PATH: Final = "/api/conversations/{conversation_id}"
+
+
+async def send_message(call: Call) -> Form | Response:
+    """Send a message to an agent in a conversation. With `Accept: text/event-stream`, the answer comes in pieces."""
+    service, form = AgentService(call.server.platform), await call.read(MessageForm)
+    if form.agent not in service.agents:
+        raise ApiError(404, f"There is no agent {form.agent[:200]!r}. See /api/agents.")
+    options = AgentOptions(
+        conversation_id=_id(call), user=call.person.user, images=await read_pictures(call, form.pictures)
+    )
+    if "text/event-stream" in call.request.headers.get("accept", ""):
+        events = service.stream_agent(form.agent, form.message, **options)
+        return call.server.streams.respond(_answer(events, call.person))
+    return _show_answer(await service.request_agent(form.agent, form.message, **options), call.person)
+
+
+async def show_conversation(call: Call) -> ConversationForm:
+    """Return the messages of a conversation. Pictures have addresses."""
+    messages = _read_messages(await _find_conversation(call))
+    linked = link_pictures(messages, f"{call.base}/api/conversations/{_id(call)}/pictures")
+    return ConversationForm(id=_id(call), messages=tuple(cast("list[JsonValue]", linked)))
+
+
+async def show_picture(call: Call) -> Response:
+    """Return a picture of a conversation."""
+    messages = _read_messages(await _find_conversation(call))
+    return send_picture(find_picture(messages, call.find_id("picture_id")), call.request)
+
+
+async def delete_conversation(call: Call) -> ConversationForm:
+    """Delete a conversation, if it exists."""
+    if call.person.find_role(CONVERSATIONS_ROLE) is None:  # who has it can delete one that cannot be read, too
+        try:
+            await _find_conversation(call)
+        except ConversationNotFoundError:
+            return ConversationForm(id=_id(call), messages=())
+    await AgentService(call.server.platform).delete_conversation(_id(call))
+    return ConversationForm(id=_id(call), messages=())
+
+
+async def _find_conversation(call: Call) -> Conversation:
+    """Return a conversation that the caller may read.
+
+    Raises:
+        ConversationNotFoundError: when there is none.
+    """
+    conversation = await AgentService(call.server.platform).conversation(_id(call))
+    if not _may_read(call.person, conversation.user):
+        raise ConversationNotFoundError(f"There is no conversation {_id(call)!r}: the first message begins it")
+    return conversation
+
+
+def _may_read(person: Person, owner: str | None) -> bool:
+    if person.find_role(CONVERSATIONS_ROLE) is not None:
+        return True
+    if owner is None:
+        return "see" in person.rights
+    return person.user is not None and person.user.id == owner
+
+
+def _read_messages(conversation: Conversation) -> JsonValue:
+    return cast("JsonValue", messages_to_data(conversation.to_tuple()))
+
+
+async def _answer(events: AsyncGenerator[Event], person: Person) -> AsyncGenerator[str]:
+    try:
+        async for event in events:
+            if isinstance(event, RunCompleted):
+                yield format_event(_show_answer(event.result, person).model_dump_json(), kind="end")
+            elif isinstance(event, TextReceived) and not event.is_internal:
+                yield format_event(json.dumps({"text": event.text}), kind="text")
+            elif isinstance(event, MessageSent):
+                yield format_event(json.dumps({"text": event.message.text}), kind="message")
+            elif isinstance(event, ProgressReported):
+                yield format_event(json.dumps({"text": event.text}), kind="progress")
+    except TacticianError as error:
+        yield format_problem(type(error).__name__, str(error))
+    finally:
+        await events.aclose()
+
+
+def _show_answer(result: RunResult[object], person: Person) -> AnswerTextForm:
+    return AnswerTextForm(
+        run_id=result.run_id,
+        status=result.status.value,
+        text="" if result.output is None else format_output(result.output),
+        pending=show_requests(result.pending, person),
+    )
+
+
+def _id(call: Call) -> str:
+    return call.find_id("conversation_id")
+
+
+CONVERSATION_OPERATIONS: Final = (
+    ApiOperation(
+        "POST",
+        f"{_PATH}/messages",
+        send_message,
+        "Send a message in a conversation",
+        AnswerTextForm,
+        "start",
+        MessageForm,
+    ),
+    ApiOperation("GET", _PATH, show_conversation, "Show a conversation", ConversationForm, right=None),
+    ApiOperation(
+        "GET",
+        f"{_PATH}/pictures/{{picture_id}}",
+        show_picture,
+        "Get a picture of a conversation",
+        right=None,
+        media_type="image/*",
+    ),
+    ApiOperation("DELETE", _PATH, delete_conversation, "Delete a conversation", ConversationForm, "start"),
+)

@@ -1,0 +1,89 @@
+"""Pictures in answers: each has an address in the place of its content, at which whoever may see the answer gets it."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterator
+from hashlib import sha256
+from typing import Final
+
+from pydantic import JsonValue
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tactician.llm import Image
+from tactician.serve.problems import ApiError
+
+_SHOWN: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", "image/bmp"})
+_HEADERS: Final = {
+    # The name is the hash of the content, so that it never changes; a cache that people share must not have it.
+    "cache-control": "private, max-age=31536000, immutable",
+    "content-security-policy": "default-src 'none'; sandbox",
+    "cross-origin-resource-policy": "same-origin",
+}
+
+
+def link_pictures(value: JsonValue, address: str) -> JsonValue:
+    """Return JSON data with addresses of pictures in the place of their content.
+
+    Args:
+        value: the data.
+        address: address below which the pictures are, each by the hash of its content.
+    """
+    if isinstance(value, list):
+        return [link_pictures(item, address) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if (data := _find_data(value)) is not None:
+        return {**value, "data": None, "url": f"{address}/{_name(data)}"}
+    return {key: link_pictures(item, address) for key, item in value.items()}
+
+
+def find_picture(value: JsonValue, name: str) -> Image | None:
+    """Return the picture in JSON data whose content has a hash, or `None`."""
+    return next((image for image in _walk(value) if _name(image.data or "") == name), None)
+
+
+def send_picture(picture: Image | None, request: Request) -> Response:
+    """Return a picture as a response, which the caller may keep.
+
+    Raises:
+        ApiError: when there is none.
+    """
+    if picture is None or picture.data is None:
+        raise ApiError(404, "There is no such picture.")
+    tag = f'"{_name(picture.data)}"'
+    headers = {**_HEADERS, "etag": tag}
+    if tag in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    if picture.media_type not in _SHOWN:
+        headers["content-disposition"] = "attachment"
+    return Response(base64.b64decode(picture.data), headers=headers, media_type=picture.media_type)
+
+
+def _walk(value: JsonValue) -> Iterator[Image]:
+    if isinstance(value, list):
+        for item in value:
+            yield from _walk(item)
+    elif isinstance(value, dict):
+        if (data := _find_data(value)) is not None:
+            yield Image(data=data, media_type=str(value.get("media_type")))
+        else:
+            for item in value.values():
+                yield from _walk(item)
+
+
+def _find_data(value: dict[str, JsonValue]) -> str | None:
+    """Return the base64 of an object that is a picture; `None` for any other."""
+    data = value.get("data")
+    is_picture = value.get("kind") == "image" and str(value.get("media_type")).startswith("image/")
+    return data if is_picture and isinstance(data, str) and data else None
+
+
+def _name(data: str) -> str:
+    """Return the hash of the content of a picture."""
+    try:
+        return sha256(base64.b64decode(data)).hexdigest()
+    except (binascii.Error, ValueError):
+        return sha256(data.encode()).hexdigest()
