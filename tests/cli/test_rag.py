@@ -43,3 +43,15 @@ def test_options_are_checked(tmp_path: Path) -> None:
     at = ("--library", str(tmp_path / "library.db"))
     assert "choose one of changed, never, always" in tactician("rag", "ingest", "x", *at, "--refresh", "often").err
     assert "NAME=VALUE" in tactician("rag", "ingest", "x", *at, "--meta", "team").err
+    assert "shorter than a chunk" in tactician("rag", "ingest", "x", *at, "--chunk", "100").err
+
+
+def test_the_sizes_of_chunks(tmp_path: Path) -> None:
+    (tmp_path / "long.md").write_text("# Lamps\n\n" + "A lamp gives light. " * 60)
+    counts = []
+    for number, sizes in enumerate(([], ["--chunk", "200", "--overlap", "0"])):
+        at = ("--library", str(tmp_path / f"{number}.db"))
+        assert tactician("rag", "ingest", str(tmp_path / "long.md"), *at, *sizes).code == 0
+        counts.append(tactician("rag", "stats", *at).out)
+    assert "chunks: 1\n" in counts[0]
+    assert "chunks: 7\n" in counts[1]
