@@ -53,7 +53,7 @@ def interrupts(events: list[Event]) -> list[Interrupt]:
 
 def answer(interrupt: Interrupt, payload: object) -> Json:
     entry = {"interruptId": interrupt.id, "status": "resolved", "payload": payload}
-    return ask(runId="r2", resume=[entry])
+    return ask(resume=[entry])
 
 
 def find_error(events: list[Event]) -> tuple[str | None, str]:
