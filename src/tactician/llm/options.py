@@ -180,7 +180,7 @@ NO_OPTIONS = LlmOptions()
 
 
 @encode.register(LlmOptions)
-def _(options: LlmOptions, depth: int = 0) -> JsonValue:
+def _(options: LlmOptions, depth: int = 0) -> pydantic.JsonValue:
     """Return the options that are set: an event of each call has them, and most are not."""
     chosen = {name: value for name in _NAMES if (value := getattr(options, name)) not in (None, ())}
     return {name: encode(value, depth + 1) for name, value in chosen.items()}
