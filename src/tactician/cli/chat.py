@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+from contextlib import suppress
 from typing import Protocol, TypeAlias
 
 from rich.markup import escape
@@ -13,7 +14,7 @@ from tactician.cli.asker import Asker
 from tactician.cli.console import err, out
 from tactician.cli.outcomes import format_output
 from tactician.conversation import Conversation
-from tactician.errors import ConversationNotFoundError, ResponseError
+from tactician.errors import ConversationNotFoundError, ResponseError, RunNotFoundError
 from tactician.events import Event
 from tactician.llm import AssistantMessage, UserMessage, join_text
 from tactician.loop import TextReceived
@@ -48,7 +49,8 @@ class Chat:
         lines: reader of what the person types.
         conversation_id: id of the conversation; a new one begins with the first message.
         find_agent: function that finds the agent for a message.
-        agent: name of the agent; `None` to find an agent for each message.
+        agent: name of the agent; `None` to find one for the first message. `@NAME` before a message changes it, and `@`
+            finds one again.
     """
 
     def __init__(
@@ -96,6 +98,7 @@ class Chat:
                 err.print(f"[dim]{who}: {escape(text)}[/dim]", highlight=False, soft_wrap=True)
         run_id = await self._find_run(conversation)
         if run_id is not None:
+            self._agent = self._agent or await self._find_last_agent(run_id)
             await self._ask_waiting(run_id)
 
     async def _find_run(self, conversation: Conversation) -> str | None:
@@ -121,9 +124,26 @@ class Chat:
             options = RequestOptions(conversation_id=self.conversation_id)
             context = self._service.platform.context()
             return stream_events(lambda heard: bot.answer_request(message, options, heard), context)
+        message = self._change_agent(message)
         agent = await self._find_agent(message, self._agent, "closed")
+        self._agent = agent.name
         agent_id = next(name for name, known in self._service.agents.items() if known is agent)
         return self._service.stream_agent(agent_id, message, conversation_id=self.conversation_id)
+
+    def _change_agent(self, message: str) -> str:
+        """Return a message without the agent that it names at its beginning, which answers from now on."""
+        first, _, rest = message.strip().partition(" ")
+        if not first.startswith("@") or (first != "@" and first[1:] not in self._service.platform.agents):
+            return message
+        self._agent = first[1:] or None
+        return rest.strip() or message
+
+    async def _find_last_agent(self, run_id: str) -> str | None:
+        """Return the name of the agent that has answered last in a conversation that is continued."""
+        with suppress(RunNotFoundError):
+            name = (await self._service.platform.tree(run_id)).run.name
+            return name if name in self._service.platform.agents else None
+        return None
 
     async def _ask_all(self, run_id: str, pending: tuple[PendingRequest, ...]) -> None:
         """Ask what a run waits for until it has ended, and print its answer."""

@@ -55,7 +55,8 @@ def chat(
     """Talk with an agent. Answers appear as they come; an empty line or Ctrl-D ends it.
 
     With a store the conversation outlives the program, also while the agent waits for an approval. Of several agents,
-    a model chooses the one that fits each message best, unless --agent names one.
+    a model chooses the one that fits the first message best, unless --agent names one. `@NAME` before a message changes
+    the agent, and `@` lets the model choose again.
     """
     access = BlueprintAccess.of(allow, modules, root)
     loaded = load_agents(file, access)
