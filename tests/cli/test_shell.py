@@ -247,22 +247,11 @@ def test_a_conversation_streams_and_asks_for_approvals(shell: Callable[..., Done
 
 def test_chat_keeps_the_agent_that_fits_the_first_message(shell: Callable[..., Done]) -> None:
     done = shell("chat", "hello", "hello again", "@Writer frogs", "good", "4", "toads", "good", "3", "@ hello", "")
-    assert done.out.splitlines() == [
-        "Hello, you.",
-        "Hello, you.",
-        '{"text":"about frogs: 4 stars"}',
-        '{"text":"about toads: 3 stars"}',
-        "Hello, you.",
-    ]
+    *first, frogs, toads, last = done.out.splitlines()
+    assert [*first, last] == ["Hello, you."] * 3
+    assert "frogs: 4 stars" in frogs
+    assert "toads: 3 stars" in toads
     assert done.err.count("chosen Helper 0.80") == 2
-
-
-def test_chat_continues_with_the_agent_that_answered_last(home: Path, tmp_path: Path) -> None:
-    options = ("agents_here.py", "--scripted", "--store", str(tmp_path / "talk.db"), "--id", "mine")
-    assert "chosen Helper" in tactician("chat", *options, cwd=home, input="hello\n").err
-    again = tactician("chat", *options, cwd=home, input="hello\n")
-    assert again.out == "Hello, you.\n"
-    assert "chosen" not in again.err
 
 
 def test_documents_are_ingested(shell: Callable[..., Done], tmp_path: Path) -> None:

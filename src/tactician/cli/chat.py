@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
-from contextlib import suppress
 from typing import Protocol, TypeAlias
 
 from rich.markup import escape
@@ -14,7 +13,7 @@ from tactician.cli.asker import Asker
 from tactician.cli.console import err, out
 from tactician.cli.outcomes import format_output
 from tactician.conversation import Conversation
-from tactician.errors import ConversationNotFoundError, ResponseError, RunNotFoundError
+from tactician.errors import ConversationNotFoundError, ResponseError
 from tactician.events import Event
 from tactician.llm import AssistantMessage, UserMessage, join_text
 from tactician.loop import TextReceived
@@ -98,7 +97,6 @@ class Chat:
                 err.print(f"[dim]{who}: {escape(text)}[/dim]", highlight=False, soft_wrap=True)
         run_id = await self._find_run(conversation)
         if run_id is not None:
-            self._agent = self._agent or await self._find_last_agent(run_id)
             await self._ask_waiting(run_id)
 
     async def _find_run(self, conversation: Conversation) -> str | None:
@@ -137,13 +135,6 @@ class Chat:
             return message
         self._agent = first[1:] or None
         return rest.strip() or message
-
-    async def _find_last_agent(self, run_id: str) -> str | None:
-        """Return the name of the agent that has answered last in a conversation that is continued."""
-        with suppress(RunNotFoundError):
-            name = (await self._service.platform.tree(run_id)).run.name
-            return name if name in self._service.platform.agents else None
-        return None
 
     async def _ask_all(self, run_id: str, pending: tuple[PendingRequest, ...]) -> None:
         """Ask what a run waits for until it has ended, and print its answer."""

@@ -45,7 +45,7 @@ async def execute(
 async def chat(
     session: ShellSession,
     agent: Annotated[
-        str | None, ShellOption("-a", "Name of the agent; by default, the best for the first message.")
+        str | None, ShellOption("-a", "Name of the agent; by default, the best for the first line.")
     ] = None,
     id: Annotated[str | None, ShellOption("-i", "Id of a conversation, to continue it.")] = None,
 ) -> None:
