@@ -45,7 +45,7 @@ def _stream(call: Call, run_id: str | None) -> Response:
     query = call.request.query_params
     feed, kinds, is_brief = call.server.feed, frozenset(query.getlist("type")), query.get("brief") == "true"
     inner = None if run_id is None or feed.find_root(run_id) == run_id else {run_id}
-    choice = _EventChoice(feed, kinds, is_brief, inner)
+    choice = _EventChoice(feed, kinds, is_brief, inner, call.base)
     return call.server.streams.respond(_events(call, run_id, _find_place(call), choice))
 
 
@@ -59,12 +59,14 @@ class _EventChoice:
         is_brief: true for events without messages that earlier events have.
         inner: ids of a run that is inside another, and of the runs inside it, as far as they are known; `None` for
             the events of all runs that the feed has.
+        base: path at which the server is mounted, for the addresses of pictures.
     """
 
     feed: EventFeed
     kinds: frozenset[str]
     is_brief: bool
     inner: set[str] | None = None
+    base: str = ""
 
     def format(self, entries: Iterable[FeedEntry]) -> str:
         """Return those of the entries that the reader wants, as text."""
@@ -81,7 +83,7 @@ class _EventChoice:
         return entry.event.run_id in self.inner
 
     def _format(self, entry: FeedEntry) -> str:
-        text = entry.brief_text if self.is_brief else entry.text
+        text = entry.format_briefly(self.base) if self.is_brief else entry.format(self.base)
         return format_event(text, kind=entry.event.type, id=f"{self.feed.session}-{entry.number}")
 
 

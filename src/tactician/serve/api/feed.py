@@ -13,6 +13,7 @@ from typing import Final
 from tactician.events import Event, event_to_json, new_id
 from tactician.llm import find_new_messages
 from tactician.loop import TurnStarted
+from tactician.serve.api.pictures import find_picture_address, link_pictures
 
 _UNREAD: Final = 1000
 """Events that wait for a reader. A reader that is further behind is dropped, and may continue where it was."""
@@ -37,21 +38,19 @@ class FeedEntry:
     number: int
     root: str
     event: Event
-    _text: str | None = field(default=None, repr=False)
+    _texts: dict[str, str] = field(default_factory=dict, repr=False)
 
-    @property
-    def text(self) -> str:
-        """The event as JSON, made when it is first read."""
-        if self._text is None:
-            self._text = _format(self.event)
-        return self._text
+    def format(self, base: str = "") -> str:
+        """Return the event as JSON, made when it is first read at a server with a base path."""
+        if (text := self._texts.get(base)) is None:
+            text = self._texts[base] = _format(self.event, self.root, base)
+        return text
 
-    @property
-    def brief_text(self) -> str:
-        """The event as JSON, without the messages that an earlier event of the run has too."""
+    def format_briefly(self, base: str = "") -> str:
+        """Return the event as JSON, without the messages that an earlier event of the run has too."""
         if isinstance(self.event, TurnStarted) and self.event.turn > 1:
-            return _format(_abbreviate(self.event))
-        return self.text
+            return _format(_abbreviate(self.event), self.root, base)
+        return self.format(base)
 
 
 def _abbreviate(event: TurnStarted) -> TurnStarted:
@@ -60,8 +59,9 @@ def _abbreviate(event: TurnStarted) -> TurnStarted:
     return replace(event, request=replace(event.request, messages=messages, tools=()))
 
 
-def _format(event: Event) -> str:
-    return json.dumps(event_to_json(event), ensure_ascii=False, separators=(",", ":"))
+def _format(event: Event, root: str, base: str) -> str:
+    shown = link_pictures(event_to_json(event), find_picture_address(root, base))
+    return json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
 
 
 class _Reader:

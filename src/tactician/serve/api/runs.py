@@ -100,8 +100,8 @@ async def show_run_details(call: Call) -> RunDetailsForm:
 
 async def show_run_picture(call: Call) -> HttpResponse:
     """Return a picture of a run: of its messages, its objects or its result."""
-    run = await find_run(call, call.find_id("run_id"))
-    picture = find_run_picture(run, await find_result(call, run), call.find_id("picture_id"))
+    tree = await find_tree(call, call.find_id("run_id"))
+    picture = find_run_picture(tree, await find_result(call, tree.run), call.find_id("picture_id"))
     return send_picture(picture, call.request)
 
 

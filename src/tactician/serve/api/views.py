@@ -31,7 +31,7 @@ from tactician.serve.api.forms import (
     UsageForm,
 )
 from tactician.serve.api.people import Person
-from tactician.serve.api.pictures import find_picture, link_pictures
+from tactician.serve.api.pictures import find_picture, find_picture_address, link_pictures
 
 JobStatus: TypeAlias = Literal["in_progress", "completed", "failed", "waiting", "cancelled", "unknown"]
 _JOB_STATUSES: Final[Mapping[str, JobStatus]] = {
@@ -64,7 +64,7 @@ def show_run(run: RunView, person: Person, result: object = None, base: str = ""
         goal=run.goal,
         failure=run.failure or run.problem,
         output=run.output,
-        result=link_pictures(encode(result), _find_address(run, base)),
+        result=link_pictures(encode(result), find_picture_address(run.id, base)),
         steps=run.steps,
         parent_id=run.parent_id,
         was_interrupted=run.was_interrupted,
@@ -75,7 +75,7 @@ def show_run(run: RunView, person: Person, result: object = None, base: str = ""
 
 def show_tree(tree: RunTree, person: Person, result: object = None, base: str = "") -> RunDetailsForm:
     """Return a run with its history, its objects and the runs inside it."""
-    run, address = tree.run, _find_address(tree.run, base)
+    run, address = tree.run, find_picture_address(tree.run.id, base)
     return RunDetailsForm(
         run=show_run(run, person, result, base),
         models=tuple(_show_model_usage(model, usage) for model, usage in run.tally.by_model.items()),
@@ -95,10 +95,13 @@ def show_tree(tree: RunTree, person: Person, result: object = None, base: str = 
     )
 
 
-def find_run_picture(run: RunView, result: object, name: str) -> Image | None:
-    """Return a picture of what `show_tree` shows of a run, by the hash of its content."""
+def find_run_picture(tree: RunTree, result: object, name: str) -> Image | None:
+    """Return a picture of what `show_tree` shows of a run and of those inside it, by the hash of its content."""
+    run = tree.run
     shown = [encode(result), *(entry.value for entry in run.objects), *map(encode, messages_to_data(run.messages))]
-    return find_picture(shown, name)
+    if (picture := find_picture(shown, name)) is not None:
+        return picture
+    return next(filter(None, (find_run_picture(child, None, name) for child in tree.children)), None)
 
 
 def show_step(step: StepView) -> StepForm:
@@ -162,10 +165,6 @@ def find_schemas(kinds: Iterable[type]) -> Iterable[tuple[type, JsonValue]]:
             yield kind, TypeAdapter(kind).json_schema()
         except PydanticUserError:
             continue
-
-
-def _find_address(run: RunView, base: str) -> str:
-    return f"{base}/api/runs/{run.id}/pictures"
 
 
 def _show_usage(usage: Usage) -> UsageForm:
