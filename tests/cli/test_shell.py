@@ -260,8 +260,8 @@ def test_documents_are_ingested(shell: Callable[..., Done], tmp_path: Path) -> N
     done = shell(f"ingest {tmp_path / 'returns.md'} {at}", f"ingest {tmp_path / 'returns.md'} {at} -r never")
     assert done.code == 0, done.err
     assert done.out.splitlines() == [
-        "1 new, 0 changed, 0 unchanged, 0 failed; 1 chunks",
-        "0 new, 0 changed, 1 unchanged, 0 failed; 0 chunks",
+        "1 new, 0 changed, 0 unchanged, 0 removed, 0 failed; 1 chunks",
+        "0 new, 0 changed, 1 unchanged, 0 removed, 0 failed; 0 chunks",
     ]
     failed = shell(f"ingest {tmp_path / 'gone.md'} {at}", "ingest", "ingest x --refresh often")
     assert failed.code == 1
