@@ -65,7 +65,10 @@ def ingest(
     ] = 200,
     debug: Debug = False,
 ) -> None:
-    """Read documents that are new or have changed. Exit code 1 when some could not be read."""
+    """Read documents that are new or have changed, and remove those that are gone from folders.
+
+    Exit code 1 when some could not be read.
+    """
     from tactician.rag import Chunking, RefreshPolicy
 
     chunking = Chunking(max_chars, overlap)
@@ -173,8 +176,9 @@ def _show_progress() -> Iterator[ProgressListener]:
 def _print_report(report: IngestionReport) -> None:
     for failure in report.failures:
         err.print(format_on_one_line(str(failure)), style="red", markup=False, highlight=False, soft_wrap=True)
-    known = f"{len(report.added)} new, {len(report.updated)} changed, {len(report.unchanged)} unchanged"
-    out.print(f"{known}, {len(report.failures)} failed; {report.chunks:,} chunks", highlight=False)
+    read = f"{len(report.added)} new, {len(report.updated)} changed, {len(report.unchanged)} unchanged"
+    others = f"{len(report.removed)} removed, {len(report.failures)} failed"
+    out.print(f"{read}, {others}; {report.chunks:,} chunks", highlight=False)
     if report.failures:
         raise typer.Exit(1)
 

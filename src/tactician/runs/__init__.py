@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tactician.runs.checkpoint import SavedCheckpoint as SavedCheckpoint
     from tactician.runs.checkpoint import revive as revive
     from tactician.runs.context import RunContext as RunContext
+    from tactician.runs.context import find_capture_mode as find_capture_mode
     from tactician.runs.context import reset_current as reset_current
     from tactician.runs.context import set_current as set_current
     from tactician.runs.creation import CallerTools as CallerTools
@@ -101,6 +102,7 @@ if TYPE_CHECKING:
     from tactician.runs.spending import save_inside as save_inside
     from tactician.runs.status import TERMINAL as TERMINAL
     from tactician.runs.status import RunStatus as RunStatus
+    from tactician.runs.step_events import read_lines as read_lines
     from tactician.runs.steps import RunStart as RunStart
     from tactician.runs.steps import RunState as RunState
     from tactician.runs.steps import RunStep as RunStep
@@ -139,7 +141,7 @@ else:
             "tactician.runs.artifacts": "ArtifactChannel HeldArtifacts ProducedArtifact",
             "tactician.runs.budget": "Budget BudgetMeter Spent restore_budget save_budget",
             "tactician.runs.checkpoint": "Changes Checkpoint Data Live Operation Progress SavedCheckpoint revive",
-            "tactician.runs.context": "RunContext reset_current set_current",
+            "tactician.runs.context": "RunContext find_capture_mode reset_current set_current",
             "tactician.runs.creation": (
                 "CallerTools RunKey create_durable_run create_record enqueue_run find_caller_tools"
             ),
@@ -175,6 +177,7 @@ else:
                 "Approval PendingKind PendingRequest ReportedError Response Suspended approve find_suspension "
                 "list_prompts reject"
             ),
+            "tactician.runs.step_events": "read_lines",
             "tactician.runs.telemetry": "TELEMETRY load_capture_mode start_telemetry",
             "tactician.runs.threads": "in_thread run_blocking",
             "tactician.runs.trace_context": "find_trace_parent set_trace_source",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Final
 from weakref import WeakValueDictionary
 
@@ -14,6 +15,7 @@ _SHORTEST: Final = 100
 _MOST_SAMPLES: Final = 256
 _RAW_DEFLATE: Final = -15
 _SAMPLE_SIZE: Final = 1 << 15  # deflate looks back no further
+_LEVEL: Final = 6  # as fast as lower levels for short texts: nearly all of the time is that of the sample
 
 
 class SharedContent:
@@ -29,26 +31,27 @@ class SharedContent:
         self.content = content
 
 
+_NOTHING: Final[Mapping[str, SharedContent]] = MappingProxyType({})
+
+
 class PackedText:
     """Compressed text, as the body of a document or of a step.
 
     Args:
         data: the compressed text, without its attachments.
         sample: text that the compressor knew before.
-        length: length of the text, which `len` returns.
         attachments: the attachments by their names.
     """
 
-    __slots__ = ("_attachments", "_data", "_length", "_sample")
+    __slots__ = ("_attachments", "_data", "_sample")
 
-    def __init__(self, data: bytes, sample: bytes, length: int, attachments: Mapping[str, SharedContent]) -> None:
+    def __init__(self, data: bytes, sample: bytes, attachments: Mapping[str, SharedContent]) -> None:
         self._data = data
         self._sample = sample
-        self._length = length
         self._attachments = attachments
 
     def __len__(self) -> int:
-        return self._length
+        return len(self.to_json())
 
     def to_json(self) -> str:
         """Return the text."""
@@ -88,8 +91,8 @@ class TextPacker:
             return text
         plain, contents = extract_attachments(text)
         attachments = {name: self._share(name, content) for name, content in contents.items()}
-        compressor = zlib.compressobj(level=1, wbits=_RAW_DEFLATE, zdict=sample)
-        return PackedText(compressor.compress(plain.encode()) + compressor.flush(), sample, len(text), attachments)
+        compressor = zlib.compressobj(level=_LEVEL, wbits=_RAW_DEFLATE, zdict=sample)
+        return PackedText(compressor.compress(plain.encode()) + compressor.flush(), sample, attachments or _NOTHING)
 
     def _share(self, name: str, content: bytes) -> SharedContent:
         """Return the content that other texts have, too."""
