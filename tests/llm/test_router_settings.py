@@ -318,9 +318,9 @@ async def test_the_default_timeout_holds_for_the_first_attempt_however_it_is_set
         models: dict[str, Callable[[], LanguageModel]] = {
             "argument": lambda: ModelRouter.from_json(text, timeout=0.5, max_retries=0, environment={}),
             "settings": lambda: ModelRouter.from_json(text, settings, environment={}),
-            "environment": lambda: ModelCatalog(
-                Settings(), {**environment, "TACTICIAN_ROUTER_TIMEOUT": "0.5"}
-            ).resolve(LlmOptions(model="m")),
+            "environment": lambda: ModelCatalog(Settings(), {**environment, "TACTICIAN_ROUTER_TIMEOUT": "0.5"}).resolve(
+                LlmOptions(model="m")
+            ),
             "file": lambda: ModelCatalog(filed, environment).resolve(LlmOptions(model="m")),
         }
         with pytest.raises(ModelTimeoutError, match=r"no answer within 0\.5 s"):
