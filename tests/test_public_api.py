@@ -93,8 +93,9 @@ PUBLIC = {
     """,
     "tactician.platform": """
         AgentChoice Autonomy Conversations EnqueueOptions GOALS GoalTool Mode ObjectView Picture Platform Ranked
-        Request RequestOptions Requests Role RunComparison RunReader RunTree RunView StepView SupervisorInvocation
-        Worker create_message create_model_agent create_request list_start_types read_picture replay_events
+        RecordedEvent Request RequestOptions Requests Role RunComparison RunReader RunTree RunView StepView
+        SupervisorInvocation Worker create_message create_model_agent create_request list_start_types read_picture
+        replay_events
     """,
     "tactician.prompts": """
         ContributionFunction ContributorLike CurrentDate FolderPrompts FunctionContributor InstructionFile
@@ -109,7 +110,7 @@ PUBLIC = {
         ContentElement ContentRoot DocumentRecord Embedder Filter find_citations FolderLibrary format_citation
         HybridSearch HypotheticalDocument IngestionFailure IngestionProgress IngestionReport LeafSection
         Library Metadata ModelReranker parse_markdown ParserLimits PostgresChunkStore ProgressListener
-        RagSearch RagTools RefreshPolicy RegexSearch Reranker ResultExpansion RetrievedChunks ScopeFunction
+        RagSearch RagTools RankedChunk RefreshPolicy RegexSearch Reranker ResultExpansion RetrievedChunks ScopeFunction
         SearchableLibrary SearchListener SearchMethod SearchQueryError SearchResults Section split_document
         SqliteChunkStore StoreStatistics TextSearch TextToEmbed UnreadableDocumentError VectorLibrary
         VectorSearch Where WordLlamaEmbedder
@@ -127,7 +128,10 @@ PUBLIC = {
         StoreAddress StoredDocument StoredStep StoreVariable SupportsJson
         list_documents open_store store_path escape_invalid translate_json_errors
     """,
-    "tactician.trace": "CaptureMode ModelUse Recorder Trace TraceNode TraceNote TracePause merge_uses subtract_use",
+    "tactician.trace": """
+        CaptureMode Masking ModelUse Recorder Trace TraceNode TraceNote TracePause mask_nodes merge_uses subtract_use
+        write_event
+    """,
     "tactician.testing": "FakeClock FakeContext ScriptError ScriptedModel Step ToolCall When",
 }
 

@@ -7,7 +7,7 @@ from langchain_community.retrievers import BM25Retriever
 from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import InMemoryVectorStore
 
-from benchmarks.clients.knowledge_texts import TOP_K, load_model, measure
+from benchmarks.clients.knowledge_texts import load_model, measure
 
 MODEL = load_model()
 
@@ -23,14 +23,15 @@ class Embedding(Embeddings):
 def main() -> None:
     made = {}
 
-    def ingest(texts: list[str]) -> None:
+    def ingest(texts: list[str]) -> bool:
         vectors = InMemoryVectorStore.from_texts(texts, Embedding())
         words = BM25Retriever.from_texts(texts, k=50)
         made["retriever"] = EnsembleRetriever(
             retrievers=[vectors.as_retriever(search_kwargs={"k": 50}), words], weights=[0.5, 0.5]
         )
+        return True
 
-    measure(int(sys.argv[1]), ingest, lambda one: [hit.page_content for hit in made["retriever"].invoke(one)][:TOP_K])
+    measure(int(sys.argv[1]), ingest, lambda one: [hit.page_content for hit in made["retriever"].invoke(one)])
 
 
 main()

@@ -1,5 +1,6 @@
 """LlamaIndex: its vector store in memory and its BM25 retriever, fused by reciprocal ranks."""
 
+import logging
 import sys
 
 from llama_index.core import Settings, VectorStoreIndex
@@ -30,9 +31,10 @@ class Embedding(BaseEmbedding):
 
 def main() -> None:
     Settings.llm = MockLLM()
+    logging.getLogger("bm25s").setLevel(logging.WARNING)  # it says something at every search
     made = {}
 
-    def ingest(texts: list[str]) -> None:
+    def ingest(texts: list[str]) -> bool:
         nodes = [TextNode(text=text) for text in texts]
         index = VectorStoreIndex(nodes, embed_model=Embedding(embed_batch_size=1024))
         retrievers = [
@@ -42,6 +44,7 @@ def main() -> None:
         made["retriever"] = QueryFusionRetriever(
             retrievers, similarity_top_k=TOP_K, num_queries=1, mode="reciprocal_rerank", use_async=False
         )
+        return True
 
     measure(int(sys.argv[1]), ingest, lambda one: [node.node.get_content() for node in made["retriever"].retrieve(one)])
 

@@ -1,8 +1,8 @@
 """The ragbot: a chatbot that answers from documents, with citations, and goes on after a restart.
 
 Run it with `python -m examples.ragbot.ragbot docs`; the documents are read once, and again when they have changed. With
-a key, such as OPENAI_API_KEY, the model searches by itself. The embedded model is too small for that: it reads what a
-search for the question has found, and says which passages it used.
+a key, such as OPENAI_API_KEY, the model searches by itself. The embedded model is too small for that, and for answers
+of its own: it says which of the sentences that a search has found answer the question, and these are quoted.
 
 The persona and the objective are templates in `prompts/`: change them with `--persona clause --objective legal`.
 """
@@ -14,14 +14,16 @@ from typing import Annotated, Literal
 import typer
 from pydantic import BaseModel, Field
 
+from examples.ragbot.quotes import find_quotes
 from tactician import Ai, AssistantMessage, Chatbot, LlmOptions, Platform, UserMessage, action, component, cost
 from tactician.conversation import Conversation
 from tactician.llm import ModelCatalog, Text
-from tactician.rag import Chunking, CitationCheck, Library, RagTools
+from tactician.rag import Chunking, CitationCheck, Library, RagTools, WordLlamaEmbedder, format_citation
 from tactician.stores import SqliteStore
 
 TEMPLATE = Path(__file__).parent / "prompts" / "ragbot.jinja"
 CHUNKING = Chunking(max_chars=800, overlap=100)
+EMBEDDER = WordLlamaEmbedder()
 
 
 class RagbotProperties(BaseModel):
@@ -31,9 +33,8 @@ class RagbotProperties(BaseModel):
     model_searches: bool = True
 
 
-class BriefAnswer(BaseModel):
-    answer: Annotated[str, Field(max_length=160)]
-    passages: Annotated[list[Literal[1, 2]], Field(min_length=1, max_length=2)]
+class Choice(BaseModel):
+    sentences: Annotated[list[Literal[1, 2, 3]], Field(min_length=1, max_length=2)]
 
 
 @component
@@ -55,15 +56,17 @@ class ChatActions:
 
     @action(trigger=UserMessage, can_rerun=True, cost=0.5)
     async def respond_briefly(self, message: UserMessage, ai: Ai) -> AssistantMessage:
-        """Search for the question, and let the model answer from what was found."""
-        found = await self.sources.retrieve(message.text, top_k=2, max_chars=600)
-        if not found.chunks:
+        """Search for the question, and quote the sentences that the model chooses from what was found."""
+        found = await self.sources.retrieve(message.text, top_k=6)
+        quotes = (await find_quotes(message.text, found.chunks, EMBEDDER))[:3]
+        if not quotes:
             return await self.show("The documents do not say anything about it.")
-        asking = ai.with_llm(self.properties.chat_llm).with_prompt_contributor(found)
-        brief = await asking.with_system_prompt("Answer in one sentence from the passages.").create(
-            BriefAnswer, message.text
-        )
-        return await self.show(f"{brief.answer} {found.cite(*brief.passages)}")
+        listed = "\n".join(f"{number}. {quote.text}" for number, quote in enumerate(quotes, start=1))
+        asking = ai.with_llm(self.properties.chat_llm).with_system_prompt("Say which sentences answer the question.")
+        choice = await asking.create(Choice, f"{listed}\n\nQuestion: {message.text}")
+        chosen = [quotes[number - 1] for number in dict.fromkeys(choice.sentences) if number <= len(quotes)]
+        said = [f"{quote.text} {format_citation(quote.chunk.id)}" for quote in chosen or quotes[:1]]
+        return await self.show(" ".join(said))
 
     async def show(self, text: str) -> AssistantMessage:
         """Return an answer with numbered sources."""
@@ -85,7 +88,7 @@ async def ingest(library: Library, location: str) -> str:
 
 async def chat(location: str, properties: RagbotProperties, session_id: str) -> None:
     """Talk on the terminal."""
-    library = Library("ragbot-library.db", chunking=CHUNKING)
+    library = Library("ragbot-library.db", chunking=CHUNKING, embedder=EMBEDDER)
     async with library, Platform(store=SqliteStore("ragbot.db")) as platform:
         print(await ingest(library, location))
         bot = await create_bot(platform, library, properties)
@@ -102,7 +105,7 @@ def main(
 ) -> None:
     """Answer questions about documents."""
     searches = ModelCatalog().default[0] != "local"
-    llm = LlmOptions() if searches else LlmOptions(max_tokens=100)
+    llm = LlmOptions() if searches else LlmOptions(max_tokens=100, temperature=0)
     properties = RagbotProperties(persona=persona, objective=objective, chat_llm=llm, model_searches=searches)
     asyncio.run(chat(location, properties, session))
 

@@ -332,13 +332,14 @@ class TelemetrySettings(DocumentModel):
         enabled: send traces and metrics.
         content: send prompts, answers, arguments and results of tools, and messages of errors, too.
         service_name: the name of the program, where `OTEL_SERVICE_NAME` gives none.
-        capture: how much the traces of results have, for ensembles that do not say it.
+        capture: how much of runs is captured: in traces of results, in stores, and by servers. Without it, results of
+            ensembles have no traces, and stores and servers have what `"standard"` means.
     """
 
     enabled: bool = False
     content: bool = False
     service_name: str | None = Field(default=None, min_length=1)
-    capture: Literal["off", "standard", "full"] = "off"
+    capture: Literal["off", "standard", "full"] | None = None
 
 
 class TemplateSettings(DocumentModel):

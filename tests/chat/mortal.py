@@ -11,11 +11,12 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
+from unittest.mock import patch
 
 from tactician import Agent, Ai, AssistantMessage, Chatbot, Platform, UserMessage, action, component, tool
 from tactician.conversation import Conversation
 from tactician.llm import NO_USAGE, Delta, Features, ModelRequest, ModelResponse, Text, ToolCall
-from tactician.platform import Worker
+from tactician.platform import Worker, running
 from tactician.runs import DurableRun
 from tactician.stores import DocumentStore, open_store
 from tactician.testing import ScriptedModel
@@ -100,5 +101,5 @@ if __name__ == "__main__":
     defaults = DurableRun.__init__.__kwdefaults__
     assert defaults is not None
     defaults["seconds"] = _LEASE  # a session begins in this program, and no test waits for half a minute
-    with suppress(KeyboardInterrupt):
+    with suppress(KeyboardInterrupt), patch.object(running, "DEFAULT_LEASE", _LEASE):
         asyncio.run(work(sys.argv[1], Path(sys.argv[2]), sys.argv[3], sys.argv[4]))

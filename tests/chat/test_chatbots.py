@@ -125,6 +125,17 @@ class TestSessions:
             await bot.session("bob", id=session.id)
         assert (await bot.session("alice", id=session.id)).id == session.id
 
+    @pytest.mark.parametrize("kind", [MemoryStore, JsonStore])
+    async def test_a_session_of_nobody_belongs_to_the_first_user(self, kind: type[MemoryStore]) -> None:
+        bot = Chatbot(start_platform(Chat(), store=kind()))
+        await (await bot.session(id="s")).send("hello")
+        session = await bot.session("alice", id="s")
+        assert (await session.send("again")).text == "hello again"
+        with pytest.raises(ConversationNotFoundError):
+            await bot.session("bob", id="s")
+        assert [found.id for found in await bot.list_sessions("alice")] == ["s"]
+        assert session.conversation.user == "alice"
+
     async def test_a_message_to_which_nothing_reacts_says_why(self) -> None:
         @component
         class Deaf:

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from examples.ragbot.ragbot import CHUNKING, BriefAnswer, RagbotProperties, create_bot, ingest
+from examples.ragbot.ragbot import CHUNKING, EMBEDDER, Choice, RagbotProperties, create_bot, ingest
 from tactician import Platform
 from tactician.llm import LanguageModel, LlmOptions
-from tactician.rag import Library, format_citation
+from tactician.rag import Chunk, Library, format_citation
 from tactician.stores import SqliteStore
 from tactician.testing import ScriptedModel, ToolCall
 
@@ -27,7 +27,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("ragbot") / "library.db"
 
     async def fill() -> None:
-        async with Library(path, chunking=CHUNKING) as library:
+        async with Library(path, chunking=CHUNKING, embedder=EMBEDDER) as library:
             assert (await ingest(library, str(DOCS / "how-to"))).endswith(" documents were read.")
 
     asyncio.run(fill())
@@ -36,7 +36,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 async def library(file: Path) -> AsyncIterator[Library]:
-    async with Library(file, chunking=CHUNKING) as library:
+    async with Library(file, chunking=CHUNKING, embedder=EMBEDDER) as library:
         yield library
 
 
@@ -69,11 +69,12 @@ async def test_the_persona_and_the_objective_are_templates(library: Library) -> 
     assert "authoritative interpreter of legislation" in model.calls[0].messages[0].text
 
 
-async def test_a_small_model_reads_what_a_search_found(library: Library) -> None:
-    model = ScriptedModel(BriefAnswer(answer="A worker.", passages=[1]))
-    answer = await ask(model, library, SMALL, "How do workers run on PostgreSQL?")
-    assert re.fullmatch(r"A worker\. \[1\]\n\n\[1\] .+ \(.+\.md\)", answer)
-    assert "Passage 1, " in model.calls[0].messages[0].text
+async def test_a_small_model_chooses_among_sentences(library: Library) -> None:
+    model = ScriptedModel(Choice(sentences=[3, 1]))
+    answer = await ask(model, library, SMALL, "How large may a picture be?")
+    listed = dict(re.findall(r"^(\d)\. (.+)$", model.calls[0].prompt, re.MULTILINE))
+    assert "at most 20 MB" in listed["1"]
+    assert answer.startswith(f"{listed['3']} [1] {listed['1']} [")
     assert await ask(ScriptedModel(), library, SMALL, "zzzyx") == "The documents do not say anything about it."
 
 
@@ -91,9 +92,31 @@ async def test_a_chat_goes_on_after_a_restart(library: Library, tmp_path: Path) 
 
 
 @pytest.mark.embedded
-async def test_the_embedded_model_answers_from_the_documentation_with_citations(library: Library) -> None:
-    answer = await ask(None, library, SMALL, "How does a run wait for a person?")
+@pytest.mark.parametrize(
+    ("question", "fact", "page"),
+    [
+        ("How does a run wait for a person?", "the person at the client gets a form", "mcp-server.md"),
+        ("How large may a picture be?", "at most 20 MB", "pictures.md"),
+        ("How long is an upload kept?", "is kept for a day", "pictures.md"),
+        ("What is a scope of a library?", "a filter on the metadata of documents", "agentic-rag.md"),
+        ("How do I test an agent without calling a model?", "a model that follows a script", "testing.md"),
+        ("How is a chat continued after a restart?", "the conversation continues after a restart", "shell.md"),
+    ],
+)
+async def test_the_embedded_model_answers_from_the_documentation_with_citations(
+    library: Library, question: str, fact: str, page: str
+) -> None:
+    answer = await ask(None, library, SMALL, question)
     text, _, sources = answer.partition("\n\n")
-    assert re.search(r"\w.* \[\d\]", text)
     assert "[?]" not in text
-    assert re.search(r"^\[1\] .+\(.+\.md\)$", sources, re.MULTILINE)
+    assert fact in text
+    (number,) = re.findall(rf"{re.escape(fact)}[^\[]*\[(\d)\]", text)
+    (address,) = re.findall(rf"^\[{number}\] .+\((.+)\)$", sources, re.MULTILINE)
+    assert address.endswith(page)
+    cited = [chunk for chunk in await load_all(library, fact) if chunk.uri == address]
+    assert any(fact in " ".join(chunk.text.split()) for chunk in cited)
+
+
+async def load_all(library: Library, fact: str) -> list[Chunk]:
+    """Return the chunks with the words of a fact."""
+    return [hit.chunk for hit in await library.text(f'"{fact}"', top_k=20)]

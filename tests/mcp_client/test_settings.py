@@ -14,7 +14,8 @@ import pytest
 from tactician import Agent, Platform
 from tactician.config import load_settings
 from tactician.errors import ConfigurationError
-from tactician.llm import ToolResult
+from tactician.llm import ToolResult, join_text
+from tactician.references import load_references
 from tactician.testing import ScriptedModel, ToolCall
 from tactician.tools import ToolGroup, ToolGroups
 
@@ -108,3 +109,26 @@ def test_an_own_group_takes_the_place_of_a_common_one(configure: Configure) -> N
     configure('[mcp.fetch-mcp]\ncommand = "x"')
     own = ToolGroup("web", [])
     assert ToolGroups([own])["web"] is own
+
+
+async def test_resources_of_a_server_are_an_entry_of_references(
+    configure: Configure, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("DEMO_KEY", "k")
+    configure(f"[mcp.demo]\n{PROGRAM}")
+    file = tmp_path / "references.yml"
+    file.write_text("- {kind: mcp, server: demo, name: Manuals, patterns: ['demo://page/*']}\n")
+    model = ScriptedModel(
+        ToolCall("manuals_read_resource", uri="demo://page/7"),
+        ToolCall("manuals_read_resource", uri="demo://manual"),
+        "page 7 it is",
+    )
+    await Agent("Reader", model=model, references=load_references(file)).run("What is on page 7?")
+
+    prompt = join_text(model.calls[0].messages)
+    assert "What it is: Be kind." in prompt
+    assert "- demo://page/{number}: page: A page" in prompt
+    assert "demo://manual" not in prompt.partition("What is on")[0]
+    page, refused = [one for one in model.calls[2].messages if isinstance(one, ToolResult)]
+    assert "page 7" in page.content
+    assert "not among the resources" in refused.content

@@ -145,6 +145,15 @@ class StoreConformance:
         assert "no embedder" in hits.note
         assert not isinstance(library, VectorSearch)
 
+    async def test_a_query_is_embedded_once(self, store: ChunkStore) -> None:
+        model = CountingEmbedder()
+        library = Library(store, embedder=model)
+        await self.fill(library)
+        first = await library.vector("vehicle")
+        assert await library.vector("vehicle") == first
+        await library.search("vehicle")
+        assert model.texts.count("vehicle") == 1
+
     async def test_types_say_what_a_library_can_do(self, vectors: VectorLibrary) -> None:
         for protocol in (VectorSearch, TextSearch, RegexSearch, HybridSearch, ResultExpansion):
             assert isinstance(vectors, protocol)

@@ -82,6 +82,16 @@ async def test_documents_of_all_formats_are_read_with_their_sections(folder: Pat
         assert "def compute_tax(amount: int) -> int:\n    return amount // 5" in code.text
 
 
+async def test_the_first_pdf_on_a_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "new").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "new"))  # kreuzberg has unpacked nothing here yet
+    (tmp_path / "f.pdf").write_bytes(FILES["f.pdf"])
+    async with Library() as library:
+        report = await library.ingest(tmp_path / "f.pdf")
+        assert report.failures == ()
+        assert len(await library.text("motors")) == 1
+
+
 async def test_a_document_is_read_again_when_it_has_changed(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("# A\n\nold words")
     (tmp_path / "b.md").write_text("# B\n\nstays")

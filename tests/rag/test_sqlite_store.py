@@ -8,6 +8,7 @@ import pytest
 
 from tactician.errors import ConfigurationError
 from tactician.rag import ChunkStore, Library, SqliteChunkStore, parse_markdown
+from tactician.rag.similar_words import Vocabulary, measure_distance
 from tests.rag.embedders import CountingEmbedder
 from tests.rag.store_conformance import CARS, CATS, StoreConformance, titles
 
@@ -81,3 +82,32 @@ async def test_a_folder_is_not_a_file(tmp_path: Path) -> None:
     async with Library(tmp_path) as library:
         with pytest.raises(ConfigurationError, match="not a file"):
             await library.measure()
+
+
+async def test_of_chunks_with_common_words_the_newest_are_ranked() -> None:
+    sections = "\n\n".join(f"## Number {number}\n\nCommon text." for number in range(10_050))
+    async with Library() as library:
+        await library.add(parse_markdown("# Old\n\nCommon, and rare.", "old.md", metadata={"age": "old"}))
+        await library.add(parse_markdown(f"# New\n\n{sections}", "new.md", metadata={"age": "new"}))
+        hits = await library.text("common", top_k=20_000)
+        assert len(hits) == 10_000
+        assert {hit.uri for hit in hits} == {"new.md"}
+        assert titles(await library.text("common rare")) == ["Old"]
+        assert titles(await library.text("common", where={"age": "old"})) == ["Old"]
+        assert titles(await library.text("com*", where={"age": "old"})) == ["Old"]
+
+
+def test_words_that_a_typing_error_makes_of_each_other() -> None:
+    vocabulary = Vocabulary(["ship", "shipping", "chip", "whip", "shop", "hips", "slipping", "shpiping", "sh", "zzzz"])
+    assert vocabulary.find_similar("ship") == ["chip", "shop", "whip"]
+    assert vocabulary.find_similar("shipping") == ["shpiping", "slipping"]
+    assert vocabulary.find_similar("Shiping") == ["shipping", "shpiping", "slipping"]
+    assert vocabulary.find_similar("") == []
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "edits"),
+    [("", "", 0), ("abc", "abc", 0), ("", "abc", 3), ("abc", "acb", 1), ("aab", "ab", 1), ("kitten", "sitting", 3)],
+)
+def test_edits_between_two_words(left: str, right: str, edits: int) -> None:
+    assert measure_distance(left, right) == measure_distance(right, left) == edits

@@ -1,10 +1,12 @@
 """The store in memory."""
 
+import base64
 import gc
 import random
 import tracemalloc
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
 
 import pytest
 
@@ -185,3 +187,35 @@ async def test_the_messages_of_a_conversation_stay_objects() -> None:
     loaded = await talks.load("c")
     assert loaded is not None
     assert loaded.messages[0] is message
+
+
+async def test_what_waits_has_a_picture_once() -> None:
+    picture = random.Random(5).randbytes(1_000_000)
+    store, encoded = MemoryStore(), base64.b64encode(picture).decode()
+    text = '{"kind": "image", "data": "%s"}'
+    tracemalloc.start()
+    try:
+        for number in range(8):
+            await rest(store, f"d{number}", f'{{"number": {number}, "picture": {text % encoded}}}', text % encoded)
+        gc.collect()
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert kept < 3 * len(picture)
+    found, (step,) = await store.load("docs", "d3"), await store.load_steps("docs", "d3")
+    assert found is not None
+    assert found.text == f'{{"number": 3, "picture": {text % encoded}}}'
+    assert step.text == text % encoded
+
+
+async def test_the_name_of_a_picture_in_a_text_is_no_picture() -> None:
+    picture = bytes(1_000)
+    store, encoded = MemoryStore(), base64.b64encode(picture).decode()
+    name = f'{{"data": "attachment:sha256:{sha256(picture).hexdigest()}", "filling": "{TEXT}"}}'
+    await rest(store, "a", f'{{"data": "{encoded}"}}')
+    await rest(store, "b", name)
+
+    found = await store.load("docs", "b")
+    assert found is not None
+    assert found.text == name

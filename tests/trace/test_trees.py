@@ -57,6 +57,7 @@ async def test_standard_has_texts_shortened_and_full_has_all() -> None:
 async def test_off_has_the_tasks_alone() -> None:
     result = await run_newsroom("off")
     (root,) = result.trace.roots
+    assert (root.name, result.name) == ("Newsroom", "Newsroom")
     assert [(node.kind, node.task_id) for node in root.children] == [
         ("task", output.task_id) for output in result.task_outputs
     ]

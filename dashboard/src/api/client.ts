@@ -2,7 +2,7 @@
 
 import { signal } from "@preact/signals";
 
-import type { AgentForm, DiagramForm, Json, PlanForm, RunDetailsForm, RunForm } from "./types";
+import type { AgentForm, DiagramForm, Json, PlanForm, RunDetailsForm, RunForm, RunsForm } from "./types";
 
 const TOKEN_KEY = "tactician.token";
 
@@ -72,7 +72,10 @@ export async function remove<T>(path: string): Promise<T> {
 /** Operations that several views use; a view adds its own in its file. */
 export const api = {
   latestRuns: (limit: number) => get<{ runs: RunForm[] }>("api/runs", { limit: String(limit) }),
-  outerRuns: (limit: number) => get<{ runs: RunForm[] }>("api/runs", { limit: String(limit), outer: "true" }),
+  outerRuns: (limit: number, skip: number) =>
+    get<RunsForm>("api/runs", { limit: String(limit), skip: String(skip), outer: "true" }),
+  findRuns: (search: string, status: readonly string[], limit: number, skip: number) =>
+    get<RunsForm>("api/runs", { search, status: [...status], limit: String(limit), skip: String(skip), outer: "true" }),
   run: (id: string) => get<RunForm>(`api/runs/${encodeURIComponent(id)}`),
   details: (id: string) => get<RunDetailsForm>(`api/runs/${encodeURIComponent(id)}/details`),
   plans: (id: string) => get<{ plans: PlanForm[] }>(`api/runs/${encodeURIComponent(id)}/plans`),

@@ -60,6 +60,7 @@ export interface ModelsForm {
   deployments: DeploymentForm[];
   use: ModelUseForm[];
   seconds_per_point: number;
+  since: number;
 }
 
 export interface HeldRunForm {

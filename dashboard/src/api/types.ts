@@ -45,6 +45,12 @@ export interface RunForm {
   was_interrupted: boolean;
 }
 
+/** Runs, the newest first; `has_more` when there are others behind them. */
+export interface RunsForm {
+  runs: RunForm[];
+  has_more: boolean;
+}
+
 export interface ActionForm {
   name: string;
   started_at: number;

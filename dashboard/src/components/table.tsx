@@ -1,6 +1,7 @@
 /** Table of which only the rows in sight are in the page. */
 
 import type { ComponentChildren } from "preact";
+import { useEffect } from "preact/hooks";
 
 import { useWindow } from "./virtual";
 
@@ -19,10 +20,16 @@ interface TableProps<Row> {
   keyOf: (row: Row) => string;
   /** Height of a row in pixels. */
   rowHeight?: number;
+  /** Called when the last rows come in sight, so that others can be read. */
+  onEnd?: () => void;
 }
 
-export function Table<Row>({ label, columns, rows, keyOf, rowHeight = 48 }: TableProps<Row>) {
+export function Table<Row>({ label, columns, rows, keyOf, rowHeight = 48, onEnd }: TableProps<Row>) {
   const { ref, window } = useWindow<HTMLTableSectionElement>(rows.length, rowHeight);
+  const isAtEnd = window.last >= rows.length;
+  useEffect(() => {
+    if (isAtEnd) onEnd?.();
+  }, [isAtEnd, rows.length, onEnd]);
   return (
     <table class="table" aria-label={label} aria-rowcount={rows.length + 1}>
       <thead>

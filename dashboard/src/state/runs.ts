@@ -1,4 +1,4 @@
-/** All runs that the page knows, kept up to date by the stream of the server. */
+/** The newest runs, kept up to date by the stream of the server, and older ones as somebody scrolls to them. */
 
 import { computed, signal } from "@preact/signals";
 
@@ -6,7 +6,10 @@ import { api, needsToken } from "../api/client";
 import { openStream, type ServerEvent } from "../api/stream";
 import type { RunEvent, RunForm } from "../api/types";
 
-const MOST_RUNS = 1000;
+/** Runs that are read at a time. */
+const PAGE = 1000;
+/** Runs that the server lists at most. */
+const MOST_RUNS = 10_000;
 /** Milliseconds between two readings of what has changed. */
 const PAUSE = 400;
 /** Known runs that changed, up to which each is read by itself, and not the whole list. */
@@ -30,6 +33,8 @@ const LIFECYCLE = [
 const known = signal<ReadonlyMap<string, RunForm>>(new Map());
 
 export const isLoaded = signal(false);
+/** True while the server has older runs than those that the page knows. */
+export const hasMore = signal(false);
 export const loadProblem = signal("");
 
 /** Outermost runs, the newest first. */
@@ -44,6 +49,9 @@ export function noteRun(run: RunForm): void {
   known.value = new Map(known.value).set(run.id, run);
 }
 
+/** Number of the newest runs that were read, and whether others are being read. */
+let loaded = 0;
+let isLoading = false;
 let watchers = 0;
 let close: () => void = () => {};
 let timer = 0;
@@ -105,10 +113,30 @@ async function readLatest(): Promise<void> {
   }
 }
 
+/** Read older runs than those that the page knows. */
+export async function readMore(): Promise<void> {
+  if (!hasMore.value || isLoading) return;
+  isLoading = true;
+  try {
+    const answer = await api.outerRuns(PAGE, loaded);
+    known.value = new Map([...answer.runs.map((run): [string, RunForm] => [run.id, run]), ...known.value]);
+    noteLoaded(loaded + answer.runs.length, answer.has_more);
+  } catch (error) {
+    loadProblem.value = (error as Error).message;
+  }
+  isLoading = false;
+}
+
+function noteLoaded(count: number, hasOthers: boolean): void {
+  loaded = count;
+  hasMore.value = hasOthers && count < MOST_RUNS;
+}
+
 async function readAll(): Promise<void> {
   try {
-    const answer = await api.outerRuns(MOST_RUNS);
+    const answer = await api.outerRuns(Math.max(PAGE, loaded), 0);
     known.value = new Map(answer.runs.map((run) => [run.id, run]));
+    noteLoaded(answer.runs.length, answer.has_more);
     isLoaded.value = true;
     loadProblem.value = "";
   } catch (error) {

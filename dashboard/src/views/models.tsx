@@ -8,7 +8,7 @@ import { Chart, type Curve } from "../components/chart";
 import { EmptyState, Loading, ProblemNote } from "../components/empty";
 import { Page, Panel } from "../components/page";
 import { type Column, Table } from "../components/table";
-import { formatCost, formatCount, formatDuration } from "../lib/format";
+import { formatCost, formatCount, formatDuration, formatFullTime } from "../lib/format";
 import { buildSeries, sumUp, type UseTotal } from "../lib/use";
 import { usePolled } from "../state/polling";
 
@@ -36,7 +36,7 @@ function Content({ models }: { models: ModelsForm }) {
         </Panel>
       )}
       {models.use.length > 0 && (
-        <Panel title="Use since the server started">
+        <Panel title="Use" aside={<span class="muted">since {formatFullTime(models.since)}</span>}>
           <Table label="Use" columns={TOTALS} rows={models.use.map(sumUp)} keyOf={(total) => total.model} />
         </Panel>
       )}

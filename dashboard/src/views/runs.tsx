@@ -1,6 +1,7 @@
 /** List of runs, which changes as they do. */
 
 import { useComputed, useSignal } from "@preact/signals";
+import { useCallback, useEffect, useMemo } from "preact/hooks";
 
 import type { RunForm } from "../api/types";
 import { StatusBadge } from "../components/badge";
@@ -11,22 +12,41 @@ import { clip, formatAge, formatCost, formatCount, formatDuration, formatFullTim
 import { linkTo, replaceAddress } from "../router";
 import type { ViewProps } from "../routes";
 import { now } from "../state/clock";
-import { isLoaded, loadProblem, runs } from "../state/runs";
+import { RunSearch } from "../state/run-search";
+import { hasMore, isLoaded, loadProblem, readMore, runs } from "../state/runs";
 
-const FILTERS = ["all", "running", "waiting", "completed", "failed"] as const;
+/** Filters with the statuses that they stand for. */
+const FILTERS: Readonly<Record<string, readonly string[]>> = {
+  all: [],
+  running: ["not started", "running", "paused"],
+  waiting: ["waiting"],
+  completed: ["completed", "resting"],
+  failed: ["failed", "terminated", "stuck", "killed"],
+};
 
 export default function RunsView({ query }: ViewProps) {
   const search = useSignal(query.get("search") ?? "");
   const filter = useSignal(query.get("status") ?? "all");
+  const asked = useMemo(() => new RunSearch(), []);
   const found = useComputed(() => {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-    return runs.value.filter((run) => hasStatus(run, filter.value) && words.every((word) => searchText(run).includes(word)));
+    const here = runs.value.filter((run) => hasStatus(run, filter.value) && words.every((word) => searchText(run).includes(word)));
+    const known = new Set(runs.value.map((run) => run.id));
+    return [...here, ...asked.found.value.filter((run) => !known.has(run.id))];
   });
+  const { value: words } = search;
+  const { value: chosen } = filter;
+  useEffect(() => {
+    asked.look({ words, statuses: statusesOf(chosen) });
+    return () => asked.close();
+  }, [asked, words, chosen, hasMore.value]);
+  const isSearch = words.trim() !== "" || chosen !== "all";
+  const readOthers = useCallback(() => (isSearch ? asked.readMore() : void readMore()), [asked, isSearch]);
   const remember = (): void =>
     replaceAddress(linkTo("runs", { search: search.value, status: filter.value === "all" ? "" : filter.value }));
   return (
     <Page title="Runs" actions={<a class="button primary" href={linkTo("agents")}>Start a run</a>}>
-      <ProblemNote message={loadProblem.value} />
+      <ProblemNote message={loadProblem.value || asked.problem.value} />
       <div class="toolbar">
         <label class="search">
           <span class="visually-hidden">Search runs</span>
@@ -41,7 +61,7 @@ export default function RunsView({ query }: ViewProps) {
           />
         </label>
         <div class="chips" role="group" aria-label="Status">
-          {FILTERS.map((name) => (
+          {Object.keys(FILTERS).map((name) => (
             <button
               key={name}
               type="button"
@@ -51,18 +71,18 @@ export default function RunsView({ query }: ViewProps) {
                 remember();
               }}
             >
-              {name} <span class="chip-count">{countOf(name)}</span>
+              {name} <span class="chip-count">{`${countOf(name)}${hasMore.value ? "+" : ""}`}</span>
             </button>
           ))}
         </div>
       </div>
-      <RunTable rows={found.value} />
+      <RunTable rows={found.value} onEnd={readOthers} />
     </Page>
   );
 }
 
 /** Table of runs; also the page of an agent has one. */
-export function RunTable({ rows }: { rows: readonly RunForm[] }) {
+export function RunTable({ rows, onEnd }: { rows: readonly RunForm[]; onEnd?: () => void }) {
   if (!isLoaded.value) return loadProblem.value === "" ? <Loading /> : null;
   if (rows.length === 0) {
     return (
@@ -77,7 +97,7 @@ export function RunTable({ rows }: { rows: readonly RunForm[] }) {
   }
   return (
     <div class="panel table-panel">
-      <Table label="Runs" columns={COLUMNS} rows={rows} keyOf={(run) => run.id} rowHeight={52} />
+      <Table label="Runs" columns={COLUMNS} rows={rows} keyOf={(run) => run.id} rowHeight={52} onEnd={onEnd} />
     </div>
   );
 }
@@ -126,10 +146,12 @@ function searchText(run: RunForm): string {
 }
 
 function hasStatus(run: RunForm, filter: string): boolean {
-  if (filter === "all") return true;
-  if (filter === "running") return run.job_status === "in_progress";
-  if (filter === "failed") return run.job_status === "failed" || run.job_status === "cancelled";
-  return run.job_status === filter;
+  return filter === "all" || statusesOf(filter).includes(run.status);
+}
+
+/** Return the statuses of a filter; links from elsewhere name a single status. */
+function statusesOf(filter: string): readonly string[] {
+  return FILTERS[filter] ?? [filter];
 }
 
 function countOf(filter: string): number {

@@ -12,7 +12,14 @@ from typing_extensions import TypeVar, Unpack, override
 from tactician.agents.base import BaseRunnable
 from tactician.agents.composition import Member
 from tactician.agents.spec import AgentSettings, AgentSpec
-from tactician.agents.toolboxes import DerivedTools, ToolboxSource, create_worker_tools, describe_workers, with_groups
+from tactician.agents.toolboxes import (
+    DerivedTools,
+    ToolboxSource,
+    create_worker_tools,
+    describe_workers,
+    with_caller_tools,
+    with_groups,
+)
 from tactician.conversation import Conversation, WindowStrategy
 from tactician.llm import NO_OPTIONS, LlmOptions, ModelLike
 from tactician.loop import Handoff, OutputType, TurnLoop, output_type
@@ -225,7 +232,8 @@ class Agent(BaseRunnable[T_co]):
         is_loaded = spec.tool_groups or spec.references or spec.contributors
         if is_loaded or not isinstance(spec.instructions, str) or self._current_tools().providers:
             return self._load_and_run(input, context, conversation)
-        return self._start_loop(context, self._current_tools, spec.prompt).run(messages_of(input), conversation)
+        tools = with_caller_tools(self._current_tools, context)
+        return self._start_loop(context, tools, spec.prompt).run(messages_of(input), conversation)
 
     async def _load_and_run(
         self, input: Input, context: RunContext, conversation: Conversation | None
@@ -235,6 +243,7 @@ class Agent(BaseRunnable[T_co]):
         instructions, source = self.spec.prompt, self.spec.source
         if groups := (*self.spec.tool_groups, *tools().providers):
             tools = await with_groups(tools, groups, context)
+        tools = with_caller_tools(tools, context)
         if source is not None and source.text is None:
             instructions = await source.resolve()
         contributors = (*self.spec.contributors, *self.spec.references)

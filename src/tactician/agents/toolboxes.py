@@ -1,14 +1,24 @@
-"""Current tools of an agent: its own, those of tool groups, and those for its workers."""
+"""Current tools of an agent: its own, those of tool groups, of its caller, and those for its workers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
-from tactician.runs import RunContext, Runnable
-from tactician.tools import RunnableTool, Tool, Toolbox, ToolProvider, load_group_tools, snake_case
+from tactician.runs import RunContext, Runnable, find_caller_tools
+from tactician.tools import (
+    DeclaredTool,
+    RunnableTool,
+    Tool,
+    Toolbox,
+    ToolProvider,
+    ToolTraits,
+    load_group_tools,
+    snake_case,
+)
 
 ToolboxSource: TypeAlias = Callable[[], Toolbox]
+_CLIENT_SIDE: Final = ToolTraits(client_side=True)
 
 
 class DerivedTools:
@@ -39,6 +49,14 @@ async def with_groups(
     """
     more = await load_group_tools(groups, context)
     return DerivedTools(source, lambda own: Toolbox((*own, *more)))
+
+
+def with_caller_tools(source: ToolboxSource, context: RunContext) -> ToolboxSource:
+    """Return a source of the tools with those that the caller of the run executes. The tools of the agent override."""
+    if not (specs := find_caller_tools(context)):
+        return source
+    offered = Toolbox(DeclaredTool(s.name, s.description, s.parameters, traits=_CLIENT_SIDE) for s in specs)
+    return DerivedTools(source, offered.with_preferred)
 
 
 def create_worker_tools(workers: Iterable[tuple[str, Runnable]]) -> tuple[Tool, ...]:

@@ -98,7 +98,14 @@ class Chatbot(BaseRunnable[str]):
             record = await self._begin(ChatRecord(id or new_id(), self.name, None, asking, memory), system_message)
         if record.bot != self.name or (asking is not None and record.user is not None and record.user.id != asking.id):
             raise ConversationNotFoundError(f"{self.name} has no session {record.id!r} with this user")
+        if asking is not None and record.user is None:
+            record = await self._give_to(record, asking)
         return await self._open(record, channel)
+
+    async def _give_to(self, record: ChatRecord, user: ChatUser) -> ChatRecord:
+        """Give a session that belongs to nobody to the first user who asks for it."""
+        async with self._platform.conversations.change(record.id, creates=True, user=user.id):
+            return await self._records.give_to(record, user)
 
     def _choose_memory(self, memory_id: str | None, user: ChatUser | None) -> str | None:
         if memory_id is not None or user is None or self._find_memory is None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_json
 
 from tactician.conversation import ChatUser
-from tactician.errors import DocumentConflictError, StoredStateError
+from tactician.errors import ConversationNotFoundError, DocumentConflictError, StoredStateError
 from tactician.frozen import frozen
 from tactician.stores import DocumentStore, StoredDocument
 
@@ -70,6 +70,23 @@ class ChatRecords:
         except DocumentConflictError:
             return await self.load(record.id) or record
         return record
+
+    async def give_to(self, record: ChatRecord, user: ChatUser) -> ChatRecord:
+        """Store that a session without a user belongs to a user, and return its record.
+
+        Raises:
+            ConversationNotFoundError: when another program has deleted it, or given it to somebody else.
+        """
+        document = await self._store.load(_COLLECTION, record.id)
+        known = None if document is None else _read(document)
+        if document is None or known is None or (known.user is not None and known.user.id != user.id):
+            raise ConversationNotFoundError(f"{record.bot} has no session {record.id!r} with this user")
+        given = replace(known, user=user)
+        try:
+            await self._store.save(replace(document, body=given.to_json(), name=user.id))
+        except DocumentConflictError:
+            return await self.give_to(record, user)
+        return given
 
     async def delete(self, id: str) -> bool:
         """Delete the record of a session, and return whether it existed."""

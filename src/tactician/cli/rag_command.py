@@ -15,7 +15,7 @@ from tactician.cli.formatting import format_on_one_line, shorten
 from tactician.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from tactician.rag import IngestionReport, Library, ProgressListener, SearchResults
+    from tactician.rag import Chunking, IngestionReport, Library, ProgressListener, SearchResults
 
 _OFFLINE: Final = "wordllama"
 _EXCERPT: Final = 300
@@ -57,16 +57,26 @@ def ingest(
     allow_private: Annotated[
         bool, typer.Option("--allow-private", help="Fetch pages of this machine and of private networks too.")
     ] = False,
+    max_chars: Annotated[
+        int, typer.Option("--chunk", min=50, metavar="CHARACTERS", help="The longest text of a chunk.")
+    ] = 1500,
+    overlap: Annotated[
+        int, typer.Option("--overlap", min=0, metavar="CHARACTERS", help="What a chunk repeats of the one before it.")
+    ] = 200,
     debug: Debug = False,
 ) -> None:
-    """Read documents that are new or have changed. Exit code 1 when some could not be read."""
-    from tactician.rag import RefreshPolicy
+    """Read documents that are new or have changed, and remove those that are gone from folders.
 
+    Exit code 1 when some could not be read.
+    """
+    from tactician.rag import Chunking, RefreshPolicy
+
+    chunking = Chunking(max_chars, overlap)
     if policy not in list(RefreshPolicy):
         raise ConfigurationError(f"--refresh {policy}: choose one of {', '.join(RefreshPolicy)}")
 
     async def work() -> IngestionReport:
-        async with _open(library, embedder) as opened:
+        async with _open(library, embedder, chunking) as opened:
             with _show_progress() as listener:
                 return await opened.ingest(
                     *locations,
@@ -116,14 +126,17 @@ def stats(library: _Location = "library.db", debug: Debug = False) -> None:
         out.print(f"{format_on_one_line(name)}: {number:,}", markup=False, highlight=False)
 
 
-def _open(location: str, embedder: str | None, *, must_exist: bool = False) -> Library:
-    from tactician.rag import Library, WordLlamaEmbedder
+def _open(
+    location: str, embedder: str | None, chunking: Chunking | None = None, *, must_exist: bool = False
+) -> Library:
+    from tactician.rag import Chunking, Library, WordLlamaEmbedder
 
     if must_exist:
         _check_file(location)
+    sizes = chunking or Chunking()
     if embedder is None:
-        return Library(location)
-    return Library(location, embedder=WordLlamaEmbedder() if embedder == _OFFLINE else embedder)
+        return Library(location, chunking=sizes)
+    return Library(location, embedder=WordLlamaEmbedder() if embedder == _OFFLINE else embedder, chunking=sizes)
 
 
 def _check_file(location: str) -> None:
@@ -163,8 +176,9 @@ def _show_progress() -> Iterator[ProgressListener]:
 def _print_report(report: IngestionReport) -> None:
     for failure in report.failures:
         err.print(format_on_one_line(str(failure)), style="red", markup=False, highlight=False, soft_wrap=True)
-    known = f"{len(report.added)} new, {len(report.updated)} changed, {len(report.unchanged)} unchanged"
-    out.print(f"{known}, {len(report.failures)} failed; {report.chunks:,} chunks", highlight=False)
+    read = f"{len(report.added)} new, {len(report.updated)} changed, {len(report.unchanged)} unchanged"
+    others = f"{len(report.removed)} removed, {len(report.failures)} failed"
+    out.print(f"{read}, {others}; {report.chunks:,} chunks", highlight=False)
     if report.failures:
         raise typer.Exit(1)
 

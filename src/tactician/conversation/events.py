@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from typing import ClassVar
 
 from tactician.events import Event
 from tactician.frozen import frozen
@@ -11,6 +12,8 @@ from tactician.frozen import frozen
 @frozen(kw_only=True)
 class ConversationSummarized(Event):
     """Event of a model that summarized the oldest `messages` of a long conversation; `error` if it failed."""
+
+    content_fields: ClassVar[tuple[str, ...]] = ("summary",)
 
     messages: int
     summary: str = ""

@@ -14,6 +14,7 @@ class DelegationStarted(Event):
     """Event of the agent `delegator` that asks for a delegation to the worker `role`, also when it is refused."""
 
     usual_level: ClassVar[int] = logging.INFO
+    content_fields: ClassVar[tuple[str, ...]] = ("task",)
 
     opens: ClassVar[str | None] = SpanKind.DELEGATION
 

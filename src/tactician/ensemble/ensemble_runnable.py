@@ -45,7 +45,7 @@ class EnsembleRunnable(BaseRunnable[object]):
         """
         plain = EnsembleInput.create(input).to_plain()
         limit = self.budget if budget is None else budget
-        return EnsembleResult.of(await self._start(plain, context, limit, conversation))
+        return EnsembleResult.of(await self._start(plain, context, limit, conversation), self.name)
 
     @override
     async def resume(
@@ -58,7 +58,7 @@ class EnsembleRunnable(BaseRunnable[object]):
     ) -> EnsembleResult:
         """Continue a waiting run, in this or another process; see `BaseRunnable.resume`."""
         result = await super().resume(run_id, responses, context=context, conversation=conversation)
-        return EnsembleResult.of(result)
+        return EnsembleResult.of(result, self.name)
 
     @override
     def run_sync(self, input: Input = None, *, conversation: Conversation | None = None) -> EnsembleResult:

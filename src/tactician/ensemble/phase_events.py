@@ -65,6 +65,7 @@ class PhaseReviewed(Event):
 
     usual_level: ClassVar[int] = logging.INFO
     closes: ClassVar[str | None] = SpanKind.PHASE
+    content_fields: ClassVar[tuple[str, ...]] = ("feedback",)
 
     phase: str
     attempt: int

@@ -11,11 +11,12 @@ from tactician.runs import RunStatus
 from tactician.trace import ModelUse, Trace, TraceNode
 
 
-def trace_tasks(outputs: Sequence[TaskOutput], run_id: str, status: RunStatus, duration: float) -> Trace:
+def trace_tasks(outputs: Sequence[TaskOutput], name: str, run_id: str, status: RunStatus, duration: float) -> Trace:
     """Return a trace of the completed tasks alone, from their outputs.
 
     Args:
         outputs: the outputs of the completed tasks.
+        name: the name of the ensemble.
         run_id: the id of the run.
         status: the status of the run.
         duration: seconds from the start of the run to its end.
@@ -25,7 +26,7 @@ def trace_tasks(outputs: Sequence[TaskOutput], run_id: str, status: RunStatus, d
     root = TraceNode(
         run_id,
         SpanKind.RUN,
-        "ensemble",
+        name,
         ended - duration,
         ended,
         status.value,

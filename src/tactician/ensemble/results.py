@@ -72,6 +72,7 @@ class EnsembleResult(RunResult[object]):
     Of an ensemble that has ended early, or whose last task was skipped, it is that of the last completed task.
 
     Attributes:
+        name: the name of the ensemble.
         raw: the same output as text.
         task_outputs: the outputs of the completed tasks, in the order in which they ended.
         duration: seconds from the start of the run to its end, waiting included.
@@ -81,6 +82,7 @@ class EnsembleResult(RunResult[object]):
         delegations: the responses to all delegations in the run, those that were not allowed included.
     """
 
+    name: str = ""
     raw: str = ""
     task_outputs: tuple[TaskOutput, ...] = ()
     duration: float = 0.0
@@ -114,23 +116,24 @@ class EnsembleResult(RunResult[object]):
         status = RunStatus.FAILED if exit_reason is ExitReason.FAILED else RunStatus.COMPLETED
         result = cls(None, status, tally=context.tally, run_id=context.run_id, task_outputs=ended, duration=duration)
         result.exit_reason, result.skipped = exit_reason, dict(skipped)
+        result.name = context.path[-1] if context.path else ""
         if last is not None and exit_reason is not ExitReason.FAILED:
             result.raw = last.raw
             result.output = last.raw if last.parsed is None else last.parsed
         return result
 
     @classmethod
-    def of(cls, result: RunResult[object]) -> EnsembleResult:
-        """Return the result of a run of an ensemble, also of a run that waits, as an `EnsembleResult`."""
+    def of(cls, result: RunResult[object], name: str) -> EnsembleResult:
+        """Return the result of a run of an ensemble with a name, also of a run that waits, as an `EnsembleResult`."""
         if isinstance(result, cls):
             return result
-        return cls(**{entry.name: getattr(result, entry.name) for entry in fields(RunResult)})
+        return cls(**{entry.name: getattr(result, entry.name) for entry in fields(RunResult)}, name=name)
 
     @property
     @override
     def trace(self) -> Trace:
         """Tree of all that the run did; with the tasks alone, when it was not captured."""
-        return self.recorded or trace_tasks(self.task_outputs, self.run_id, self.status, self.duration)
+        return self.recorded or trace_tasks(self.task_outputs, self.name, self.run_id, self.status, self.duration)
 
     @property
     def total_tool_calls(self) -> int:

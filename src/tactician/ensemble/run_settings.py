@@ -42,7 +42,7 @@ def observe_run(
     if listeners:
         context = (context or RunContext.around()).with_listeners(*listeners)
     mode = load_capture_mode() if capture is None else CaptureMode(capture)
-    if mode is CaptureMode.OFF:
+    if mode is None or (capture is None and mode is CaptureMode.OFF):
         return context
     outer = context or RunContext.around()
     return context if capture is None and outer.find(Recorder) is not None else outer.captured(mode)

@@ -64,6 +64,7 @@ class TaskSuspended(Event):
 
     usual_level: ClassVar[int] = logging.INFO
     closes: ClassVar[str | None] = SpanKind.TASK
+    content_fields: ClassVar[tuple[str, ...]] = ("prompts",)
 
     task_id: str
     role: str
@@ -89,6 +90,7 @@ class TaskRestored(Event):
 
     opens: ClassVar[str | None] = SpanKind.TASK
     closes: ClassVar[str | None] = SpanKind.TASK
+    content_fields: ClassVar[tuple[str, ...]] = ("raw",)
 
     task_id: str
     role: str
@@ -121,6 +123,7 @@ class TaskCompleted(Event):
 
     usual_level: ClassVar[int] = logging.INFO
     closes: ClassVar[str | None] = SpanKind.TASK
+    content_fields: ClassVar[tuple[str, ...]] = ("raw",)
 
     task_id: str
     role: str
@@ -199,6 +202,8 @@ class TaskFailed(Event):
 @frozen(kw_only=True)
 class TaskReflected(Event):
     """Event of a reflection on the output of a task, whose notes later runs read. After a failure it has an `error`."""
+
+    content_fields: ClassVar[tuple[str, ...]] = ("notes",)
 
     task_id: str
     notes: tuple[str, ...] = ()

@@ -12,6 +12,7 @@ from functools import cache, singledispatch
 from math import isfinite
 from types import NoneType
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from tactician.errors import StoredStateError
 from tactician.events.bus import EventEmitter
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue, TypeAdapter
 
 _MAX_DEPTH = 100
+_names: WeakKeyDictionary[type, tuple[str, ...]] = WeakKeyDictionary()
 
 
 def event_to_json(event: Event) -> dict[str, JsonValue]:
@@ -115,8 +117,20 @@ def _encode_all(values: Iterable[object], depth: int) -> JsonValue:
 
 
 def _encode_fields(value: object, depth: int) -> dict[str, JsonValue]:
+    encoded: dict[str, JsonValue] = {}
+    for name in _names.get(type(value)) or _find_names(value):
+        part = getattr(value, name)
+        # most values are plain, and the dispatch takes longer than all the rest
+        is_plain = part is None or type(part) is bool or type(part) is int or (type(part) is str and part.isascii())
+        encoded[name] = part if is_plain else encode(part, depth + 1)
+    return encoded
+
+
+def _find_names(value: object) -> tuple[str, ...]:
+    """Return the names of the fields of a dataclass, which are looked up once."""
     assert is_dataclass(value)
-    return {field.name: encode(getattr(value, field.name), depth + 1) for field in fields(value)}
+    names = _names[type(value)] = tuple(field.name for field in fields(value))
+    return names
 
 
 def _encode_model(value: object) -> JsonValue:

@@ -59,6 +59,9 @@ class Event:
     """True when the code that emits an opening event is inside the span from then on; else only what names its run."""
     is_recorded: ClassVar[bool] = True
     """False for an event that repeats what others say, or is a piece of it."""
+    content_fields: ClassVar[tuple[str, ...]] = ()
+    """Fields with the words of people, models and tools, such as `"call.arguments"`: they are empty where a run is not
+    captured."""
 
     run_id: str = ""
     parent_id: str | None = field(default=None, compare=False)
@@ -84,6 +87,10 @@ class Event:
     def describe_span(self) -> SpanFacts:
         """Return what the event knows of the span that it opens or closes."""
         return NO_FACTS
+
+    def abbreviate(self) -> Event:
+        """Return the event without what earlier events of the run have too."""
+        return self
 
     def describe_moment(self) -> RunMoment | None:
         """Return the moment of a run that it is, for a personality to put in words; `None` for most events."""

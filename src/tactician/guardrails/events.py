@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from typing import ClassVar
 
 from tactician.events import Event
 from tactician.frozen import frozen
@@ -13,6 +14,8 @@ from tactician.guardrails.result import GuardrailOutcome
 @frozen(kw_only=True)
 class GuardrailChecked(Event):
     """Event of a guardrail's decision; `reason` explains it unless the outcome is `"passed"`."""
+
+    content_fields: ClassVar[tuple[str, ...]] = ("reason",)
 
     guardrail: str
     kind: GuardrailKind

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from tactician.amounts import FINITE, need_amount
 from tactician.errors import ConfigurationError
-from tactician.events import EventEmitter
+from tactician.events import EventEmitter, encode
 from tactician.frozen import frozen
 
 _LEAST_TIMEOUT = 0.001
@@ -177,6 +177,13 @@ _TRACE_NAMES = tuple(field.name for field in fields(TraceMetadata) if field.name
 _NAMES = tuple(field.name for field in fields(LlmOptions))
 _HYPERPARAMETERS = tuple(name for name in _NAMES if name not in ("model", "role"))
 NO_OPTIONS = LlmOptions()
+
+
+@encode.register(LlmOptions)
+def _(options: LlmOptions, depth: int = 0) -> JsonValue:
+    """Return the options that are set: an event of each call has them, and most are not."""
+    chosen = {name: value for name in _NAMES if (value := getattr(options, name)) not in (None, ())}
+    return {name: encode(value, depth + 1) for name, value in chosen.items()}
 
 
 @lru_cache(maxsize=1024)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import ClassVar
 
 from tactician.events import Event, SpanFacts, SpanKind
@@ -23,6 +24,7 @@ class TurnStarted(Event):
     """Event before a request to a model; `turn` counts from 1."""
 
     opens: ClassVar[str | None] = SpanKind.MODEL
+    content_fields: ClassVar[tuple[str, ...]] = ("request.messages", "request.tools")
 
     turn: int
     model: str
@@ -43,6 +45,13 @@ class TurnStarted(Event):
         told, all_told = describe_messages(find_new_messages(messages)), describe_messages(messages)
         whole = {"messages": all_told, "tools": tools, "options": self.request.options}
         return SpanFacts(self.model, facts={"turn": self.turn}, content={"prompt": told}, whole_content=whole)
+
+    def abbreviate(self) -> TurnStarted:
+        """Return the event with the messages that are new to the model: a long run repeats all others in each turn."""
+        if self.turn == 1:
+            return self
+        messages = tuple(find_new_messages(self.request.messages))
+        return replace(self, request=replace(self.request, messages=messages, tools=()))
 
 
 @frozen(kw_only=True)
@@ -68,12 +77,16 @@ class PieceReceived(Event):
 class TextReceived(PieceReceived):
     """Event of more characters of an answer (streaming runs only)."""
 
+    content_fields: ClassVar[tuple[str, ...]] = ("text",)
+
     text: str
 
 
 @frozen(kw_only=True)
 class ThinkingReceived(PieceReceived):
     """Event of more characters of thinking (streaming runs only)."""
+
+    content_fields: ClassVar[tuple[str, ...]] = ("text",)
 
     text: str
 
@@ -83,6 +96,7 @@ class TurnCompleted(Event):
     """Event of a complete answer of a model."""
 
     closes: ClassVar[str | None] = SpanKind.MODEL
+    content_fields: ClassVar[tuple[str, ...]] = ("response.message.parts",)
 
     turn: int
     response: ModelResponse
@@ -140,6 +154,7 @@ class OutputRejected(Event):
     """Event of an answer that is not a valid object of the output type; `reason` goes back to the model."""
 
     usual_level: ClassVar[int] = logging.INFO
+    content_fields: ClassVar[tuple[str, ...]] = ("message.parts", "reason")
 
     attempt: int
     message: AssistantMessage
@@ -159,6 +174,8 @@ class PartialReceived(PieceReceived):
             else, the JSON values so far.
     """
 
+    content_fields: ClassVar[tuple[str, ...]] = ("value",)
+
     value: object
 
 
@@ -167,6 +184,7 @@ class ToolCalled(Event):
     """Event before a tool runs."""
 
     usual_level: ClassVar[int] = logging.INFO
+    content_fields: ClassVar[tuple[str, ...]] = ("call.arguments",)
 
     opens: ClassVar[str | None] = SpanKind.TOOL
 
@@ -191,6 +209,7 @@ class ToolReturned(Event):
     """Event of a tool result; `result.is_error` is true when the tool failed."""
 
     closes: ClassVar[str | None] = SpanKind.TOOL
+    content_fields: ClassVar[tuple[str, ...]] = ("call.arguments", "result.content", "result.images")
 
     call: ToolCall
     result: ToolResult
@@ -220,6 +239,7 @@ class ToolInterrupted(Event):
     """Event of a tool call without a result: the run waits, or `error` ends it, as a cancellation does."""
 
     usual_level: ClassVar[int] = logging.INFO
+    content_fields: ClassVar[tuple[str, ...]] = ("call.arguments",)
 
     closes: ClassVar[str | None] = SpanKind.TOOL
 
@@ -246,6 +266,7 @@ class HandedOff(Event):
     """Event of an agent that hands the conversation to `target`; `message` is its message to the target."""
 
     usual_level: ClassVar[int] = logging.INFO
+    content_fields: ClassVar[tuple[str, ...]] = ("message",)
 
     target: str
     message: str | None = None

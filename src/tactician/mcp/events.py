@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from tactician.events import Event
 from tactician.frozen import frozen
 
@@ -17,6 +19,8 @@ class McpProgress(Event):
         total: amount of all, if the server knows it.
         message: what is done now, if the server says it.
     """
+
+    content_fields: ClassVar[tuple[str, ...]] = ("message",)
 
     server: str
     tool: str

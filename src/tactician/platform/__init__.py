@@ -9,11 +9,13 @@ if TYPE_CHECKING:
     from tactician.platform.autonomy import AgentChoice as AgentChoice
     from tactician.platform.autonomy import Autonomy as Autonomy
     from tactician.platform.autonomy import Mode as Mode
+    from tactician.platform.enqueuing import EnqueueOptions as EnqueueOptions
     from tactician.platform.event_replay import replay_events as replay_events
     from tactician.platform.names import GOALS as GOALS
     from tactician.platform.platform import Platform as Platform
     from tactician.platform.publishing import GoalTool as GoalTool
     from tactician.platform.read_model import RunReader as RunReader
+    from tactician.platform.recorded_events import RecordedEvent as RecordedEvent
     from tactician.platform.requests import Conversations as Conversations
     from tactician.platform.requests import Picture as Picture
     from tactician.platform.requests import Request as Request
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
     from tactician.platform.run_views import ObjectView as ObjectView
     from tactician.platform.run_views import RunTree as RunTree
     from tactician.platform.run_views import RunView as RunView
-    from tactician.platform.running import EnqueueOptions as EnqueueOptions
     from tactician.platform.starting import list_start_types as list_start_types
     from tactician.platform.step_views import RunComparison as RunComparison
     from tactician.platform.step_views import StepView as StepView
@@ -39,17 +40,18 @@ else:
         {
             "tactician.errors": "Ranked",
             "tactician.platform.autonomy": "AgentChoice Autonomy Mode",
+            "tactician.platform.enqueuing": "EnqueueOptions",
             "tactician.platform.event_replay": "replay_events",
             "tactician.platform.names": "GOALS",
             "tactician.platform.platform": "Platform",
             "tactician.platform.publishing": "GoalTool",
             "tactician.platform.read_model": "RunReader",
+            "tactician.platform.recorded_events": "RecordedEvent",
             "tactician.platform.requests": (
                 "Conversations Picture Request RequestOptions Requests Role create_message create_model_agent "
                 "create_request read_picture"
             ),
             "tactician.platform.run_views": "ObjectView RunTree RunView",
-            "tactician.platform.running": "EnqueueOptions",
             "tactician.platform.starting": "list_start_types",
             "tactician.platform.step_views": "RunComparison StepView",
             "tactician.platform.supervision": "SupervisorInvocation",

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from tactician.errors import ConfigurationError
+from tactician.platform.lookup import RunLookup
 from tactician.platform.running import Runner
 from tactician.process import (
     AgentProcess,
@@ -31,6 +32,7 @@ from tactician.stores import Lease
 
 if TYPE_CHECKING:
     from tactician.platform.read_model import RunReader
+    from tactician.platform.recorded_events import RecordedEvent
     from tactician.platform.run_views import RunTree, RunView
     from tactician.platform.step_views import RunComparison, StepView
     from tactician.trace import Trace
@@ -48,6 +50,7 @@ class RunControl:
 
     services: Services
     retention: timedelta | None
+    _lookup: RunLookup
     _runner: Runner
 
     async def processes(self) -> list[AgentProcess]:
@@ -59,7 +62,7 @@ class RunControl:
         Raises:
             StoredStateError: when a stored process cannot be read.
         """
-        return await self._runner.all()
+        return await self._lookup.all()
 
     async def process(self, process_id: str) -> AgentProcess:
         """Return a process that `processes` lists, or a stored process.
@@ -68,7 +71,7 @@ class RunControl:
             RunNotFoundError: when there is none with the id.
             StoredStateError: when a stored process cannot be read.
         """
-        return await self._runner.process(process_id)
+        return await self._lookup.process(process_id)
 
     async def runs(
         self,
@@ -120,8 +123,17 @@ class RunControl:
         """
         return await self._reader.tree(run_id)
 
+    async def events(self, run_id: str) -> tuple[RecordedEvent, ...]:
+        """Return the events that the steps of a run and of the runs inside it have kept, oldest first.
+
+        Raises:
+            RunNotFoundError: when there is no such run.
+            StoredStateError: when a step cannot be read.
+        """
+        return await self._reader.events(run_id)
+
     async def trace(self, run_id: str) -> Trace:
-        """Return the trace of a run, from its steps: actions, calls of models and tools, and the runs inside it.
+        """Return the trace of a run, from the events in its steps: plans, actions, calls of models and tools ...
 
         Raises:
             RunNotFoundError: when there is no such run.
@@ -138,7 +150,7 @@ class RunControl:
             RunNotFoundError: when there is no such run.
             StoredStateError: when what is stored cannot be read.
         """
-        return await self._runner.find_output(run_id)
+        return await self._lookup.find_output(run_id)
 
     async def respond(
         self,
@@ -246,7 +258,9 @@ class RunControl:
         from tactician.platform.forking import Forker
 
         options = ForkOptions(at=at, model=model, input=input, responses=responses)
-        return await Forker(self._runner).fork(run_id, with_named(objects, named), options)
+        return await Forker(self._lookup, self._runner, self.services.store).fork(
+            run_id, with_named(objects, named), options
+        )
 
     async def kill(self, run_id: str, reason: str = "killed") -> RunStatus:
         """End a run for good, and interrupt what it does, wherever it runs. A run that has ended stays as it is.
@@ -257,7 +271,9 @@ class RunControl:
         Raises:
             RunNotFoundError: when there is no such run.
         """
-        return await self._runner.kill(run_id, reason)
+        from tactician.platform.killing import Killer
+
+        return await Killer(self._lookup, self.services).kill(run_id, reason)
 
     async def continue_claimed(
         self, record: RunRecord, lease: Lease, *, seconds: float = DEFAULT_LEASE
@@ -303,8 +319,8 @@ class RunControl:
         Raises:
             RunNotFoundError: when there is no such run.
         """
-        await self._runner.kill(run_id, reason)
-        self._runner.processes.forget(run_id)
+        await self.kill(run_id, reason)
+        self._lookup.processes.forget(run_id)
         await RunStore(self.services.store).delete(run_id)
 
     async def prune(self, age: timedelta | None = None) -> int:
@@ -325,4 +341,4 @@ class RunControl:
     def _reader(self) -> RunReader:
         from tactician.platform.read_model import RunReader
 
-        return RunReader(self.services.store, self._runner.processes.all())
+        return RunReader(self.services.store, self._lookup.processes.all())

@@ -8,9 +8,11 @@ from typing import Final
 from tactician.agents import list_input_objects
 from tactician.errors import ConfigurationError
 from tactician.events import new_id
-from tactician.platform.running import Objects, Runner
+from tactician.platform.lookup import RunLookup
+from tactician.platform.running import Objects, Runner, create_board
 from tactician.process import AgentProcess, add_inputs, read_origin, renew_processes
 from tactician.runs import DEFAULT_LEASE, PROCESS_KIND, Fork, ForkOptions, Input, RunContext, RunResult, prepare_fork
+from tactician.stores import DocumentStore
 
 _OWNER: Final = f"fork-{new_id()}"
 
@@ -19,15 +21,19 @@ class Forker:
     """Forks of runs.
 
     Args:
-        runner: runs of the platform.
+        lookup: runs of the platform.
+        runner: work on them.
+        store: store of the memories of processes.
     """
 
-    def __init__(self, runner: Runner) -> None:
+    def __init__(self, lookup: RunLookup, runner: Runner, store: DocumentStore) -> None:
+        self._lookup = lookup
         self._runner = runner
+        self._store = store
 
     async def fork(self, run_id: str, objects: Objects, options: ForkOptions) -> AgentProcess | RunResult[object]:
         """Start a fork of a run, and run it as far as it can go; see `Platform.fork`."""
-        context = self._runner.context()
+        context = self._lookup.context()
         fork = await prepare_fork(run_id, options, context)
         if fork.source.kind == PROCESS_KIND:
             await self._prepare_process(fork, objects, options.input, context)
@@ -36,7 +42,7 @@ class Forker:
         return await self._runner.continue_claimed(*await fork.save(context, _OWNER), DEFAULT_LEASE)
 
     async def _prepare_run(self, fork: Fork, objects: Objects, input: Input, context: RunContext) -> None:
-        runnable = self._runner.find_runnable(fork.source)
+        runnable = self._lookup.find_runnable(fork.source)
         if objects:
             raise ConfigurationError(
                 f"{fork.source.name} is not a planned agent: only a process takes objects. Give the fork another input."
@@ -44,11 +50,11 @@ class Forker:
         await runnable.prepare_fork(fork, input, context)
 
     async def _prepare_process(self, fork: Fork, objects: Objects, input: Input, context: RunContext) -> None:
-        agent, tree = self._runner.find_agent(fork.source), fork.state.tree
+        agent, tree = self._lookup.find_agent(fork.source), fork.state.tree
         own = replace(context, run_id=fork.run_id, path=(agent.name,), checkpoint=tree)
         if input is not None:
             options = read_origin(tree.data).options
-            board = await self._runner.create_board(agent, options)
+            board = await create_board(self._store, agent, options)
             AgentProcess.create(agent, (*list_input_objects(input), *objects), own, options, None, board)
             return
         renew_processes(tree, fork.run_id)

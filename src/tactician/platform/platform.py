@@ -18,11 +18,11 @@ from tactician.errors import ConfigurationError
 from tactician.events import EventBus, EventListener
 from tactician.llm import LanguageModel, ModelSource, UserMessage, as_model_source
 from tactician.planning import PlanningBudget
-from tactician.platform.choosing import find_able, raise_if_none_can
 from tactician.platform.control import RunControl
+from tactician.platform.lookup import RunLookup
 from tactician.platform.names import GOALS, REQUESTS
 from tactician.platform.registry import Registry
-from tactician.platform.running import EnqueueOptions, Runner
+from tactician.platform.running import Runner
 from tactician.process import (
     AgentProcess,
     Named,
@@ -43,6 +43,7 @@ from tactician.tools import OpenProviders, ToolGroup, ToolGroups, ToolSource, li
 
 if TYPE_CHECKING:
     from tactician.platform.dialogues import Dialogues
+    from tactician.platform.enqueuing import EnqueueOptions
     from tactician.platform.memories import Memories
     from tactician.platform.publishing import GoalTool
     from tactician.platform.requests import Conversations, Requests
@@ -104,7 +105,8 @@ class Platform(RunControl):
         self.tool_groups.add([own_goals, *list_groups(tool_groups)])
         self._sizes = load_settings().platform.memory
         self._registry = Registry({REQUESTS: lambda: self.requests})
-        self._runner = Runner(self._registry, self.context, services, lambda: self.dialogues, self._sizes.processes)
+        self._lookup = RunLookup(self._registry, self.context, services, self._sizes.processes)
+        self._runner = Runner(self._lookup, services, lambda: self.dialogues)
 
     # What only some programs use is imported and made when it is used, which is a fifth of the start of a program.
 
@@ -132,7 +134,7 @@ class Platform(RunControl):
 
     @cached_property
     def memories(self) -> Memories:
-        """What processes with a `memory_id` have found, by these ids."""
+        """Findings of processes with a `memory_id`, by these ids."""
         from tactician.platform.memories import Memories
 
         return Memories(self.services.store)
@@ -375,7 +377,9 @@ class Platform(RunControl):
             DeclarationError: when the agent is not declared correctly.
             StoredStateError: when the input has no JSON form.
         """
-        return await self._runner.enqueue(agent, objects, settings)
+        from tactician.platform.enqueuing import Enqueuer
+
+        return await Enqueuer(self._registry, self.context, self.services).enqueue(agent, objects, settings)
 
     async def invoke(
         self, kind: type[T], *objects: object, named: Named | None = None, options: ProcessOptions | None = None
@@ -391,6 +395,8 @@ class Platform(RunControl):
             ProcessFailedError: when an action raises, a budget is used up, or a goal that may give several
                 types gives another type.
         """
+        from tactician.platform.choosing import find_able, raise_if_none_can
+
         objects = with_named(objects, named)
         agents, context = self._registry.find_producers(kind), self.context()
         together = self._registry.assemble_towards(kind)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tactician.errors import RunNotFoundError, StoredStateError
+from tactician.platform.recorded_events import RecordedEvent, read_recorded_events
 from tactician.platform.run_views import RunTree, RunView, view_child, view_process, view_record, view_state
 from tactician.platform.step_views import RunComparison, StepView, compare_runs, view_steps
 from tactician.process import AgentProcess, IdleProcess
@@ -14,7 +15,7 @@ from tactician.runs import RunStore
 from tactician.stores import DocumentStore
 
 if TYPE_CHECKING:
-    from tactician.trace import Trace, TraceNode
+    from tactician.trace import Trace
 
 
 class RunReader:
@@ -101,15 +102,26 @@ class RunReader:
         return view_steps(await self._store.load_steps(run_id))
 
     async def trace(self, run_id: str) -> Trace:
-        """Return the trace of a run, from its steps: actions, calls of models and tools, and the runs inside it.
+        """Return the trace of a run, from the events in its steps: plans, actions, calls of models and tools ...
 
         Raises:
             RunNotFoundError: when the store has none with the id.
             StoredStateError: when a step cannot be read.
         """
-        from tactician.trace import Trace
+        from tactician.platform.stored_traces import build_stored_trace
 
-        return Trace([await self._build_trace(run_id, frozenset())])
+        return build_stored_trace(await self.get_readable(run_id), await self.events(run_id))
+
+    async def events(self, run_id: str) -> tuple[RecordedEvent, ...]:
+        """Return the events that the steps of a run and of the runs inside it have kept, oldest first.
+
+        Raises:
+            RunNotFoundError: when the store has none with the id.
+            StoredStateError: when a step cannot be read.
+        """
+        if run_id not in self._processes and await self._store.load_readable(run_id) is None:
+            raise _unknown(run_id)
+        return await self._read_events(run_id, frozenset())
 
     async def compare(self, first_id: str, second_id: str) -> RunComparison:
         """Return two runs side by side.
@@ -121,14 +133,13 @@ class RunReader:
         first, second = await self.get(first_id), await self.get(second_id)
         return compare_runs(first, await self.steps(first_id), second, await self.steps(second_id))
 
-    async def _build_trace(self, run_id: str, around: frozenset[str]) -> TraceNode:
-        from tactician.platform.stored_traces import StoredTraceBuilder
-
+    async def _read_events(self, run_id: str, around: frozenset[str]) -> tuple[RecordedEvent, ...]:
         around |= {run_id}  # a record that names a run around it as inside it is left out
-        view, steps = await self.get_readable(run_id), await self._store.load_steps(run_id)
-        records = await self._store.find(parent_id=run_id)
-        inside = [await self._build_trace(run.run_id, around) for run in records if run.run_id not in around]
-        return StoredTraceBuilder(view, steps, inside).build()
+        events = tuple(read_recorded_events(run_id, await self._store.load_steps(run_id)))
+        records = [record for record in await self._store.find(parent_id=run_id) if record.run_id not in around]
+        for record in records:
+            events += await self._read_events(record.run_id, around)
+        return tuple(sorted(events, key=lambda event: event.time)) if records else events
 
     async def _with_children(self, run: RunView, around: frozenset[str]) -> RunTree:
         around |= {run.id}  # a record that names a run around it as inside it is left out

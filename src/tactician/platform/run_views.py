@@ -24,6 +24,7 @@ from tactician.process import (
     read_state,
 )
 from tactician.runs import Checkpoint, Live, PendingRequest, RunRecord, RunState
+from tactician.trace import CaptureMode
 
 
 @frozen
@@ -69,6 +70,7 @@ class RunView:
         was_interrupted: true when it is running, but no worker holds it: its worker died, or was interrupted.
         forked_from: id and step of the run that it was forked from.
         model: name of the model that takes the place of all others.
+        capture: how much of the run is captured, if it says so itself.
         worker: name of the worker that holds the run; empty when none does.
         lease_ends_at: when its lease ends unless it is renewed, in seconds since the epoch.
         problem: why what is stored cannot be read; then the view has only what the store itself knows.
@@ -95,6 +97,7 @@ class RunView:
     was_interrupted: bool = False
     forked_from: tuple[str, int] | None = None
     model: str | None = None
+    capture: CaptureMode | None = None
     worker: str = ""
     lease_ends_at: float | None = None
     problem: str | None = None
@@ -144,6 +147,7 @@ def view_record(record: RunRecord) -> RunView:
         was_interrupted=record.was_interrupted,
         forked_from=header.forked_from,
         model=header.model,
+        capture=header.capture,
         worker=record.owner,
         lease_ends_at=record.lease_ends_at,
         problem=record.problem,

@@ -211,6 +211,7 @@ class MessageSent(Event):
     """An action tells the people outside something, and continues."""
 
     usual_level: ClassVar[int] = logging.INFO
+    content_fields: ClassVar[tuple[str, ...]] = ("message.parts",)
 
     message: AssistantMessage
 
@@ -222,6 +223,8 @@ class MessageSent(Event):
 @frozen(kw_only=True)
 class ProgressReported(Event):
     """An action tells the people outside what it is doing."""
+
+    content_fields: ClassVar[tuple[str, ...]] = ("text",)
 
     text: str
 

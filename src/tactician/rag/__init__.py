@@ -7,6 +7,7 @@ from tactician.late_names import export_late
 if TYPE_CHECKING:
     from tactician.rag.chunk_store import ChunkStore as ChunkStore
     from tactician.rag.chunk_store import DocumentRecord as DocumentRecord
+    from tactician.rag.chunk_store import RankedChunk as RankedChunk
     from tactician.rag.chunk_store import StoreStatistics as StoreStatistics
     from tactician.rag.chunk_store import TextToEmbed as TextToEmbed
     from tactician.rag.chunking import Chunking as Chunking
@@ -63,7 +64,7 @@ else:
     __getattr__, __dir__, __all__ = export_late(
         __name__,
         {
-            "tactician.rag.chunk_store": "ChunkStore DocumentRecord StoreStatistics TextToEmbed",
+            "tactician.rag.chunk_store": "ChunkStore DocumentRecord RankedChunk StoreStatistics TextToEmbed",
             "tactician.rag.chunking": "Chunking split_document",
             "tactician.rag.citation_check": "CitationCheck",
             "tactician.rag.citations": "Citation CitedText find_citations format_citation",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from tactician.frozen import frozen
 from tactician.llm import Vector
 from tactician.rag.elements import Chunk, ContentRoot, Metadata
 from tactician.rag.filters import Filter
-from tactician.rag.operations import ChunkHit, RegexSearch, ResultExpansion
+from tactician.rag.operations import RegexSearch, ResultExpansion
 from tactician.rag.text_query import TextQuery
 
 
@@ -67,6 +67,18 @@ class TextToEmbed:
     text: str
 
 
+class RankedChunk(NamedTuple):
+    """Chunk that was found but not read yet: many are found of which few are read.
+
+    Attributes:
+        number: the number by which the store knows the chunk.
+        score: the score, from 0 to 1.
+    """
+
+    number: int
+    score: float
+
+
 class ChunkStore(RegexSearch, ResultExpansion, Protocol):
     """Store of documents with an index of their words, and of vectors that are made elsewhere.
 
@@ -94,7 +106,11 @@ class ChunkStore(RegexSearch, ResultExpansion, Protocol):
         """Return the size of the store."""
         ...
 
-    async def find_words(self, query: TextQuery, top_k: int, where: Filter) -> tuple[ChunkHit, ...]:
+    async def read_chunks(self, numbers: Sequence[int]) -> Mapping[int, Chunk]:
+        """Return the chunks with these numbers that are still there, by their numbers."""
+        ...
+
+    async def find_words(self, query: TextQuery, top_k: int, where: Filter) -> Sequence[RankedChunk]:
         """Return the chunks with the words of a query, the best first, with scores relative to the best."""
         ...
 
@@ -116,7 +132,7 @@ class ChunkStore(RegexSearch, ResultExpansion, Protocol):
         """
         ...
 
-    async def find_nearest(self, model: str, vector: Vector, top_k: int, where: Filter) -> tuple[ChunkHit, ...]:
+    async def find_nearest(self, model: str, vector: Vector, top_k: int, where: Filter) -> Sequence[RankedChunk]:
         """Return the chunks whose vectors of a model are nearest to a vector, with the cosines as scores."""
         ...
 

@@ -9,6 +9,7 @@ from tactician.errors import ConfigurationError
 from tactician.extras import require_extra
 from tactician.frozen import frozen
 from tactician.rag.elements import Chunk, ContentRoot, LeafSection
+from tactician.rag.tables import find_head, find_tables
 
 if TYPE_CHECKING:
     from semantic_text_splitter import MarkdownSplitter
@@ -22,7 +23,8 @@ class Chunking:
     """Sizes of chunks, in characters. The defaults are those of Embabel's guide.
 
     A section that is short enough is one chunk. A longer one is divided where its structure is weakest to break:
-    between blocks, then between sentences, then between words.
+    between blocks, then between sentences, then between words. Of a table that is divided, each piece has the names of
+    the columns.
 
     Attributes:
         max_chars: the longest text of a chunk, with its titles.
@@ -70,11 +72,16 @@ def _split_section(leaf: LeafSection, chunking: Chunking) -> Iterator[str]:
     heading = _format_heading(leaf, chunking)
     room = chunking.max_chars - len(heading)
     body = leaf.text.strip()
-    if len(body) <= room:
-        pieces = [body] if body else []
-    else:
-        pieces = _create_splitter(room, min(chunking.overlap, room - 1)).chunks(body)
+    pieces = [body] if len(body) <= room else _split_text(body, room, chunking.overlap)
     return (f"{heading}{piece}" for piece in pieces if piece.strip())
+
+
+def _split_text(text: str, room: int, overlap: int) -> list[str]:
+    """Return the pieces of a text. A piece that begins in a table begins with the names of its columns."""
+    tables = find_tables(text, int(room * _LONGEST_HEADING))
+    capacity = room - max((len(table.head) for table in tables), default=0)
+    splitter = _create_splitter(capacity, min(overlap, capacity - 1))
+    return [f"{find_head(tables, text, start)}{piece}" for start, piece in splitter.chunk_indices(text)]
 
 
 def _format_heading(leaf: LeafSection, chunking: Chunking) -> str:

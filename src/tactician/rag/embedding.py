@@ -14,6 +14,7 @@ Embedder: TypeAlias = EmbeddingModel | str
 """Embedding model, or its name among the models of the run."""
 Progress: TypeAlias = Callable[[int], object]
 _BATCH: Final = 1_024
+_MOST_QUERIES: Final = 100
 
 
 class ChunkEmbedder:
@@ -27,6 +28,7 @@ class ChunkEmbedder:
         self._store = store
         self._is_complete = False
         self._lock = asyncio.Lock()
+        self._queries: dict[tuple[str, str], Vector] = {}
 
     @property
     def model(self) -> Embedder:
@@ -39,9 +41,14 @@ class ChunkEmbedder:
         return self._find_model(RunContext.around()).name
 
     async def embed_query(self, query: str) -> tuple[str, Vector]:
-        """Return the name of the model, and the vector of a query."""
-        model, vectors = await self._embed((query,))
-        return model, vectors[0]
+        """Return the name of the model, and the vector of a query: of one of the last queries, the same as then."""
+        name = self.name
+        if (vector := self._queries.pop((name, query), None)) is None:
+            name, (vector,) = await self._embed((query,))
+        self._queries[name, query] = vector  # the last of them
+        if len(self._queries) > _MOST_QUERIES:
+            del self._queries[next(iter(self._queries))]
+        return name, vector
 
     def expect_changes(self) -> None:
         """Look for chunks without vectors when vectors are needed next."""

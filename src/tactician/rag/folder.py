@@ -18,7 +18,7 @@ from tactician.rag.media_types import MediaKind, find_file_type
 from tactician.rag.operations import TOP_K, ChunkHit, RegexSearch, SearchMethod, SearchResults, TextSearch
 from tactician.rag.readers import read_text_document
 from tactician.rag.regex_match import BoundedPattern
-from tactician.rag.similar_words import find_similar_words
+from tactician.rag.similar_words import Vocabulary
 from tactician.rag.sources import DocumentSource, find_sources, read_file
 from tactician.rag.text_query import Clause, ClauseKind, Occurrence, TextQuery, parse_text_query
 
@@ -123,7 +123,7 @@ def _list_forms(clause: Clause, vocabulary: set[str]) -> frozenset[str]:
         case ClauseKind.PREFIX:
             return frozenset(known for known in vocabulary if known.startswith(word))
         case ClauseKind.FUZZY:
-            return frozenset((word, *find_similar_words(word, vocabulary)))
+            return frozenset((word, *Vocabulary(vocabulary).find_similar(word)))
         case _:
             return frozenset((word,))
 

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import field
 from enum import StrEnum
 from hashlib import sha256
 from pathlib import Path
-from typing import Final, Protocol, TypeAlias
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from tactician.clock import SYSTEM_CLOCK
 from tactician.frozen import frozen
 from tactician.rag.chunk_store import ChunkStore
 from tactician.rag.chunking import Chunking
+from tactician.rag.deleted_files import find_deleted, is_inside
+from tactician.rag.downloads import Downloads
 from tactician.rag.elements import ContentRoot, Metadata
 from tactician.rag.errors import UnreadableDocumentError
 from tactician.rag.parser_process import DEFAULT_LIMITS, ParserLimits, ParserProcess
 from tactician.rag.readers import read_document
-from tactician.rag.sources import DocumentSource, SourceProblem, find_sources
+from tactician.rag.sources import DocumentSource, FetchedContent, SourceProblem, find_folder, find_sources
 from tactician.runs import in_thread
 from tactician.tools import WebLimits
 
@@ -30,11 +32,11 @@ class RefreshPolicy(StrEnum):
     """Rule for documents that the library already has."""
 
     CHANGED = "changed"
-    """Fetch them, and read those whose content has changed."""
+    """Fetch them, and read those whose content has changed. Remove those whose files are gone from a folder."""
     NEVER = "never"
     """Leave them as they are, and do not fetch them."""
     ALWAYS = "always"
-    """Read them all again."""
+    """Read them all again. Remove those whose files are gone from a folder."""
 
 
 @frozen(kw_only=True)
@@ -77,6 +79,7 @@ class IngestionReport:
     added: tuple[str, ...] = ()
     updated: tuple[str, ...] = ()
     unchanged: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
     failures: tuple[IngestionFailure, ...] = ()
     chunks: int = 0
 
@@ -104,6 +107,14 @@ class IngestionTarget(Protocol):
         ...
 
 
+class _News(NamedTuple):
+    """Content of a document that is new or has changed."""
+
+    content: FetchedContent
+    fingerprint: str
+    is_known: bool
+
+
 class Ingestion:
     """Ingestion of documents into a library. A document that cannot be read does not stop the others.
 
@@ -122,49 +133,88 @@ class Ingestion:
         self._added: list[str] = []
         self._updated: list[str] = []
         self._unchanged: list[str] = []
+        self._removed: list[str] = []
         self._failures: list[IngestionFailure] = []
         self._chunks = 0
 
-    async def run(self, locations: Iterable[str | Path]) -> IngestionReport:
+    async def run(self, locations: Sequence[str | Path]) -> IngestionReport:
         """Ingest all documents at some places, and return a report."""
         sources = await in_thread(lambda: [source for place in locations for source in find_sources(place)])
-        async with ParserProcess(self._options.limits) as parser:
+        pages = (source for source in sources if isinstance(source, DocumentSource) and source.path is None)
+        async with ParserProcess(self._options.limits) as parser, Downloads(pages, self._fetch) as downloads:
             for done, source in enumerate(sources):
                 self._report(IngestionProgress(done, len(sources), source.uri))
-                await self._ingest(source, parser)
+                await self._ingest(source, parser, downloads)
+        if self._options.policy is not RefreshPolicy.NEVER:
+            await self._remove_deleted(await in_thread(_list_folders, locations), {source.uri for source in sources})
         self._report(IngestionProgress(len(sources), len(sources), ""))
         return IngestionReport(
-            tuple(self._added), tuple(self._updated), tuple(self._unchanged), tuple(self._failures), self._chunks
+            added=tuple(self._added),
+            updated=tuple(self._updated),
+            unchanged=tuple(self._unchanged),
+            removed=tuple(self._removed),
+            failures=tuple(self._failures),
+            chunks=self._chunks,
         )
 
     def _report(self, progress: IngestionProgress) -> None:
         if self._listener is not None:
             self._listener(progress)
 
-    async def _ingest(self, source: DocumentSource | SourceProblem, parser: ParserProcess) -> None:
+    async def _ingest(
+        self, source: DocumentSource | SourceProblem, parser: ParserProcess, downloads: Downloads[_News | None]
+    ) -> None:
         if isinstance(source, SourceProblem):
             self._failures.append(IngestionFailure(source.uri, source.reason))
             return
         try:
-            await self._read(source, parser)
+            news = await (downloads.take_next() if source.path is None else self._fetch(source))
+            if news is None:
+                self._unchanged.append(source.uri)
+            else:
+                await self._add(source.uri, news, parser)
         except UnreadableDocumentError as error:
             self._failures.append(IngestionFailure(source.uri, str(error)))
 
-    async def _read(self, source: DocumentSource, parser: ParserProcess) -> None:
+    async def _fetch(self, source: DocumentSource) -> _News | None:
+        """Return the content of a document that the library has to read; `None` when it has read it."""
         options, known = self._options, await self._target.store.find_document(source.uri)
         if known is not None and options.policy is RefreshPolicy.NEVER:
-            self._unchanged.append(source.uri)
-            return
+            return None
         content = await source.fetch(options.web_limits, SYSTEM_CLOCK)
         fingerprint = self._hash(content.body, content.media.name)
-        if known is not None and known.fingerprint == fingerprint and options.policy is RefreshPolicy.CHANGED:
-            self._unchanged.append(source.uri)
+        is_same = known is not None and known.fingerprint == fingerprint
+        if is_same and options.policy is RefreshPolicy.CHANGED:
+            return None
+        return _News(content, fingerprint, is_known=known is not None)
+
+    async def _add(self, uri: str, news: _News, parser: ParserProcess) -> None:
+        content = news.content
+        root = await read_document(content.body, content.media, uri, self._options.metadata, parser)
+        self._chunks += await self._target.add(root, fingerprint=news.fingerprint)
+        (self._updated if news.is_known else self._added).append(uri)
+
+    async def _remove_deleted(self, folders: Sequence[Path], found: Collection[str]) -> None:
+        """Remove the documents whose files are gone from folders."""
+        if not folders:
             return
-        root = await read_document(content.body, content.media, source.uri, options.metadata, parser)
-        self._chunks += await self._target.add(root, fingerprint=fingerprint)
-        (self._added if known is None else self._updated).append(source.uri)
+        known = [record.uri for record in await self._target.store.list_documents() if record.uri not in found]
+        for folder in folders:
+            gone = await in_thread(find_deleted, folder, known)
+            if gone and not any(is_inside(folder, uri) for uri in found):
+                # A drive that is not mounted looks like this too.
+                reason = f"there are no documents in it any more; {len(gone)} of the library are kept"
+                self._failures.append(IngestionFailure(folder.as_uri(), reason))
+                continue
+            for uri in gone:
+                if await self._target.store.remove(uri):
+                    self._removed.append(uri)
 
     def _hash(self, body: bytes, media_type: str) -> str:
         """Return the hash of all that the chunks of a document depend on."""
         settings = [_READER_VERSION, media_type, repr(self._target.chunking), dict(self._options.metadata)]
         return sha256(json.dumps(settings, sort_keys=True, default=list).encode() + b"\n" + body).hexdigest()
+
+
+def _list_folders(locations: Sequence[str | Path]) -> list[Path]:
+    return [folder for place in locations if (folder := find_folder(place)) is not None]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from time import time
-from typing import Final, Self, TypeVar, overload
+from typing import Final, Self, TypeAlias, TypeVar, overload
 
 from tactician.rag.addresses import open_chunk_store
-from tactician.rag.chunk_store import ChunkStore, DocumentRecord, StoreStatistics
+from tactician.rag.chunk_store import ChunkStore, DocumentRecord, RankedChunk, StoreStatistics
 from tactician.rag.chunking import DEFAULT_CHUNKING, Chunking, split_document
 from tactician.rag.elements import Chunk, ContentRoot, Metadata, Section, create_document_id
 from tactician.rag.embedding import ChunkEmbedder, Embedder
@@ -31,10 +31,11 @@ from tactician.rag.operations import (
 )
 from tactician.rag.parser_process import DEFAULT_LIMITS, ParserLimits
 from tactician.rag.reranking import CANDIDATES, Reranker
-from tactician.rag.text_query import parse_question, parse_text_query
+from tactician.rag.text_query import TextQuery, parse_question, parse_text_query
 from tactician.runs import report_retrieval
 
 SequenceT = TypeVar("SequenceT", bound=Sequence[object])
+_Rankings: TypeAlias = Mapping[SearchMethod, Sequence[RankedChunk]]
 _CANDIDATES: Final = 50
 """Hits of each search, at least, of which a hybrid search makes a single list."""
 _NO_VECTORS: Final = "The library has no embedder: these hits come from words alone."
@@ -188,9 +189,8 @@ class Library(TextSearch, RegexSearch, HybridSearch, ResultExpansion):
         self, query: str, *, top_k: int = TOP_K, threshold: float = 0.0, where: Where = None
     ) -> SearchResults:
         """Return the chunks with the words of a query, which may have operators; see `TextSearch`."""
-        parsed = parse_text_query(query)
-        hits = await self._report(self.store.find_words(parsed, top_k, Filter.of(where)), query, top_k)
-        return _select(hits, SearchMethod.TEXT, top_k, threshold)
+        finding = self._find_words(parse_text_query(query), top_k, threshold, Filter.of(where))
+        return await self._report(finding, query, top_k)
 
     async def regex(self, pattern: str, *, top_k: int = TOP_K, where: Where = None) -> SearchResults:
         """Return the chunks in which a regular expression matches; see `RegexSearch`."""
@@ -213,8 +213,23 @@ class Library(TextSearch, RegexSearch, HybridSearch, ResultExpansion):
         return await report_retrieval(searching, repr(self.store), query, limit=top_k)
 
     async def _search(self, query: str, top_k: int, threshold: float, where: Filter) -> SearchResults:
-        hits = await self.store.find_words(parse_question(query), top_k, where)
-        return _select(hits, SearchMethod.TEXT, top_k, threshold, _NO_VECTORS)
+        results = await self._find_words(parse_question(query), top_k, threshold, where)
+        return replace(results, note=_NO_VECTORS)
+
+    async def _find_words(self, query: TextQuery, top_k: int, threshold: float, where: Filter) -> SearchResults:
+        ranked = await self.store.find_words(query, top_k, where)
+        return await self._read(_select(ranked, top_k, threshold), SearchMethod.TEXT, {SearchMethod.TEXT: ranked})
+
+    async def _read(self, chosen: Sequence[RankedChunk], method: SearchMethod, found: _Rankings) -> SearchResults:
+        """Return the results of a search: only the chosen ones of the chunks that were found are read."""
+        chunks = await self.store.read_chunks([number for number, _ in chosen])
+        numbers = [(by, {number for number, _ in ranking}) for by, ranking in found.items()]
+        hits = (
+            ChunkHit(chunks[number], score, tuple(by for by, members in numbers if number in members))
+            for number, score in chosen
+            if number in chunks
+        )
+        return SearchResults(tuple(hits), method)
 
 
 class VectorLibrary(Library, VectorSearch):
@@ -252,10 +267,13 @@ class VectorLibrary(Library, VectorSearch):
         self, query: str, *, top_k: int = TOP_K, threshold: float = 0.0, where: Where = None
     ) -> SearchResults:
         """Return the chunks whose meaning is nearest to that of a query; see `VectorSearch`."""
-        hits = await self._report(self._find_nearest(query, top_k, Filter.of(where)), query, top_k)
-        return _select(hits, SearchMethod.VECTOR, top_k, threshold)
+        return await self._report(self._find_meaning(query, top_k, threshold, Filter.of(where)), query, top_k)
 
-    async def _find_nearest(self, query: str, top_k: int, where: Filter) -> tuple[ChunkHit, ...]:
+    async def _find_meaning(self, query: str, top_k: int, threshold: float, where: Filter) -> SearchResults:
+        ranked = await self._find_nearest(query, top_k, where)
+        return await self._read(_select(ranked, top_k, threshold), SearchMethod.VECTOR, {SearchMethod.VECTOR: ranked})
+
+    async def _find_nearest(self, query: str, top_k: int, where: Filter) -> Sequence[RankedChunk]:
         await self.embedder.embed_chunks()
         model, vector = await self.embedder.embed_query(query)
         return await self.store.find_nearest(model, vector, top_k, where)
@@ -266,10 +284,12 @@ class VectorLibrary(Library, VectorSearch):
             self._find_nearest(query, candidates, where),
             self.store.find_words(parse_question(query), candidates, where),
         )
-        return _select(fuse_ranks((nearest, words)), SearchMethod.HYBRID, top_k, threshold)
+        found = {SearchMethod.VECTOR: nearest, SearchMethod.TEXT: words}
+        chosen = _select(fuse_ranks((nearest, words)), top_k, threshold)
+        return await self._read(chosen, SearchMethod.HYBRID, found)
 
 
-def _select(
-    hits: Sequence[ChunkHit], method: SearchMethod, top_k: int, threshold: float, note: str = ""
-) -> SearchResults:
-    return SearchResults(tuple(hit for hit in hits[:top_k] if hit.score >= threshold), method, note)
+def _select(ranked: Sequence[RankedChunk], top_k: int, threshold: float) -> list[RankedChunk]:
+    """Return the best chunks, with scores that are no less than 0 and no more than 1."""
+    bounded = (RankedChunk(number, max(0.0, min(1.0, score))) for number, score in ranked[:top_k])
+    return [each for each in bounded if each.score >= threshold]

@@ -14,22 +14,29 @@ import re
 import struct
 import sys
 import zipfile
+from contextlib import suppress
 from typing import Any, BinaryIO, Final
 
 _MAX_UNPACKED: Final = 300_000_000
 _MAX_MEMBERS: Final = 20_000
 _MIN_READABLE: Final = 200
 _FRONT_MATTER: Final = re.compile(r"\A---\n(?:[\w:.-]+: [^\n]*\n)*\n?(?:## [\w:.-]+: [^\n]*|---)\n")
+_EMPTY_PAGE: Final = (
+    b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n"
+    b"3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]>>endobj\ntrailer<</Root 1 0 R>>\n"
+)
 REQUEST: Final = struct.Struct(">II")
 ANSWER: Final = struct.Struct(">I")
 
 
 def main() -> None:
     """Answer requests until there are no more."""
-    _limit_memory(int(sys.argv[1]) * 2**20)
     requests = sys.stdin.buffer
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is not an answer
+    _limit_memory(int(sys.argv[1]) * 2**20)
+    _unpack_library()
+    _forbid_files()
     while lengths := requests.read(REQUEST.size):
         header, body = (requests.read(length) for length in REQUEST.unpack(lengths))
         _write_answer(answers, _answer(json.loads(header), body))
@@ -42,6 +49,20 @@ def _limit_memory(limit: int) -> None:
         return
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _unpack_library() -> None:
+    """Read an empty page: with its first PDF, kreuzberg writes a library to a file, once on a machine."""
+    with suppress(Exception):  # a request tells what is wrong
+        _read_document(_EMPTY_PAGE, "application/pdf")
+
+
+def _forbid_files() -> None:
+    """Let the process write nothing to files from now on."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 
 

@@ -36,10 +36,8 @@ CREATE TABLE IF NOT EXISTS library_vectors (
 );
 CREATE INDEX IF NOT EXISTS library_vectors_of_models ON library_vectors (model);
 """
-CHUNK_COLUMNS: Final = (
-    "d.key, c.position, c.section, c.path, c.text, d.uri, d.metadata::text "
-    "FROM library_chunks c JOIN library_documents d ON d.id = c.document"
-)
+CHUNKS: Final = "library_chunks c JOIN library_documents d ON d.id = c.document"
+CHUNK_COLUMNS: Final = f"d.key, c.position, c.section, c.path, c.text, d.uri, d.metadata::text FROM {CHUNKS}"
 SECTION_COLUMNS: Final = (
     "s.key, s.parent, s.path, s.text, d.uri FROM library_sections s JOIN library_documents d ON d.id = s.document"
 )

@@ -11,12 +11,13 @@ from weakref import WeakKeyDictionary
 from tactician.errors import ConfigurationError, StoreError
 from tactician.extras import require_extra
 from tactician.llm import Vector
-from tactician.rag.chunk_store import ChunkStore, DocumentRecord, StoreStatistics, TextToEmbed
+from tactician.rag.chunk_store import ChunkStore, DocumentRecord, RankedChunk, StoreStatistics, TextToEmbed
 from tactician.rag.elements import Chunk, ContentRoot, Section
 from tactician.rag.filters import Filter, Where
 from tactician.rag.operations import TOP_K, ChunkHit, SearchMethod, SearchResults
 from tactician.rag.postgres_schema import (
     CHUNK_COLUMNS,
+    CHUNKS,
     LOCK,
     RECORD_COLUMNS,
     SECTION_COLUMNS,
@@ -37,7 +38,7 @@ from tactician.rag.rows import (
     parse_record,
     split_chunk_id,
 )
-from tactician.rag.similar_words import find_similar_words
+from tactician.rag.similar_words import Vocabulary
 from tactician.rag.text_query import ClauseKind, TextQuery
 
 if TYPE_CHECKING:
@@ -131,19 +132,25 @@ class PostgresChunkStore(ChunkStore):
             vectors=dict(vectors),
         )
 
-    async def find_words(self, query: TextQuery, top_k: int, where: Filter) -> tuple[ChunkHit, ...]:
+    async def read_chunks(self, numbers: Sequence[int]) -> Mapping[int, Chunk]:
+        """Return the chunks with these numbers that are still there, by their numbers."""
+        rows = await self._query(f"SELECT c.id, {CHUNK_COLUMNS} WHERE c.id = ANY($1::bigint[])", list(numbers))
+        return {number: parse_chunk(ChunkRow(*row)) for number, *row in rows}
+
+    async def find_words(self, query: TextQuery, top_k: int, where: Filter) -> Sequence[RankedChunk]:
         """Return the chunks with the words of a query, the best first, with scores relative to the best."""
         parameters = Parameters()
         words = build_word_query(query, parameters, await self._find_similar(query))
         condition = build_condition(where, parameters)
         rows = await self._query(
             f"WITH query AS (SELECT {words} AS words) "
-            f"SELECT ts_rank_cd(c.words, query.words, 1) + ts_rank(c.words, query.words), {CHUNK_COLUMNS}, query "
-            f"WHERE c.words @@ query.words AND {condition} ORDER BY 1 DESC, c.id LIMIT {parameters.add(top_k)}",
+            "SELECT c.id, ts_rank_cd(c.words, query.words, 1) + ts_rank(c.words, query.words) AS score "
+            f"FROM {CHUNKS}, query WHERE c.words @@ query.words AND {condition} "
+            f"ORDER BY score DESC, c.id LIMIT {parameters.add(top_k)}",
             *parameters.values,
         )
-        best = max((score for score, *_ in rows), default=0.0) or 1.0
-        return _create_hits([(score / best, *row) for score, *row in rows], SearchMethod.TEXT)
+        best = max((score for _, score in rows), default=0.0) or 1.0
+        return [RankedChunk(number, score / best) for number, score in rows]
 
     async def regex(self, pattern: str, *, top_k: int = TOP_K, where: Where = None) -> SearchResults:
         """Return the chunks in which a regular expression matches; see `RegexSearch`.
@@ -173,7 +180,7 @@ class PostgresChunkStore(ChunkStore):
         """Return the chunks with these ids that exist and that the filter accepts."""
         accepted = Filter.of(where)
         places = [place for place in map(split_chunk_id, ids) if place is not None]
-        chunks = [chunk for key, position in places for chunk in await self._read_chunks(key, position, position)]
+        chunks = [chunk for key, position in places for chunk in await self._read_range(key, position, position)]
         return tuple(chunk for chunk in chunks if accepted.accepts(chunk.metadata))
 
     async def expand(self, id: str, count: int = 1, *, where: Where = None) -> tuple[Chunk, ...]:
@@ -181,7 +188,7 @@ class PostgresChunkStore(ChunkStore):
         if (place := split_chunk_id(id)) is None:
             return ()
         key, position = place
-        chunks = await self._read_chunks(key, position - count, position + count)
+        chunks = await self._read_range(key, position - count, position + count)
         is_found = any(chunk.id == id and Filter.of(where).accepts(chunk.metadata) for chunk in chunks)
         return chunks if is_found else ()
 
@@ -219,18 +226,18 @@ class PostgresChunkStore(ChunkStore):
                 rows,
             )
 
-    async def find_nearest(self, model: str, vector: Vector, top_k: int, where: Filter) -> tuple[ChunkHit, ...]:
+    async def find_nearest(self, model: str, vector: Vector, top_k: int, where: Filter) -> Sequence[RankedChunk]:
         """Return the chunks whose vectors of a model are nearest to a vector, with the cosines as scores."""
         parameters = Parameters()
         query, name = parameters.add(_format_vector(vector)), parameters.add(model)
         condition = build_condition(where, parameters)
         rows = await self._query(
-            f"SELECT 1 - (v.vector <=> {query}::text::halfvec) AS score, {CHUNK_COLUMNS} "
+            f"SELECT c.id, 1 - (v.vector <=> {query}::text::halfvec) AS score FROM {CHUNKS} "
             f"JOIN library_vectors v ON v.digest = c.digest AND v.model = {name} WHERE {condition} "
             f"ORDER BY score DESC, c.id LIMIT {parameters.add(top_k)}",
             *parameters.values,
         )
-        return _create_hits(rows, SearchMethod.VECTOR)
+        return [RankedChunk(number, score) for number, score in rows]
 
     async def _find_similar(self, query: TextQuery) -> dict[str, list[str]]:
         """Return the words of the index that are similar to the fuzzy words of a query."""
@@ -238,17 +245,17 @@ class PostgresChunkStore(ChunkStore):
         if not fuzzy:
             return {}
         rows = await self._query("SELECT word FROM ts_stat('SELECT words FROM library_chunks')")
-        vocabulary = [word for (word,) in rows]
-        return {word: await asyncio.to_thread(find_similar_words, word, vocabulary) for word in fuzzy}
+        vocabulary = await asyncio.to_thread(Vocabulary, [word for (word,) in rows])
+        return {word: vocabulary.find_similar(word) for word in fuzzy}
 
     async def _find_parent(self, id: str) -> str | None:
         if (place := split_chunk_id(id)) is not None:
-            chunks = await self._read_chunks(place[0], place[1], place[1])
+            chunks = await self._read_range(place[0], place[1], place[1])
             return chunks[0].parent_id if chunks else None
         rows = await self._query("SELECT parent FROM library_sections WHERE key = $1", id)
         return rows[0][0] if rows else None
 
-    async def _read_chunks(self, key: str, first: int, last: int) -> tuple[Chunk, ...]:
+    async def _read_range(self, key: str, first: int, last: int) -> tuple[Chunk, ...]:
         rows = await self._query(
             f"SELECT {CHUNK_COLUMNS} WHERE d.key = $1 AND c.position BETWEEN $2 AND $3 ORDER BY c.position",
             key,
@@ -318,12 +325,6 @@ async def _remove_orphans(connection: Any, digests: list[bytes]) -> None:  # noq
         "DELETE FROM library_vectors v WHERE v.digest = ANY($1::bytea[]) "
         "AND NOT EXISTS (SELECT 1 FROM library_chunks c WHERE c.digest = v.digest)",
         digests,
-    )
-
-
-def _create_hits(rows: Sequence[Any], method: SearchMethod) -> tuple[ChunkHit, ...]:
-    return tuple(
-        ChunkHit(parse_chunk(ChunkRow(*row)), max(0.0, min(1.0, float(score))), (method,)) for score, *row in rows
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from heapq import nsmallest
 from typing import Final
 
@@ -10,22 +10,36 @@ MAX_SIMILAR: Final = 50
 """Words of an index that a fuzzy word stands for."""
 
 
-def find_similar_words(word: str, vocabulary: Iterable[str]) -> list[str]:
-    """Return the words of a vocabulary that are at most one or, from six letters, two edits away; nearest first."""
-    word = word.lower()
-    most = 1 if len(word) < 6 else 2
-    letters = set(word)
-    near = []
-    for other in vocabulary:
-        if abs(len(other) - len(word)) <= most and _share(letters, other, most) and other != word:
-            distance = measure_distance(word, other)
-            if distance <= most:
-                near.append((distance, other))
-    return [other for _, other in nsmallest(MAX_SIMILAR, near)]
+class Vocabulary:
+    """Words of an index. Those that are like a word are found without a look at most of the others.
+
+    Args:
+        words: the words.
+    """
+
+    def __init__(self, words: Iterable[str]) -> None:
+        self._by_length: dict[int, list[tuple[int, str]]] = {}
+        for word in words:
+            self._by_length.setdefault(len(word), []).append((_mask_letters(word), word))
+
+    def find_similar(self, word: str) -> list[str]:
+        """Return the words that are at most one or, from six letters, two edits away; the nearest first."""
+        word = word.lower()
+        most = 1 if len(word) < 6 else 2
+        letters, near = _mask_letters(word), []
+        for length in range(len(word) - most, len(word) + most + 1):
+            for mask, other in self._by_length.get(length, ()):
+                # An edit removes at most one letter and adds at most one.
+                if (letters & ~mask).bit_count() <= most and (mask & ~letters).bit_count() <= most and other != word:
+                    distance = measure_distance(word, other)
+                    if distance <= most:
+                        near.append((distance, other))
+        return [other for _, other in nsmallest(MAX_SIMILAR, near)]
 
 
 def measure_distance(left: str, right: str) -> int:
     """Return the number of edits between two words: of letters added, removed, replaced or swapped."""
+    left, right = _drop_common_ends(left, right)
     before: list[int] = []
     row = list(range(len(right) + 1))
     for i, letter in enumerate(left, 1):
@@ -38,6 +52,21 @@ def measure_distance(left: str, right: str) -> int:
     return row[-1]
 
 
-def _share(letters: Collection[str], other: str, most: int) -> bool:
-    """Return whether two words have so many letters in common that few edits may lie between them."""
-    return sum(1 for letter in set(other) if letter not in letters) <= most
+def _drop_common_ends(left: str, right: str) -> tuple[str, str]:
+    """Return two words without the letters that they begin and end with alike, which make no difference."""
+    shorter = min(len(left), len(right))
+    start = 0
+    while start < shorter and left[start] == right[start]:
+        start += 1
+    end = 0
+    while end < shorter - start and left[-1 - end] == right[-1 - end]:
+        end += 1
+    return left[start : len(left) - end], right[start : len(right) - end]
+
+
+def _mask_letters(word: str) -> int:
+    """Return a set of the letters of a word, as bits. Two letters may have the same bit."""
+    mask = 0
+    for letter in word:
+        mask |= 1 << (ord(letter) & 63)
+    return mask

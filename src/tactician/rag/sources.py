@@ -84,6 +84,13 @@ def find_sources(location: str | Path) -> Iterator[DocumentSource | SourceProble
         yield SourceProblem(str(location), "there is no such file or folder")
 
 
+def find_folder(location: str | Path) -> Path | None:
+    """Return the folder at a place; `None` when something else is there."""
+    is_page = isinstance(location, str) and urlsplit(location).scheme in ("http", "https")
+    path = None if is_page else _find_path(location)
+    return path.resolve() if path is not None and path.is_dir() else None
+
+
 def _find_path(location: str | Path) -> Path | None:
     if isinstance(location, Path):
         return location.expanduser()

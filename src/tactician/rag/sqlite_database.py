@@ -9,11 +9,10 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from tactician.llm import Vector
-from tactician.rag.chunk_store import DocumentRecord
+from tactician.rag.chunk_store import DocumentRecord, RankedChunk
 from tactician.rag.elements import Chunk, ContentRoot, Metadata, Section
 from tactician.rag.filters import Filter
 from tactician.rag.fts_query import FtsIndex, build_fts_query
-from tactician.rag.operations import ChunkHit, SearchMethod
 from tactician.rag.rows import (
     CHUNK_COLUMNS,
     RECORD_COLUMNS,
@@ -29,12 +28,14 @@ from tactician.rag.rows import (
     parse_record,
     split_chunk_id,
 )
-from tactician.rag.similar_words import find_similar_words
+from tactician.rag.similar_words import Vocabulary
 from tactician.rag.text_query import TextQuery
 from tactician.rag.vector_index import VectorIndex, pack_vector
 
 _TEXTS_AT_ONCE: Final = 2_000
 _MOST_COUNTS: Final = 20_000
+_MAX_RANKED: Final = 10_000
+"""Chunks with the words of a query that are ranked, the newest ones. Each costs about a microsecond."""
 
 
 class LibraryDatabase(FtsIndex):
@@ -44,7 +45,7 @@ class LibraryDatabase(FtsIndex):
         self._connection = connection
         self._version: object = None
         self._metadata: dict[int, Metadata] | None = None
-        self._words: list[str] | None = None
+        self._words: Vocabulary | None = None
         self._counts: dict[str, int] = {}
         self._index: tuple[str, VectorIndex] | None = None
 
@@ -78,25 +79,28 @@ class LibraryDatabase(FtsIndex):
             self._remove_orphans(self._delete(uri))
         return is_there
 
-    def find_words(self, query: TextQuery, top_k: int, where: Filter) -> tuple[ChunkHit, ...]:
+    def find_words(self, query: TextQuery, top_k: int, where: Filter) -> list[RankedChunk]:
         """Return the chunks with the words of a query, with scores relative to the best."""
-        expression = build_fts_query(query, self)
         condition, values = self._limit_to(where)
+        newest = (
+            f"SELECT rowid, -bm25(words) AS score FROM words WHERE words MATCH ?{condition} "
+            f"ORDER BY rowid DESC LIMIT {_MAX_RANKED}"
+        )
         rows = self.query(
-            f"SELECT rowid, -rank FROM words WHERE words MATCH ?{condition} ORDER BY rank LIMIT ?",
-            expression,
+            f"SELECT rowid, score FROM ({newest}) ORDER BY score DESC, rowid LIMIT ?",
+            build_fts_query(query, self),
             *values,
             top_k,
         )
         best = max((score for _, score in rows), default=0.0) or 1.0
-        return self.create_hits([(number, score / best) for number, score in rows], SearchMethod.TEXT)
+        return [RankedChunk(number, score / best) for number, score in rows]
 
     def find_similar(self, word: str) -> Sequence[str]:
         """Return the words of the index that are similar to a word."""
         self._refresh()
         if self._words is None:
-            self._words = [term for (term,) in self.query("SELECT term FROM vocabulary")]
-        return find_similar_words(word, self._words)
+            self._words = Vocabulary(term for (term,) in self.query("SELECT term FROM vocabulary"))
+        return self._words.find_similar(word)
 
     def count_rows(self, expression: str, most: int) -> int:
         """Return the number of chunks that an expression finds, at most `most`."""
@@ -112,14 +116,11 @@ class LibraryDatabase(FtsIndex):
         """Return the vectors of a model, and the numbers of the documents that a filter accepts, or `None` for all."""
         return self._load_index(model), set(self._find_documents(where)) if where else None
 
-    def create_hits(self, scores: Sequence[tuple[int, float]], method: SearchMethod) -> tuple[ChunkHit, ...]:
-        """Return the chunks with these numbers that are still there, with their scores."""
-        chunks = self._load([number for number, _ in scores])
-        return tuple(
-            ChunkHit(chunks[number], max(0.0, min(1.0, score)), (method,))
-            for number, score in scores
-            if number in chunks
-        )
+    def read_chunks(self, numbers: Sequence[int]) -> dict[int, Chunk]:
+        """Return the chunks with these numbers that are still there, by their numbers."""
+        condition = "c.id IN (SELECT value FROM json_each(?))"
+        rows = self.query(f"SELECT c.id, {CHUNK_COLUMNS} WHERE {condition}", json.dumps(numbers))
+        return {number: parse_chunk(ChunkRow(*row)) for number, *row in rows}
 
     def read_texts(self, after: int, where: Filter) -> list[tuple[int, str]]:
         """Return the numbers and texts of the next chunks after a number, in the order of ingestion."""
@@ -204,7 +205,8 @@ class LibraryDatabase(FtsIndex):
         if not where:
             return "", ()
         documents = "SELECT value FROM json_each(?)"
-        condition = f" AND {column} IN (SELECT id FROM chunks WHERE document IN ({documents}))"
+        # The sign keeps SQLite from asking the index of words about each chunk of the documents, one after the other.
+        condition = f" AND +{column} IN (SELECT id FROM chunks WHERE document IN ({documents}))"
         return condition, (json.dumps(self._find_documents(where)),)
 
     def _find_parent(self, id: str) -> str | None:
@@ -218,8 +220,3 @@ class LibraryDatabase(FtsIndex):
         else:
             rows = self.query("SELECT parent FROM sections WHERE key = ?", id)
         return rows[0][0] if rows else None
-
-    def _load(self, numbers: Sequence[int]) -> dict[int, Chunk]:
-        condition = "c.id IN (SELECT value FROM json_each(?))"
-        rows = self.query(f"SELECT c.id, {CHUNK_COLUMNS} WHERE {condition}", json.dumps(numbers))
-        return {number: parse_chunk(ChunkRow(*row)) for number, *row in rows}

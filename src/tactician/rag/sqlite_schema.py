@@ -24,12 +24,12 @@ CREATE TABLE chunks (
   position INTEGER NOT NULL, section TEXT NOT NULL, path TEXT NOT NULL, text TEXT NOT NULL, digest BLOB NOT NULL,
   UNIQUE (document, position)
 );
-CREATE INDEX chunks_by_digest ON chunks (digest);
+CREATE INDEX chunks_by_digest ON chunks (digest, document);
 CREATE TABLE vectors (
   model TEXT NOT NULL, digest BLOB NOT NULL, vector BLOB NOT NULL, PRIMARY KEY (digest, model)
 ) WITHOUT ROWID;
 CREATE VIRTUAL TABLE words USING fts5(
-  text, content='chunks', content_rowid='id', tokenize='porter unicode61 remove_diacritics 2'
+  text, content='chunks', content_rowid='id', prefix='1 2', tokenize='porter unicode61 remove_diacritics 2'
 );
 CREATE VIRTUAL TABLE vocabulary USING fts5vocab(words, 'row');
 CREATE TRIGGER chunk_added AFTER INSERT ON chunks BEGIN

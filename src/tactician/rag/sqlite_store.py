@@ -13,7 +13,7 @@ from weakref import finalize
 
 from tactician.errors import ConfigurationError, StoreError
 from tactician.llm import Vector
-from tactician.rag.chunk_store import ChunkStore, DocumentRecord, StoreStatistics, TextToEmbed
+from tactician.rag.chunk_store import ChunkStore, DocumentRecord, RankedChunk, StoreStatistics, TextToEmbed
 from tactician.rag.elements import Chunk, ContentRoot, Section
 from tactician.rag.filters import Filter, Where
 from tactician.rag.operations import TOP_K, ChunkHit, SearchMethod, SearchResults
@@ -102,7 +102,11 @@ class SqliteChunkStore(ChunkStore):
             documents=documents, sections=sections, chunks=chunks, characters=characters, vectors=dict(vectors)
         )
 
-    async def find_words(self, query: TextQuery, top_k: int, where: Filter) -> tuple[ChunkHit, ...]:
+    async def read_chunks(self, numbers: Sequence[int]) -> Mapping[int, Chunk]:
+        """Return the chunks with these numbers that are still there, by their numbers."""
+        return await self._run(lambda database: database.read_chunks(numbers))
+
+    async def find_words(self, query: TextQuery, top_k: int, where: Filter) -> Sequence[RankedChunk]:
         """Return the chunks with the words of a query, the best first."""
         return await self._run(lambda database: database.find_words(query, top_k, where))
 
@@ -116,15 +120,16 @@ class SqliteChunkStore(ChunkStore):
                 break
             after = batch[-1][0]
             matches = await asyncio.to_thread(bounded.select, [text for _, text in batch])
-            scores = [(number, 1.0) for (number, _), matched in zip(batch, matches, strict=True) if matched]
-            selected += await self._create_hits(scores, SearchMethod.REGEX)
+            numbers = [number for (number, _), matched in zip(batch, matches, strict=True) if matched]
+            chunks = await self.read_chunks(numbers[: top_k - len(selected)])
+            selected += [ChunkHit(chunks[each], 1.0, (SearchMethod.REGEX,)) for each in numbers if each in chunks]
         return SearchResults(tuple(selected[:top_k]), SearchMethod.REGEX)
 
     async def load_chunks(self, ids: Sequence[str], *, where: Where = None) -> tuple[Chunk, ...]:
         """Return the chunks with these ids that exist and that the filter accepts."""
         accepted = Filter.of(where)
         places = [place for place in map(split_chunk_id, ids) if place is not None]
-        chunks = [chunk for key, position in places for chunk in await self._read_chunks(key, position, position)]
+        chunks = [chunk for key, position in places for chunk in await self._read_range(key, position, position)]
         return tuple(chunk for chunk in chunks if accepted.accepts(chunk.metadata))
 
     async def expand(self, id: str, count: int = 1, *, where: Where = None) -> tuple[Chunk, ...]:
@@ -132,7 +137,7 @@ class SqliteChunkStore(ChunkStore):
         if (place := split_chunk_id(id)) is None:
             return ()
         key, position = place
-        chunks = await self._read_chunks(key, position - count, position + count)
+        chunks = await self._read_range(key, position - count, position + count)
         is_found = any(chunk.id == id and Filter.of(where).accepts(chunk.metadata) for chunk in chunks)
         return chunks if is_found else ()
 
@@ -156,12 +161,11 @@ class SqliteChunkStore(ChunkStore):
         """Keep vectors of a model by the hashes of their texts."""
         await self._run(lambda database: database.save_vectors(model, vectors))
 
-    async def find_nearest(self, model: str, vector: Vector, top_k: int, where: Filter) -> tuple[ChunkHit, ...]:
+    async def find_nearest(self, model: str, vector: Vector, top_k: int, where: Filter) -> Sequence[RankedChunk]:
         """Return the chunks whose vectors of a model are nearest to a vector, with the cosines as scores."""
         index, documents = await self._run(lambda database: database.prepare_vectors(model, where))
         # Comparing needs the processor only: it goes on beside the work of SQLite.
-        scores = await asyncio.to_thread(index.find_nearest, vector, top_k, documents)
-        return await self._create_hits(scores, SearchMethod.VECTOR)
+        return await asyncio.to_thread(index.find_nearest, vector, top_k, documents)
 
     async def _run(self, work: Callable[[LibraryDatabase], T]) -> T:
         worker = self._worker
@@ -173,10 +177,7 @@ class SqliteChunkStore(ChunkStore):
     async def _read_texts(self, after: int, where: Filter) -> list[tuple[int, str]]:
         return await self._run(lambda database: database.read_texts(after, where))
 
-    async def _create_hits(self, scores: Sequence[tuple[int, float]], method: SearchMethod) -> tuple[ChunkHit, ...]:
-        return await self._run(lambda database: database.create_hits(scores, method))
-
-    async def _read_chunks(self, key: str, first: int, last: int) -> tuple[Chunk, ...]:
+    async def _read_range(self, key: str, first: int, last: int) -> tuple[Chunk, ...]:
         rows = await self._query(
             f"SELECT {CHUNK_COLUMNS} WHERE d.key = ? AND c.position BETWEEN ? AND ? ORDER BY c.position",
             key,

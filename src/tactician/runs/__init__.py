@@ -26,11 +26,15 @@ if TYPE_CHECKING:
     from tactician.runs.checkpoint import SavedCheckpoint as SavedCheckpoint
     from tactician.runs.checkpoint import revive as revive
     from tactician.runs.context import RunContext as RunContext
+    from tactician.runs.context import find_capture_mode as find_capture_mode
     from tactician.runs.context import reset_current as reset_current
     from tactician.runs.context import set_current as set_current
+    from tactician.runs.creation import CallerTools as CallerTools
+    from tactician.runs.creation import RunKey as RunKey
     from tactician.runs.creation import create_durable_run as create_durable_run
     from tactician.runs.creation import create_record as create_record
     from tactician.runs.creation import enqueue_run as enqueue_run
+    from tactician.runs.creation import find_caller_tools as find_caller_tools
     from tactician.runs.differences import find_difference as find_difference
     from tactician.runs.durable import DEFAULT_LEASE as DEFAULT_LEASE
     from tactician.runs.durable import DurableRun as DurableRun
@@ -83,6 +87,7 @@ if TYPE_CHECKING:
     from tactician.runs.respondents import Respondent as Respondent
     from tactician.runs.respondents import check_role as check_role
     from tactician.runs.respondents import find_author as find_author
+    from tactician.runs.respondents import has_answer as has_answer
     from tactician.runs.respondents import record_authors as record_authors
     from tactician.runs.restoration import restore_context as restore_context
     from tactician.runs.result import RunResult as RunResult
@@ -97,6 +102,7 @@ if TYPE_CHECKING:
     from tactician.runs.spending import save_inside as save_inside
     from tactician.runs.status import TERMINAL as TERMINAL
     from tactician.runs.status import RunStatus as RunStatus
+    from tactician.runs.step_events import read_lines as read_lines
     from tactician.runs.steps import RunStart as RunStart
     from tactician.runs.steps import RunState as RunState
     from tactician.runs.steps import RunStep as RunStep
@@ -135,8 +141,10 @@ else:
             "tactician.runs.artifacts": "ArtifactChannel HeldArtifacts ProducedArtifact",
             "tactician.runs.budget": "Budget BudgetMeter Spent restore_budget save_budget",
             "tactician.runs.checkpoint": "Changes Checkpoint Data Live Operation Progress SavedCheckpoint revive",
-            "tactician.runs.context": "RunContext reset_current set_current",
-            "tactician.runs.creation": "create_durable_run create_record enqueue_run",
+            "tactician.runs.context": "RunContext find_capture_mode reset_current set_current",
+            "tactician.runs.creation": (
+                "CallerTools RunKey create_durable_run create_record enqueue_run find_caller_tools"
+            ),
             "tactician.runs.differences": "find_difference",
             "tactician.runs.durable": "DEFAULT_LEASE DurableRun kill_run",
             "tactician.runs.errors": (
@@ -155,7 +163,7 @@ else:
             "tactician.runs.pace": "Pace RequestPace",
             "tactician.runs.parameters": "RunParameter find_run_parameter",
             "tactician.runs.reporting": "report_model_call report_retrieval",
-            "tactician.runs.respondents": "NOBODY Respondent check_role find_author record_authors",
+            "tactician.runs.respondents": "NOBODY Respondent check_role find_author has_answer record_authors",
             "tactician.runs.restoration": "restore_context",
             "tactician.runs.result": "RunResult",
             "tactician.runs.runnable": "Input Runnable is_conversation messages_of stream_events",
@@ -169,6 +177,7 @@ else:
                 "Approval PendingKind PendingRequest ReportedError Response Suspended approve find_suspension "
                 "list_prompts reject"
             ),
+            "tactician.runs.step_events": "read_lines",
             "tactician.runs.telemetry": "TELEMETRY load_capture_mode start_telemetry",
             "tactician.runs.threads": "in_thread run_blocking",
             "tactician.runs.trace_context": "find_trace_parent set_trace_source",

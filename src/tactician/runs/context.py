@@ -28,7 +28,9 @@ from tactician.runs.checkpoint import Checkpoint
 from tactician.runs.pace import Pace
 from tactician.runs.services import Services
 from tactician.runs.spending import keep_spent
+from tactician.runs.step_events import StepEvents
 from tactician.runs.suspension import PendingRequest, Response
+from tactician.runs.telemetry import load_capture_mode
 from tactician.stores import DocumentStore
 from tactician.trace import CaptureMode, Recorder
 
@@ -234,7 +236,8 @@ class RunContext:
             meter = BudgetMeter(budget, tally, self.clock, self.meter)
             if budget != UNLIMITED and self.checkpoint is not None:  # each step has what the outermost run has spent
                 keep_spent(meter, checkpoint)
-        return self._copy(
+        outer = self if self.checkpoint is not None or not self.is_durable else self._with_step_events()
+        return outer._copy(
             run_id=run_id,
             root_id=self.root_id or run_id,
             parent_id=outer_id or None,
@@ -244,6 +247,12 @@ class RunContext:
             checkpoint=checkpoint,
             artifacts=ArtifactChannel() if self.artifacts is None else self.artifacts.create_inner(),
         )
+
+    def _with_step_events(self) -> RunContext:
+        """Return the same context with a listener that keeps the events of a run for its steps."""
+        events = StepEvents(find_capture_mode)
+        services = self.services.with_bus(self.bus.create_child(events))
+        return self._copy(services=services, surroundings={**self.surroundings, StepEvents: events})
 
     def with_receiver(self, receive: Callable[[object], object]) -> RunContext:
         """Return the same context with one more receiver of the objects that tools produce."""
@@ -430,12 +439,13 @@ class RunContext:
         """Return the same context in which the results of runs, and of all runs inside them, have traces.
 
         Args:
-            capture: how much the traces have; with `"off"` the context is as it was.
+            capture: how much the traces have, and what stores and servers have of the runs; with `"off"` no words of
+                people, models and tools, and results have no more traces than before.
         """
         recorder = Recorder(capture)
         if recorder.capture is CaptureMode.OFF:
-            return self
-        return self.with_listeners(recorder).inside({Recorder: recorder})
+            return self.inside({CaptureMode: recorder.capture})
+        return self.with_listeners(recorder).inside({Recorder: recorder, CaptureMode: recorder.capture})
 
     def _copy(self, **changes: object) -> RunContext:
         # `dataclasses.replace` takes ten times as long, and this is done for every run and every tool call.
@@ -449,6 +459,13 @@ _set_fields: Final = RunContext.__dict__["__dict__"].__set__
 _current: ContextVar[RunContext | None] = ContextVar("the run whose code runs", default=None)
 set_current: Final = _current.set
 reset_current: Final = _current.reset
+
+
+def find_capture_mode() -> CaptureMode:
+    """Return how much stores and servers have of the code that runs."""
+    current = _current.get()
+    own = None if current is None else current.find(CaptureMode)
+    return own or load_capture_mode() or CaptureMode.STANDARD
 
 
 class EnteredRun:

@@ -5,8 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+from pydantic import TypeAdapter
+
 from tactician.events import new_id
+from tactician.frozen import frozen
+from tactician.llm import ToolSpec
 from tactician.runs.budget import NOTHING_SPENT, save_budget
+from tactician.runs.checkpoint import Live, revive
 from tactician.runs.context import RunContext
 from tactician.runs.durable import DurableRun
 from tactician.runs.inputs import NO_TYPES, InputTypes, save_input
@@ -18,6 +23,48 @@ from tactician.runs.trace_context import find_trace_parent
 
 OWNER: Final = f"program-{new_id()}"
 """Name of the owner of leases of runs that begin or are resumed in this program."""
+_TOOLS: Final = "@tools"
+"""Key of the checkpoint with the tools of the caller, inside the outermost checkpoint."""
+
+
+@frozen
+class RunKey:
+    """Idempotency key of the outermost run that starts inside a context. No two runs of a store have the same.
+
+    Attributes:
+        value: the key.
+    """
+
+    value: str
+
+
+@frozen
+class CallerTools:
+    """Tools that the caller of a run executes: the outermost agent inside a context with them has them.
+
+    A call of one waits for the caller, as with `@tool(client_side=True)`. A tool of the agent overrides one of the same
+    name. The run keeps them, so that whoever continues it has them.
+
+    Attributes:
+        specs: the tools, as the model sees them.
+    """
+
+    specs: tuple[ToolSpec, ...]
+
+
+def find_caller_tools(context: RunContext) -> tuple[ToolSpec, ...]:
+    """Return the tools of the caller of an outermost run, and of whoever resumed it; none inside such a run."""
+    if len(context.path) > 1:
+        return ()
+    places = () if context.checkpoint is None else context.checkpoint.find_upwards(_TOOLS)
+    specs = {spec.name: spec for place in places for spec in revive(place.data["specs"], _read_specs)}
+    if (given := context.find(CallerTools)) is not None:
+        specs |= {spec.name: spec for spec in given.specs}
+    return tuple(specs.values())
+
+
+def _read_specs(saved: object) -> tuple[ToolSpec, ...]:
+    return TypeAdapter(tuple[ToolSpec, ...]).validate_python(saved)
 
 
 def create_durable_run(
@@ -28,12 +75,15 @@ def create_durable_run(
     Raises:
         StoredStateError: when the run is saved, and its input would not be read back equal.
     """
+    if (given := context.find(CallerTools)) is not None and context.checkpoint is not None:
+        context.checkpoint.at(_TOOLS).set(specs=Live(given.specs))
     start = create_start(name, input, context, input_types)
     return DurableRun(context, create_record(name, context, kind), OWNER, start=start)
 
 
 def create_record(name: str, context: RunContext, kind: str) -> RunRecord:
     """Return the record of a new run, without its state. A context without a run, such as a platform's, has no id."""
+    key = context.find(RunKey)
     header = RunHeader(started_at=context.clock.time(), deadline=context.deadline, trace_parent=context.trace_parent)
     return RunRecord(
         run_id=context.run_id,
@@ -41,6 +91,7 @@ def create_record(name: str, context: RunContext, kind: str) -> RunRecord:
         status=RunStatus.RUNNING,
         kind=kind,
         parent_id=context.parent_id if len(context.path) > 1 else None,
+        idempotency_key=None if key is None else key.value,
         header=header,
     )
 

@@ -17,11 +17,13 @@ from tactician.runs.errors import RunKilledError
 from tactician.runs.result import RunResult
 from tactician.runs.spending import take_spent
 from tactician.runs.status import RunStatus
+from tactician.runs.step_events import StepEvents
 from tactician.runs.steps import NO_LOG, LogSize, RunStart, RunStep, Snapshot, shorten
 from tactician.runs.store import RunHeader, RunRecord, RunStore, measure_body
 from tactician.runs.suspension import PendingRequest
 from tactician.runs.trace_context import find_trace_parent
 from tactician.stores import AT_ONCE, LEASE_HEARTBEAT, Body, DocumentStore, HeldLease, Lease, escape_invalid
+from tactician.trace import CaptureMode, Masking
 
 DEFAULT_LEASE: Final = 30.0
 _HEARTBEATS: Final = 3
@@ -218,6 +220,10 @@ class DurableRun:
         taken, self._operations = self._operations, []
         return taken
 
+    def _take_events(self) -> str:
+        events = self._context.find(StepEvents)
+        return "" if events is None else events.take(self._context.services.find(Masking))
+
     async def _append(
         self,
         kind: str,
@@ -237,6 +243,7 @@ class DurableRun:
             pending=pending,
             operations=operations,
             start=self._start if not self._steps else None,
+            events=self._take_events(),
         )
         await self._write(lambda: self._write_step(step))
 
@@ -265,7 +272,7 @@ class DurableRun:
         if self.record.has_ended:
             return
         if self._lease is None and not self.record.version:
-            record = replace(self.record, body=self._take_snapshot(), header=self._with_trace(self.record.header))
+            record = replace(self.record, body=self._take_snapshot(), header=self._complete_header(self.record.header))
             self.record, lease = await self._runs.add_and_claim(record, self._owner, self._seconds)
             self._lease = self._watch(lease)
             LEASE_HEARTBEAT.add(self._lease)
@@ -281,15 +288,18 @@ class DurableRun:
         if status.is_terminal and not self._is_durable:
             await self._runs.delete(self.record.run_id)
             return
-        record = replace(self.record, status=status, header=self._with_trace(header), wakes_at=wakes_at)
+        record = replace(self.record, status=status, header=self._complete_header(header), wakes_at=wakes_at)
         # There may be no lease for steps, of a run that is killed.
         is_whole = not self._is_durable or status is RunStatus.KILLED or not record.version
         await self._write_record(replace(record, body=self._take_snapshot()) if is_whole else record)
 
-    def _with_trace(self, header: RunHeader) -> RunHeader:
-        """Return the header with the trace context of the run, unless it is already there."""
-        known = header.trace_parent or find_trace_parent(self.record.run_id)
-        return header if known == header.trace_parent else replace(header, trace_parent=known)
+    def _complete_header(self, header: RunHeader) -> RunHeader:
+        """Return the header with the trace context of the run, and how much of it is captured."""
+        trace_parent = header.trace_parent or find_trace_parent(self.record.run_id)
+        capture = self._context.find(CaptureMode) or header.capture
+        if (trace_parent, capture) == (header.trace_parent, header.capture):
+            return header
+        return replace(header, trace_parent=trace_parent, capture=capture)
 
     async def _write_pending(self, asked: Iterable[PendingRequest], answered: Collection[str]) -> None:
         self._check()

@@ -80,6 +80,7 @@ class RunSuspended(Event):
     """The run ends for now: it waits for these."""
 
     usual_level: ClassVar[int] = logging.INFO
+    content_fields: ClassVar[tuple[str, ...]] = ("pending",)
 
     pending: tuple[PendingRequest, ...]
 
@@ -115,6 +116,7 @@ class RunCompleted(Event):
     """The run has its result: the last event of every stream."""
 
     is_recorded: ClassVar[bool] = False
+    content_fields: ClassVar[tuple[str, ...]] = ("result",)
 
     result: RunResult[object]
 
@@ -185,6 +187,7 @@ class RetrievalStarted(Event):
     """Event before `source` is searched for at most `limit` documents."""
 
     opens: ClassVar[str | None] = SpanKind.SEARCH
+    content_fields: ClassVar[tuple[str, ...]] = ("query",)
 
     source: str
     query: str

@@ -112,6 +112,7 @@ class Fork:
             deadline=deadline,
             model=self._options.model or source.header.model,
             forked_from=(source.run_id, self.at),
+            capture=source.header.capture,
         )
         nothing = Snapshot(start=self.state.start, spent=NOTHING_SPENT, tree=Checkpoint(source.name).to_saved())
         return RunRecord(

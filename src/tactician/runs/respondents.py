@@ -12,6 +12,8 @@ from tactician.runs.suspension import PendingRequest, Response
 
 _KEY: Final = "@authors"
 """Key of the checkpoint with the names of those who answered, by the ids of requests."""
+_ANSWERS: Final = "@answers"
+"""Key of the checkpoint with the idempotency keys of answers, and the ids of the requests that each was for."""
 
 
 @frozen
@@ -21,10 +23,12 @@ class Respondent:
     Attributes:
         role: the role; a request with a required role takes no answer without it.
         name: the name, which the run keeps with the answer.
+        key: idempotency key of the answer, which the run keeps too: see `has_answer`.
     """
 
     role: str | None = None
     name: str | None = None
+    key: str | None = None
 
 
 NOBODY: Final = Respondent()
@@ -65,6 +69,17 @@ def record_authors(tree: Checkpoint, request_ids: Iterable[str], name: str | Non
     names = {one: name for one in request_ids if name is not None or any(one in data for data in known)}
     if names:
         tree.at(_KEY).set(**names)
+
+
+def record_key(tree: Checkpoint, request_ids: Iterable[str], key: str | None) -> None:
+    """Set the idempotency key of an answer in the checkpoint of a run; the next step that is saved has it."""
+    if key is not None:
+        tree.at(_ANSWERS).set(**{key: list(request_ids)})
+
+
+def has_answer(tree: Checkpoint, key: str) -> bool:
+    """Return whether a run has taken the answer with an idempotency key."""
+    return any(key in saved.data for saved in tree.find_upwards(_ANSWERS))
 
 
 def find_author(place: Checkpoint, request_id: str) -> str | None:

@@ -7,7 +7,7 @@ from typing import Final
 
 from tactician.runs.answers import check_response, restore_response, save_response
 from tactician.runs.checkpoint import Checkpoint
-from tactician.runs.respondents import NOBODY, Respondent, record_authors
+from tactician.runs.respondents import NOBODY, Respondent, record_authors, record_key
 from tactician.runs.suspension import PendingRequest, Response
 
 _KEY: Final = "@responses"
@@ -38,6 +38,7 @@ def record_responses(
     if responses:
         tree.at(_KEY).set(**{request_id: save_response(response) for request_id, response in responses.items()})
         record_authors(tree, responses, respondent.name)
+        record_key(tree, responses, respondent.key)
 
 
 def mark_answered(pending: Iterable[PendingRequest], responses: Mapping[str, Response]) -> tuple[PendingRequest, ...]:

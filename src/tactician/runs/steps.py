@@ -43,6 +43,7 @@ class RunStep:
         pending: requests for which the run waits after the step.
         start: beginning of the run; only the first step has it, also that of a fork with another input.
         operations: changes of the checkpoints.
+        events: events since the last step, as JSON, one on a line.
         format: version of the form that the step was read from.
     """
 
@@ -55,6 +56,7 @@ class RunStep:
     pending: tuple[PendingRequest, ...] = ()
     start: RunStart | None = field(default=None, repr=False)
     operations: tuple[Operation, ...] = field(default=(), repr=False)
+    events: str = field(default="", repr=False)
     format: Format = field(default=1, repr=False)
 
     def to_json(self) -> str:

@@ -28,6 +28,7 @@ from tactician.stores import (
     list_documents,
     translate_json_errors,
 )
+from tactician.trace import CaptureMode
 
 _COLLECTION: Final = "runs"
 _PRUNED_AT_ONCE: Final = 1000
@@ -48,6 +49,7 @@ class RunHeader:
         trace_parent: W3C trace context of the program that started the run.
         model: name of the model that takes the place of all others.
         forked_from: id and step of the run of its origin, if it is a fork.
+        capture: how much of the run is captured, if it says so itself.
         format: version of the form that the header was read from.
     """
 
@@ -60,6 +62,7 @@ class RunHeader:
     trace_parent: str | None = None
     model: str | None = None
     forked_from: tuple[str, int] | None = None
+    capture: CaptureMode | None = None
     format: Format = field(default=1, repr=False)
 
     def find_wake_time(self, now: float) -> float | None:
@@ -182,10 +185,10 @@ class RunStore:
             snapshot = None  # the steps alone have it too
         after = 0 if snapshot is None else snapshot.step
         stored = await self._documents.load_steps(_COLLECTION, record.run_id, after=after, until=at)
-        size = LogSize(
-            0 if snapshot is None else measure_body(record.body), sum(measure_body(step.body) for step in stored)
-        )
-        return fold(record.name, snapshot, map(read_step, stored), size)
+        steps = [read_step(step) for step in stored]
+        sizes = (_measure_step(each.body, step) for each, step in zip(stored, steps, strict=True))
+        size = LogSize(0 if snapshot is None else measure_body(record.body), sum(sizes))
+        return fold(record.name, snapshot, steps, size)
 
     async def load_steps(self, run_id: str, *, after: int = 0, until: int | None = None) -> list[RunStep]:
         """Return the steps of a run, oldest first.
@@ -232,7 +235,7 @@ class RunStore:
         return replace(record, version=saved.version, body=None), lease
 
     async def append(self, lease: Lease, number: int, step: RunStep) -> int:
-        """Append a step to the log of a run, and return its size, where the store keeps text.
+        """Append a step to the log of a run, and return its size without events, where the store keeps text.
 
         Raises:
             RunConflictError: when the run was ended meanwhile.
@@ -244,7 +247,7 @@ class RunStore:
             await self._documents.append(lease, StoredStep(number, body))
         except DocumentConflictError as error:
             raise _conflict(lease.id) from error
-        return measure_body(body)
+        return _measure_step(body, step)
 
     def encode(self, snapshot: Snapshot) -> Body:
         """Return a snapshot as the store keeps it: as it is, or as text.
@@ -346,6 +349,11 @@ def default_store() -> MemoryStore:
 def measure_body(body: Body | None) -> int:
     """Return the size of a body, where the store keeps text."""
     return len(body) if isinstance(body, Sized) else 0
+
+
+def _measure_step(body: Body, step: RunStep) -> int:
+    """Return the size of what a step adds to the state of a run, where the store keeps text."""
+    return max(0, measure_body(body) - len(step.events))
 
 
 def _document(record: RunRecord) -> StoredDocument:

@@ -15,13 +15,14 @@ TELEMETRY: Final[Port[Callable[[TelemetrySettings], None]]] = Port("telemetry")
 
 
 @cache
-def load_capture_mode() -> CaptureMode:
-    """Return how much of the runs of ensembles is captured that do not say it. The settings are read once.
+def load_capture_mode() -> CaptureMode | None:
+    """Return how much of runs is captured that do not say it; `None` for no setting. The settings are read once.
 
     Raises:
         ConfigurationError: when the settings are not valid.
     """
-    return CaptureMode(load_settings().telemetry.capture)
+    setting = load_settings().telemetry.capture
+    return None if setting is None else CaptureMode(setting)
 
 
 def start_telemetry() -> None:

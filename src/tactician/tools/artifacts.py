@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 from tactician.events import Event
 from tactician.frozen import frozen
@@ -36,6 +36,8 @@ class Artifact(Generic[T_co]):
 @frozen(kw_only=True)
 class ArtifactProduced(Event):
     """Event of an object that a tool produced for the program."""
+
+    content_fields: ClassVar[tuple[str, ...]] = ("value",)
 
     tool: str
     value: object

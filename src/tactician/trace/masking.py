@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Final
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
 
 from tactician.environment import read_environment
 from tactician.frozen import frozen
 
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
 MASK: Final = "***"
 _SHORTEST: Final = 8
+"""Characters of the shortest text that is masked for what it is, and not for its name."""
 _NAMES: Final = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL", re.IGNORECASE)
 _NAMED: Final = r"(?:api[_-]?key|(?:access|auth|bearer)[_-]?token|secret|password|passwd|authorization)"
 _SECRET: Final = re.compile(rf".*[_-]?{_NAMED}", re.IGNORECASE)
@@ -60,20 +65,39 @@ class Masking:
     """
 
     def __init__(self, environment: Mapping[str, str] | None = None) -> None:
-        values = sorted(set(_find_values(read_environment(environment))), key=len, reverse=True)
-        self._values = re.compile("|".join(map(re.escape, values))) if values else None
+        self._values = tuple(sorted(set(_find_values(read_environment(environment))), key=len, reverse=True))
 
     def mask(self, text: str, name: str = "") -> str:
         """Return a text without the secrets in it; only the mask for a value whose name says that it is a secret."""
-        if name and _SECRET.fullmatch(name):
+        if name and _is_secret(name):
             return MASK
-        if self._values is not None:
-            text = self._values.sub(MASK, text)
+        if len(text) < _SHORTEST:
+            return text
+        for value in self._values:
+            if value in text:
+                text = text.replace(value, MASK)
         lowered = text.lower()
         for form in _FORMS:
-            if any(hint in lowered for hint in form.hints):
-                text = form.pattern.sub(form.replacement, text)
+            for hint in form.hints:  # a generator takes twice as long, and most texts have no hint
+                if hint in lowered:
+                    text = form.pattern.sub(form.replacement, text)
+                    break
         return text
+
+    def mask_json(self, value: JsonValue, name: str = "") -> JsonValue:
+        """Return a JSON value with masks for the secrets in its texts, and for the values whose names say so."""
+        if isinstance(value, str):
+            return self.mask(value, name)
+        if isinstance(value, list):
+            return [self.mask_json(item, name) for item in value]
+        if isinstance(value, dict):
+            return {key: self.mask_json(item, key) for key, item in value.items()}
+        return value
+
+
+@lru_cache(1000)
+def _is_secret(name: str) -> bool:
+    return _SECRET.fullmatch(name) is not None
 
 
 def _find_values(environment: Mapping[str, str]) -> Iterator[str]:

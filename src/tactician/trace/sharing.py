@@ -30,10 +30,17 @@ def prepare_nodes(
     """
     walked = [*_walk(roots)]
     mask = (masking or Masking()).mask
-    masked = [_replace_texts(node, mask) for node, _ in walked[:MOST_NODES]]
+    masked = [_replace_node_texts(node, mask) for node, _ in walked[:MOST_NODES]]
     limit = _find_limit([len(text) for node in masked for text in _list_texts(node)], most_characters)
-    shortened = [_replace_texts(node, lambda text, _: _shorten(text, limit)) for node in masked]
+    shortened = [_replace_node_texts(node, lambda text, _: _shorten(text, limit)) for node in masked]
     return _rebuild(shortened, [parent for _, parent in walked], len(walked) - len(masked))
+
+
+def mask_nodes(roots: Iterable[TraceNode], masking: Masking) -> tuple[TraceNode, ...]:
+    """Return the nodes, with masks for the secrets in their texts."""
+    walked = [*_walk(roots)]
+    masked = [_replace_node_texts(node, masking.mask) for node, _ in walked]
+    return _rebuild(masked, [parent for _, parent in walked], 0)
 
 
 def _walk(roots: Iterable[TraceNode]) -> Iterator[tuple[TraceNode, int]]:
@@ -75,7 +82,7 @@ def _shorten(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text):,} characters)"
 
 
-def _replace_texts(node: TraceNode, change: Change) -> TraceNode:
+def _replace_node_texts(node: TraceNode, change: Change) -> TraceNode:
     """Return a node whose texts are changed, without the nodes inside it."""
     notes = (
         replace(note, text=change(note.text, ""), content=_replace_all(note.content, change)) for note in node.notes
@@ -92,14 +99,15 @@ def _replace_texts(node: TraceNode, change: Change) -> TraceNode:
 
 
 def _replace_all(values: Mapping[str, JsonValue], change: Change) -> dict[str, JsonValue]:
-    return {name: _replace_value(value, name, change) for name, value in values.items()}
+    return {name: replace_texts(value, name, change) for name, value in values.items()}
 
 
-def _replace_value(value: JsonValue, name: str, change: Change) -> JsonValue:
+def replace_texts(value: JsonValue, name: str, change: Change) -> JsonValue:
+    """Return a JSON value of some name whose texts are changed."""
     if isinstance(value, str):
         return change(value, name)
     if isinstance(value, list):
-        return [_replace_value(item, name, change) for item in value]
+        return [replace_texts(item, name, change) for item in value]
     if isinstance(value, dict):
         return _replace_all(value, change)
     return value
@@ -113,5 +121,5 @@ def _list_texts(node: TraceNode) -> list[str]:
         texts.append(text)
         return text
 
-    _replace_texts(node, collect)
+    _replace_node_texts(node, collect)
     return texts

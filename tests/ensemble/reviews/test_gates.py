@@ -270,6 +270,7 @@ class TestTimeouts:
     async def test_nobody_can_pass_off_an_answer_as_a_timeout(self) -> None:
         news = Newsroom(Review.after(on_timeout="continue"))
         waiting = await news.start()
+        assert waiting.pending[0].default == {"timed_out": True, "then": "continue"}
         with pytest.raises(ResponseError, match="deadline has not passed"):
             await news.respond(waiting, waiting.pending[0].default)
 

@@ -12,6 +12,7 @@ from ag_ui.core import Event
 from pydantic import BaseModel, TypeAdapter
 
 from tactician import Agent, Ai, Ensemble, Platform, Review, Task, UserInput, achieves_goal, action, planned_agent, tool
+from tactician.events import new_id
 from tactician.llm import AssistantMessage, ModelResponse, Text, Thinking
 from tactician.process import ask_human, confirm
 from tactician.serve import Person, RequestLimits, ag_ui_app
@@ -145,9 +146,9 @@ async def served(
 
 
 def ask(text: str = "Frogs", **fields: object) -> Json:
-    """Return what a client sends."""
+    """Return what a client sends, for a run of its own."""
     message = {"id": "m1", "role": "user", "content": text}
-    return {"threadId": "t1", "runId": "r1", "messages": [message], "state": {"theme": "dark"}, **fields}
+    return {"threadId": "t1", "runId": new_id(), "messages": [message], "state": {"theme": "dark"}, **fields}
 
 
 async def run(client: httpx.AsyncClient, agent: str, body: Mapping[str, object]) -> list[Event]:

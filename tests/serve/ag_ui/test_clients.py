@@ -12,7 +12,7 @@ from starlette.types import Message
 from tactician import Agent, Platform
 from tactician.serve import ag_ui_app
 from tactician.stores import MemoryStore, SqliteStore
-from tactician.testing import ScriptedModel
+from tactician.testing import ScriptedModel, ToolCall
 from tests.serve.ag_ui.newsroom import Json, ask, create_platform, read_stream
 from tests.serve.api.serving import Gate, until
 from tests.serve.listening import listening
@@ -56,6 +56,25 @@ async def test_the_reference_client_accepts_a_replan_a_nested_agent_and_an_appro
     assert roles[2] == ("tool", "published Frogs")
     assert set(roles[3:-1]) == {("reasoning", "Is it ready?"), ("assistant", "It is out.")}
     assert roles[-1] == ("assistant", '{"text":"It is out."}')
+
+
+async def test_the_reference_client_calls_a_tool_of_the_application(tmp_path: Path) -> None:
+    folder = await asyncio.to_thread(install_locked, CLIENT)
+    painter = Agent("Painter", model=ScriptedModel(ToolCall("paint", color="blue"), "All is blue."))
+    platform = Platform(ScriptedModel(), store=MemoryStore()).register(painter)
+    talk: Json = {"threadId": "t1", "messages": ask()["messages"], "state": {}}
+    talk["tools"] = [{"name": "paint", "description": "Paints the page", "parameters": {"type": "object"}}]
+    async with platform, listening(lambda _: ag_ui_app(platform)) as address:
+        first = await run_client(folder, url=f"{address}/painter", **talk)
+        (call,) = first["messages"][-1]["toolCalls"]
+        result = {"id": "r1", "role": "tool", "toolCallId": call["id"], "content": "painted"}
+        talk["messages"] = [*first["messages"], result]
+        second = await run_client(folder, url=f"{address}/painter", **talk)
+
+    assert (first["failure"], second["failure"]) == (None, None)
+    assert first["events"][-1]["outcome"] == {"type": "success", "pendingToolCallIds": [call["id"]]}
+    assert call["function"] == {"name": "paint", "arguments": '{"color":"blue"}'}
+    assert second["messages"][-1]["content"] == "All is blue."
 
 
 async def test_a_client_that_leaves_ends_its_run() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
@@ -35,6 +37,7 @@ BODIES = st.fixed_dictionaries(
         "state": VALUES,
         "forwardedProps": VALUES | st.fixed_dictionaries({"input": VALUES}, optional={"type": VALUES}),
         "context": st.lists(st.fixed_dictionaries({"description": TEXTS, "value": TEXTS}), max_size=2),
+        "tools": st.lists(st.fixed_dictionaries({"name": TEXTS, "description": TEXTS}), max_size=2),
         "resume": st.lists(ENTRIES, max_size=2),
     },
 )
@@ -55,7 +58,7 @@ async def test_any_request_is_answered_in_order(requests: list[tuple[str, Json]]
         first = await client.post("/newsroom", json=ask())
         interrupt_id = read_stream(first.text)[-1].outcome.interrupts[0].id  # type: ignore[union-attr]
         for agent, body in requests:
-            done = await client.post(f"/{agent}", json=replace_interrupt(body, interrupt_id))
+            done = await client.post(f"/{agent}", content=json.dumps(replace_interrupt(body, interrupt_id)))
             assert done.status_code in (200, 422), done.text
             if done.status_code == 200:
                 check_order(read_stream(done.text))

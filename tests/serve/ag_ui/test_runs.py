@@ -19,7 +19,8 @@ from ag_ui.core import (
     TextMessageContentEvent,
 )
 
-from tactician import Agent, Ensemble, Platform, SupervisorAgent, Task
+from tactician import Agent, Ensemble, Platform, RunContext, SupervisorAgent, Task, tool
+from tactician.conversation import ChatUser
 from tactician.runs import RunStatus
 from tactician.serve import Person
 from tactician.stores import MemoryStore, SqliteStore
@@ -52,7 +53,7 @@ def interrupts(events: list[Event]) -> list[Interrupt]:
 
 def answer(interrupt: Interrupt, payload: object) -> Json:
     entry = {"interruptId": interrupt.id, "status": "resolved", "payload": payload}
-    return ask(runId="r2", resume=[entry])
+    return ask(resume=[entry])
 
 
 def find_error(events: list[Event]) -> tuple[str | None, str]:
@@ -282,3 +283,18 @@ class TestEnds:
 
 def _call(name: str) -> Json:
     return {"id": name, "type": "function", "function": {"name": "find", "arguments": "{}"}}
+
+
+async def test_tools_know_the_person() -> None:
+    @tool
+    def who(context: RunContext) -> str:
+        """Say who asks."""
+        user = context.find(ChatUser)
+        return "nobody" if user is None else user.id
+
+    model = ScriptedModel(ToolCall("who"), "Said.")
+    platform = Platform(ScriptedModel(), store=MemoryStore()).register(Agent("Asker", model=model, tools=[who]))
+    async with served(platform, {"anna-has-a-secret": Person("anna")}, "anna-has-a-secret") as client:
+        await run(client, "asker", ask("Who?"))
+
+    assert model.calls[1].messages[-1].text == "anna"

@@ -10,13 +10,15 @@ from pathlib import Path
 
 import httpx
 import pytest
+from starlette.applications import Starlette
+from starlette.routing import Mount
 
 from tactician import Agent, Platform, tool
 from tactician.llm import Image
-from tactician.serve import Person, RequestLimits
+from tactician.serve import Person, RequestLimits, app
 from tactician.stores import DocumentStore, MemoryStore, SqliteStore
 from tactician.testing import ScriptedModel, ToolCall
-from tests.serve.api.serving import find, served
+from tests.serve.api.serving import find, read_events, served
 
 ANNA, BERT = "anna-has-a-secret", "bert-has-a-secret"
 PEOPLE = {ANNA: Person("anna"), BERT: Person("bert")}
@@ -108,6 +110,17 @@ class TestAnswers:
             assert {(await client.get(address)).content for address in shown} == {PNG}
             assert base64.b64encode(PNG).decode() not in json.dumps(details)
 
+    @pytest.mark.parametrize("brief", ["true", "false"])
+    async def test_events_have_addresses(self, platform: Platform, brief: str) -> None:
+        async with served(platform, people=PEOPLE, token=ANNA) as client:
+            run_id = (await send(client, base64.b64encode(PNG).decode(), agent="painter")).json()["run_id"]
+            events = await client.get(f"/api/runs/{run_id}/events", params={"brief": brief})
+            urls = {url for _, _, data in read_events(events.text) for url in find_urls(json.loads(data))}
+
+            assert urls
+            assert {(await client.get(url)).content for url in urls} == {PNG}
+            assert base64.b64encode(PNG).decode() not in events.text
+
 
 class TestUploads:
     async def test_a_picture_is_uploaded_and_sent(self, platform: Platform) -> None:
@@ -187,3 +200,19 @@ class TestUploads:
             ]
 
         assert codes == [201, 413, 413, 413]
+
+
+async def test_addresses_are_those_of_a_server_inside_another() -> None:
+    inner = app(create_platform(MemoryStore()), people=PEOPLE, limits=RequestLimits(body=1_000))
+    transport = httpx.ASGITransport(app=Starlette(routes=[Mount("/agents", app=inner)]), client=("127.0.0.1", 1))
+    async with (
+        inner.router.lifespan_context(inner),
+        httpx.AsyncClient(transport=transport, base_url="http://localhost", headers=as_person(ANNA)) as client,
+    ):
+        uploaded = (await client.post("/agents/api/pictures", content=PNG)).json()["url"]
+        body = {"agent": "talker", "message": "Look", "pictures": [uploaded]}
+        await client.post("/agents/api/conversations/c/messages", json=body)
+        (url,) = find_urls((await client.get("/agents/api/conversations/c")).json())
+
+        assert (uploaded, url) == (f"/agents{URL}", f"/agents/api/conversations/c/pictures/{NAME}")
+        assert (await client.get(url)).content == (await client.get(uploaded)).content == PNG

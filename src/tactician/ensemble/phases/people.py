@@ -48,7 +48,15 @@ async def ask_person(
     shown = "\n\n---\n\n".join(f"### {output.role}: {output.description}\n\n{output.raw}" for output in outputs)
     asked = person.prompt or f"Is the phase {phase!r} good enough? Answer with {FORMS}."
     question = Question(
-        "person", f"{asked}\n\n{shown}", build_form(PhaseDecision), read, _encode, _decode, person.timeout, person.role
+        "person",
+        f"{asked}\n\n{shown}",
+        build_form(PhaseDecision),
+        read,
+        _encode,
+        _decode,
+        person.timeout,
+        person.role,
+        person.on_timeout,
     )
     return await PersonConsultation(question, place, reviewer).ask()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final, Generic, TypeVar
 
 from pydantic import JsonValue
@@ -26,8 +26,8 @@ from tactician.runs import (
 
 T = TypeVar("T")
 _MAX_TRIES: Final = 3
-_TIMED_OUT: Final = {"timed_out": True}
-"""Default answer of requests. Before their deadline, it is not a valid answer."""
+_TIMED_OUT: Final = "timed_out"
+"""Field of the default answer of requests. Before their deadline, it is not a valid answer."""
 
 
 @frozen
@@ -43,6 +43,7 @@ class Question(Generic[T]):
         decode: function that returns the answer that `encode` wrote.
         timeout: seconds to wait; 0 or `None` waits for ever.
         required_role: the role that whoever answers must have; any, when `None`.
+        on_timeout: the effect of no answer in time, as whoever is asked sees it.
     """
 
     key: str
@@ -53,6 +54,7 @@ class Question(Generic[T]):
     decode: Callable[[object], T]
     timeout: float | None = None
     required_role: str | None = None
+    on_timeout: str = ""
 
 
 @frozen
@@ -140,7 +142,8 @@ class PersonConsultation(Generic[T]):
 
     def _read(self, response: Response, by: str | None) -> PersonAnswer[T] | None:
         """Return the meaning of a response; `None` for the default answer of a request that nobody answered in time."""
-        if response != _TIMED_OUT or not self._question.timeout:
+        is_default = isinstance(response, Mapping) and response.get(_TIMED_OUT) is True
+        if not is_default or not self._question.timeout:
             return PersonAnswer(self._question.read(response), by)
         deadline = self._find_deadline()
         if deadline is None or deadline > self._place.clock.time():
@@ -176,7 +179,7 @@ class PersonConsultation(Generic[T]):
             path=self._place.path,
             schema=question.schema,
             deadline=deadline,
-            default=None if deadline is None else dict(_TIMED_OUT),
+            default=None if deadline is None else {_TIMED_OUT: True, "then": question.on_timeout},
             problem=problem,
             required_role=question.required_role,
         )

@@ -41,6 +41,7 @@ class ReviewDecided(Event):
     usual_level: ClassVar[int] = logging.INFO
     opens: ClassVar[str | None] = SpanKind.REVIEW  # of a review that was requested in another process
     closes: ClassVar[str | None] = SpanKind.REVIEW
+    content_fields: ClassVar[tuple[str, ...]] = ("feedback",)
 
     task_id: str
     timing: str

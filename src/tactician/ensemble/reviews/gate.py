@@ -101,6 +101,7 @@ class Gate:
             _decode,
             review.timeout,
             review.required_role,
+            review.on_timeout,
         )
 
     def _read(self, response: Response) -> ReviewDecision:

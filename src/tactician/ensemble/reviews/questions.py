@@ -79,6 +79,7 @@ class AskPerson(Tool):
             str,
             self._timeout,
             self._required_role,
+            self._default,
         )
         answer = await PersonConsultation(question, context, None).ask()
         return self._default if answer is None else answer.value

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing, suppress
-from typing import Final, TypeAlias
+from typing import Final
 
 from ag_ui.core import BaseEvent, RunAgentInput
 from ag_ui.encoder import EventEncoder
 
 from tactician.errors import TacticianError
-from tactician.runs import RunCompleted, RunContext, RunResult, RunStatus, stream_events
+from tactician.runs import RunCompleted, RunStatus
+from tactician.serve.ag_ui.requested_run import RequestedRun
 from tactician.serve.ag_ui.translator import EventTranslator
 from tactician.serve.api import COMMENT, ApiServer
 from tactician.text import describe_error
 
-Work: TypeAlias = Callable[[RunContext, EventTranslator], Awaitable[RunResult[object]]]
 _logger = logging.getLogger(__name__)
 _QUIET: Final = 15.0
 """Seconds after which a client hears that nothing has happened, so that the connection stays open."""
@@ -33,20 +33,23 @@ class ClientRun:
     Args:
         server: the server.
         request: what the client has sent.
-        work: the run.
+        run: the run that the request is about.
+        audience: the open runs of all clients, while they are streamed.
     """
 
-    def __init__(self, server: ApiServer, request: RunAgentInput, work: Work) -> None:
+    def __init__(self, server: ApiServer, request: RunAgentInput, run: RequestedRun, audience: set[ClientRun]) -> None:
         self._server = server
-        self._work = work
+        self._requested = run
+        self._audience = audience
         self._translator = EventTranslator(request)
         self._encoder = EventEncoder()
         self._unread: asyncio.Queue[BaseEvent | None] = asyncio.Queue()
         self._is_too_slow = False
 
     async def stream(self) -> AsyncGenerator[str]:
-        """Yield the events of the run as text. A client that leaves before the end ends the run."""
+        """Yield the events of the run as text. The last client that leaves before the end ends the run."""
         running = self._server.spawn(self._run())
+        self._audience.add(self)
         try:
             async for event in self._read():
                 yield COMMENT if event is None else self._encoder.encode(event)
@@ -54,6 +57,7 @@ class ClientRun:
                 error = self._translator.fail(_TOO_SLOW.format(self._translator.run_id), "TooSlow")
                 yield self._encoder.encode(error)
         finally:
+            self._audience.discard(self)
             if not (running.done() or self._is_too_slow or self._server.streams.are_stopped):
                 self._server.spawn(self._end(running))
 
@@ -74,9 +78,8 @@ class ClientRun:
         """Do the work, and send its events."""
         translator = self._translator
         self._send([translator.start()])
-        stream = stream_events(lambda context: self._work(context, translator), self._server.platform.context())
         try:
-            async with aclosing(stream) as events:
+            async with aclosing(self._requested.events(translator)) as events:
                 async for event in events:
                     if isinstance(event, RunCompleted):
                         self._send(translator.finish(event.result))
@@ -111,7 +114,9 @@ class ClientRun:
             self._unread.put_nowait(None)
 
     async def _end(self, running: asyncio.Task[None]) -> None:
-        """End a run for good, wherever it is."""
+        """End a run for good, wherever it is, unless another client follows it."""
+        if any(other._translator.run_id == self._translator.run_id for other in self._audience):
+            return
         with suppress(TacticianError):  # it has ended, or has not begun
             await self._server.platform.kill(self._translator.run_id, _LEFT)
         running.cancel()

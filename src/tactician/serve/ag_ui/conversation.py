@@ -12,7 +12,6 @@ from ag_ui.core import (
     ImagePart,
     RunAgentInput,
     TextPart,
-    ToolCall,
     ToolMessage,
     UrlSource,
     UserMessage,
@@ -21,6 +20,7 @@ from pydantic import JsonValue, ValidationError
 
 from tactician import llm
 from tactician.runs import Runnable
+from tactician.serve.ag_ui.frontend_tools import read_text
 from tactician.serve.api import ApiError, read_agent_input
 
 _PROPERTY: Final = "input"
@@ -83,9 +83,9 @@ def _read_messages(request: RunAgentInput) -> list[llm.Message]:
                     [llm.ToolCall(call.id, call.function.name, call.function.arguments) for call in calls],
                 )
             case ToolMessage() if message.tool_call_id in known:
-                text = message.content if isinstance(message.content, str) else _join_text(message.content)
                 name = known.pop(message.tool_call_id)
-                read.append(llm.ToolResult(message.tool_call_id, name, message.error or text, bool(message.error)))
+                text = message.error or read_text(message)
+                read.append(llm.ToolResult(message.tool_call_id, name, text, bool(message.error)))
     return read
 
 
@@ -98,10 +98,6 @@ def _add_answer(read: list[llm.Message], message: AssistantMessage, calls: Seque
         read[-1] = llm.AssistantMessage((*last.parts, *parts))
     else:
         read.append(llm.AssistantMessage(parts))
-
-
-def _read_call(call: ToolCall) -> llm.ToolCall:
-    return llm.ToolCall(call.id, call.function.name, call.function.arguments)
 
 
 def _read_content(message: UserMessage) -> str | tuple[llm.UserPart, ...]:
@@ -119,7 +115,3 @@ def _read_content(message: UserMessage) -> str | tuple[llm.UserPart, ...]:
             case _:
                 raise ApiError(422, f"messages: {part.type} parts are not supported: send text or images.")
     return tuple(parts)
-
-
-def _join_text(parts: Iterable[object]) -> str:
-    return "".join(part.text for part in parts if isinstance(part, TextPart))

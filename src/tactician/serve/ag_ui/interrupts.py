@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Final, cast
 
@@ -36,13 +36,15 @@ class Resumption:
     run_id: str
     entries: Mapping[str, ResumeEntry]
 
-    def read(self, pending: Iterable[PendingRequest], now: float) -> Mapping[str, Response]:
-        """Return the responses to the requests of the run.
+    def read(
+        self, pending: Iterable[PendingRequest], now: float, answered: Collection[str] = ()
+    ) -> Mapping[str, Response]:
+        """Return the responses to the requests of the run, without those that are answered otherwise.
 
         Raises:
             ResponseError: when the client does not answer all that the run waits for, or too late.
         """
-        asked = {request.id: request for request in pending if not request.is_answered}
+        asked = {request.id: request for request in pending if not (request.is_answered or request.id in answered)}
         if unknown := self.entries.keys() - asked.keys():
             raise ResponseError(f"The run {self.run_id} does not wait for {', '.join(sorted(unknown))}.")
         if missing := asked.keys() - self.entries.keys():

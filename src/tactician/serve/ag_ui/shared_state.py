@@ -19,19 +19,23 @@ class SharedState:
 
     Args:
         sent: the state that the client has sent.
-        is_resumed: true when the run resumes another, whose plans the state has.
 
     Attributes:
         has_begun: true once the client has got a plan.
     """
 
-    def __init__(self, sent: object, *, is_resumed: bool) -> None:
+    def __init__(self, sent: object) -> None:
         known = sent if isinstance(sent, Mapping) else {}
         self._values: dict[str, JsonValue] = {str(name): value for name, value in known.items()}
-        plan, subplans = (self._values.get(_PLAN), self._values.get(_SUBPLANS)) if is_resumed else (None, None)
-        self._plan: JsonValue = plan
-        self._subplans: dict[str, JsonValue] = dict(subplans) if isinstance(subplans, dict) else {}
+        self._plan: JsonValue = None
+        self._subplans: dict[str, JsonValue] = {}
         self.has_begun = False
+
+    def resume(self) -> None:
+        """Take the plans over from the state that the client has sent: they are those of the run that continues."""
+        self._plan = self._values.get(_PLAN)
+        subplans = self._values.get(_SUBPLANS)
+        self._subplans = dict(subplans) if isinstance(subplans, dict) else {}
 
     def set_plan(self, plan: Plan, owner: str | None) -> Iterator[BaseEvent]:
         """Yield the event of a plan: the whole state at first, then what changes."""

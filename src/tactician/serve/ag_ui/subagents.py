@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from typing import Final
 
 from ag_ui.core import (
     BaseEvent,
@@ -15,8 +17,9 @@ from ag_ui.core import (
 
 from tactician.events import Event
 from tactician.frozen import frozen
-from tactician.runs import RunStatus
+from tactician.runs import PendingRequest, RunStatus
 
+_RUN_ID: Final = re.compile(r"[a-zA-Z0-9_-]{1,100}")
 _RESTING = frozenset({RunStatus.WAITING, RunStatus.PAUSED, RunStatus.STUCK})
 
 
@@ -125,6 +128,17 @@ def name_call(run_id: str, path: tuple[str, ...], call_id: str) -> str:
         call_id: id that the model gave.
     """
     return f"{_write(run_id, path)}/{call_id}"
+
+
+def name_request_call(run_id: str, request: PendingRequest) -> str | None:
+    """Return the id for the client of the call of a tool that a request is about, if any."""
+    return None if request.call is None else name_call(run_id, request.path, request.call.id)
+
+
+def find_run_id(call_id: str) -> str:
+    """Return the id of the outermost run in the id of a call for the client; empty when it has none."""
+    run_id = call_id.partition("/")[0]
+    return run_id if _RUN_ID.fullmatch(run_id) else ""
 
 
 def _write(run_id: str, path: tuple[str, ...]) -> str:

@@ -37,7 +37,7 @@ from tactician.serve.ag_ui.messages import OpenMessages, write_call, write_resul
 from tactician.serve.ag_ui.shared_state import SharedState
 from tactician.serve.ag_ui.spending import Spending
 from tactician.serve.ag_ui.steps import Steps
-from tactician.serve.ag_ui.subagents import Subagents, name_call
+from tactician.serve.ag_ui.subagents import Subagents, name_call, name_request_call
 from tactician.tools import as_text
 
 RUN: Final = "tactician.run"
@@ -56,7 +56,9 @@ class EventTranslator:
         self._subagents = Subagents()
         self._steps = Steps()
         self._messages = OpenMessages()
-        self._state = SharedState(request.state, is_resumed=bool(request.resume))
+        self._state = SharedState(request.state)
+        self._frontend = frozenset(tool.name for tool in request.tools or ())
+        self._is_late = False
         self._spending = Spending()
         self._turns: dict[str, TurnStarted] = {}
         self._streamed: set[tuple[str, type[Event]]] = set()
@@ -71,8 +73,13 @@ class EventTranslator:
 
     def resume(self, run_id: str, pending: Iterable[PendingRequest]) -> None:
         """Expect the events of a run that waited for requests: the client knows the calls of tools in them."""
-        names = (_name_call(run_id, request) for request in pending)
+        names = (name_request_call(run_id, request) for request in pending)
         self._known_calls.update(name for name in names if name is not None)
+        self._state.resume()
+
+    def come_late(self) -> None:
+        """Expect the events of a run that another request has started: text comes as a whole."""
+        self._is_late = True
 
     def start(self) -> BaseEvent:
         """Return the first event."""
@@ -109,16 +116,29 @@ class EventTranslator:
             yield from self._write_answer(result.output)
             yield self._finish(RunFinishedSuccessOutcome(), encode(result.output))
             return
+        yield from self._wait(result.run_id, result.pending)
+
+    def _wait(self, run_id: str, pending: Iterable[PendingRequest]) -> Iterator[BaseEvent]:
+        """Yield the last events of a run that waits: for people, or only for tools that the application calls."""
         interrupts: list[Interrupt] = []
-        for request in result.pending:
-            owner = self._subagents.find(request.path)
-            call_id = _name_call(result.run_id, request)
+        calls: list[str] = []
+        for request in pending:
+            owner, call_id = self._subagents.find(request.path), name_request_call(run_id, request)
             if request.call is not None and call_id is not None and call_id not in self._known_calls:
                 yield from write_call(request.call, call_id, None, owner)
-            interrupts.append(create_interrupt(result.run_id, request, call_id, owner))
+            if call_id is not None and self._is_frontend(request):
+                calls.append(call_id)
+            else:
+                interrupts.append(create_interrupt(run_id, request, call_id, owner))
         if self._state.has_begun:
             yield self._state.snapshot()
-        yield self._finish(RunFinishedInterruptOutcome(interrupts=interrupts))
+        if interrupts:
+            yield self._finish(RunFinishedInterruptOutcome(interrupts=interrupts))
+        else:
+            yield self._finish(RunFinishedSuccessOutcome(pending_tool_call_ids=calls))
+
+    def _is_frontend(self, request: PendingRequest) -> bool:
+        return request.kind == "tool" and request.call is not None and request.call.name in self._frontend
 
     def cancel(self) -> Iterator[BaseEvent]:
         """Yield the last events of a run that somebody has ended."""
@@ -150,7 +170,7 @@ class EventTranslator:
                 self._streamed.add((event.run_id, type(event)))
                 yield from self._messages.add_text(event.run_id, self._find_turn(event.run_id), owner, event.text)
                 self._answer += "" if event.is_internal else event.text
-            case ThinkingReceived() if event.text:
+            case ThinkingReceived() if event.text and not self._is_late:
                 self._streamed.add((event.run_id, type(event)))
                 yield from self._messages.add_reasoning(event.run_id, owner, event.text)
             case TurnCompleted():
@@ -184,7 +204,7 @@ class EventTranslator:
         """Return whether text is for people: not the JSON of an object, nor what an action asks a model for."""
         turn = self._turns.get(event.run_id)
         is_object = turn is not None and turn.request.output is not None
-        return bool(event.text) and not is_object and (owner is not None or not event.is_internal)
+        return not self._is_late and bool(event.text) and not is_object and (owner is not None or not event.is_internal)
 
     def _find_turn(self, run_id: str) -> str:
         """Return the id of the message of the latest turn of a run."""
@@ -210,7 +230,3 @@ class EventTranslator:
             result=result,
             usage=self._spending.list_usage(),
         )
-
-
-def _name_call(run_id: str, request: PendingRequest) -> str | None:
-    return None if request.call is None else name_call(run_id, request.path, request.call.id)

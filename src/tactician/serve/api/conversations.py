@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator
 from typing import Final, cast
@@ -48,14 +49,16 @@ async def send_message(call: Call) -> Form | Response:
 async def show_conversation(call: Call) -> ConversationForm:
     """Return the messages of a conversation. Pictures have addresses."""
     messages = _read_messages(await _find_conversation(call))
-    linked = link_pictures(messages, f"{call.base}/api/conversations/{_id(call)}/pictures")
+    address = f"{call.base}/api/conversations/{_id(call)}/pictures"
+    linked = await asyncio.to_thread(link_pictures, messages, address)  # pictures may be large
     return ConversationForm(id=_id(call), messages=tuple(cast("list[JsonValue]", linked)))
 
 
 async def show_picture(call: Call) -> Response:
     """Return a picture of a conversation."""
     messages = _read_messages(await _find_conversation(call))
-    return send_picture(find_picture(messages, call.find_id("picture_id")), call.request)
+    picture = await asyncio.to_thread(find_picture, messages, call.find_id("picture_id"))
+    return send_picture(picture, call.request)
 
 
 async def delete_conversation(call: Call) -> ConversationForm:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from contextlib import aclosing
-from typing import Final
+from typing import Final, TypeVar
 
 from starlette.responses import Response
 
 from tactician.frozen import frozen
+from tactician.platform import RecordedEvent
 from tactician.process import ProcessEnded
 from tactician.runs import RunEnded, RunStatus
 from tactician.serve.api.feed import EventFeed, FeedEntry
+from tactician.serve.api.history import read_earlier
 from tactician.serve.api.operations import ApiOperation, Call
 from tactician.serve.api.run_lookup import find_run, present_run
 from tactician.serve.api.sse import COMMENT, format_event
@@ -20,6 +22,8 @@ from tactician.serve.problems import ApiError
 
 _PAUSES: Final = (0.0, 0.02, 0.05, 0.1, 0.2, 0.5)
 """Seconds between looks for the end of a run in the store: its last event comes a moment before it is saved."""
+E = TypeVar("E", FeedEntry, RecordedEvent)
+_BATCH: Final = 100
 _EVENT_QUERY: Final = {
     "after": "id of an event, or latest",
     "type": "a type of events, or several",
@@ -28,7 +32,7 @@ _EVENT_QUERY: Final = {
 
 
 async def stream_run(call: Call) -> Response:
-    """Send the events of a run: those that are kept after `Last-Event-ID`, or all of them, and those to come."""
+    """Send the events of a run: those after `Last-Event-ID`, or all that are known, and those to come."""
     run_id = call.find_id("run_id")
     await find_run(call, run_id)
     return _stream(call, run_id)
@@ -45,7 +49,7 @@ def _stream(call: Call, run_id: str | None) -> Response:
     query = call.request.query_params
     feed, kinds, is_brief = call.server.feed, frozenset(query.getlist("type")), query.get("brief") == "true"
     inner = None if run_id is None or feed.find_root(run_id) == run_id else {run_id}
-    choice = _EventChoice(feed, kinds, is_brief, inner)
+    choice = _EventChoice(feed, kinds, is_brief, inner, call.base)
     return call.server.streams.respond(_events(call, run_id, _find_place(call), choice))
 
 
@@ -59,30 +63,38 @@ class _EventChoice:
         is_brief: true for events without messages that earlier events have.
         inner: ids of a run that is inside another, and of the runs inside it, as far as they are known; `None` for
             the events of all runs that the feed has.
+        base: path at which the server is mounted, for the addresses of pictures.
     """
 
     feed: EventFeed
     kinds: frozenset[str]
     is_brief: bool
     inner: set[str] | None = None
+    base: str = ""
 
     def format(self, entries: Iterable[FeedEntry]) -> str:
         """Return those of the entries that the reader wants, as text."""
-        return "".join(self._format(entry) for entry in entries if self._is_inside(entry) and self._is_wanted(entry))
+        return "".join(self._format(entry) for entry in self._select(entries))
 
-    def _is_wanted(self, entry: FeedEntry) -> bool:
-        return not self.kinds or entry.event.type in self.kinds
+    def format_earlier(self, events: Iterable[RecordedEvent]) -> str:
+        """Return those of the events that the reader wants, as text: without ids, as the feed does not know them."""
+        return "".join(format_event(event.text, kind=event.type) for event in self._select(events))
 
-    def _is_inside(self, entry: FeedEntry) -> bool:
+    def _select(self, events: Iterable[E]) -> Iterator[E]:
+        for event in events:
+            if self._is_inside(event) and (not self.kinds or event.type in self.kinds):
+                yield event
+
+    def _is_inside(self, event: FeedEntry | RecordedEvent) -> bool:
         if self.inner is None:
             return True
-        if entry.event.parent_id in self.inner:
-            self.inner.add(entry.event.run_id)
-        return entry.event.run_id in self.inner
+        if event.parent_id in self.inner:
+            self.inner.add(event.run_id)
+        return event.run_id in self.inner
 
     def _format(self, entry: FeedEntry) -> str:
-        text = entry.brief_text if self.is_brief else entry.text
-        return format_event(text, kind=entry.event.type, id=f"{self.feed.session}-{entry.number}")
+        text = entry.format_briefly(self.base) if self.is_brief else entry.format(self.base)
+        return format_event(text, kind=entry.type, id=f"{self.feed.session}-{entry.number}")
 
 
 async def _events(call: Call, run_id: str | None, after: int, choice: _EventChoice) -> AsyncGenerator[str]:
@@ -90,6 +102,10 @@ async def _events(call: Call, run_id: str | None, after: int, choice: _EventChoi
     feed = call.server.feed
     root = None if run_id is None else feed.find_root(run_id)
     yield f"retry: 1000\nid: {feed.session}-{after}\n\n"
+    earlier = [] if root is None or after else await read_earlier(call.server, root)
+    for batch in _split(earlier):
+        if text := choice.format_earlier(batch):
+            yield text
     if run_id is None or not await _has_ended(call, run_id):
         async with aclosing(feed.read(root, after)) as batches:
             async for entries in batches:
@@ -103,6 +119,11 @@ async def _events(call: Call, run_id: str | None, after: int, choice: _EventChoi
             if text := choice.format(late):
                 yield text
         yield format_event((await present_run(call, run_id)).model_dump_json(), kind="end")
+
+
+def _split(events: Sequence[RecordedEvent]) -> Iterator[Sequence[RecordedEvent]]:
+    for start in range(0, len(events), _BATCH):
+        yield events[start : start + _BATCH]
 
 
 async def _ends_with(call: Call, run_id: str, entries: Sequence[FeedEntry]) -> bool:

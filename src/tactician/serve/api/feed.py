@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections import OrderedDict, deque
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
-from tactician.events import Event, event_to_json, new_id
-from tactician.llm import find_new_messages
-from tactician.loop import TurnStarted
+from tactician.events import Event, new_id
+from tactician.runs import find_capture_mode
+from tactician.serve.api.pictures import find_picture_address, link_pictures
+from tactician.trace import CaptureMode, Masking, write_event
 
 _UNREAD: Final = 1000
 """Events that wait for a reader. A reader that is further behind is dropped, and may continue where it was."""
@@ -32,36 +33,45 @@ class FeedEntry:
         number: place of the event among all events of the server, from 1.
         root: id of the outermost run.
         event: the event.
+        capture: how much of its run is captured.
+        masking: masks of secrets.
     """
 
     number: int
     root: str
     event: Event
-    _text: str | None = field(default=None, repr=False)
+    capture: CaptureMode
+    masking: Masking = field(repr=False)
+    _texts: dict[str, str] = field(default_factory=dict, repr=False)
 
     @property
-    def text(self) -> str:
-        """The event as JSON, made when it is first read."""
-        if self._text is None:
-            self._text = _format(self.event)
-        return self._text
+    def type(self) -> str:
+        """The name of the class of the event."""
+        return self.event.type
 
     @property
-    def brief_text(self) -> str:
-        """The event as JSON, without the messages that an earlier event of the run has too."""
-        if isinstance(self.event, TurnStarted) and self.event.turn > 1:
-            return _format(_abbreviate(self.event))
-        return self.text
+    def run_id(self) -> str:
+        """The id of its run."""
+        return self.event.run_id
 
+    @property
+    def parent_id(self) -> str | None:
+        """The id of the run around its run, if any."""
+        return self.event.parent_id
 
-def _abbreviate(event: TurnStarted) -> TurnStarted:
-    """Return the event with the messages that are new to the model: a long run repeats all others in each turn."""
-    messages = tuple(find_new_messages(event.request.messages))
-    return replace(event, request=replace(event.request, messages=messages, tools=()))
+    def format(self, base: str = "") -> str:
+        """Return the event as JSON, made when it is first read at a server with a base path."""
+        if (text := self._texts.get(base)) is None:
+            text = self._texts[base] = self._write(base, is_brief=False)
+        return text
 
+    def format_briefly(self, base: str = "") -> str:
+        """Return the event as JSON, without the messages that an earlier event of the run has too."""
+        return self.format(base) if self.event.abbreviate() is self.event else self._write(base, is_brief=True)
 
-def _format(event: Event) -> str:
-    return json.dumps(event_to_json(event), ensure_ascii=False, separators=(",", ":"))
+    def _write(self, base: str, *, is_brief: bool) -> str:
+        link = partial(link_pictures, address=find_picture_address(self.root, base))
+        return write_event(self.event, self.capture, self.masking, is_brief=is_brief, prepare=link)
 
 
 class _Reader:
@@ -100,6 +110,7 @@ class EventFeed:
     A run is that which is inside no other: the events of what it causes are among its own.
 
     Args:
+        masking: masks of secrets.
         events_per_run: number of events that are kept of a run.
         most_runs: number of runs of which events are kept.
         most_events: number of events that are kept of all runs together.
@@ -108,8 +119,15 @@ class EventFeed:
         session: id of the feed. The numbers of another feed, such as that before a restart, mean nothing here.
     """
 
-    def __init__(self, events_per_run: int = 10_000, most_runs: int = 1000, most_events: int = 200_000) -> None:
+    def __init__(
+        self,
+        masking: Masking | None = None,
+        events_per_run: int = 10_000,
+        most_runs: int = 1000,
+        most_events: int = 200_000,
+    ) -> None:
         self.session = new_id()
+        self._masking = masking or Masking()
         self._events_per_run = events_per_run
         self._most_runs = most_runs
         self._most_events = most_events
@@ -118,6 +136,7 @@ class EventFeed:
         self._kept: OrderedDict[str, deque[FeedEntry]] = OrderedDict()
         self._roots: OrderedDict[str, str] = OrderedDict()
         self._spans: OrderedDict[str, str] = OrderedDict()
+        self._whole: set[str] = set()
         self._readers: set[_Reader] = set()
 
     @property
@@ -135,7 +154,7 @@ class EventFeed:
         if not event.run_id:
             return
         self._last += 1
-        entry = FeedEntry(self._last, self._find_root(event), event)
+        entry = FeedEntry(self._last, self._find_root(event), event, find_capture_mode(), self._masking)
         if event.is_recorded:
             self._keep(entry)
         for reader in [reader for reader in self._readers if not reader.offer(entry)]:
@@ -156,6 +175,20 @@ class EventFeed:
     def find_root(self, run_id: str) -> str:
         """Return the id of the outermost run around a run; the same id when there is none."""
         return self._roots.get(run_id, run_id)
+
+    def add_roots(self, root: str, run_ids: Iterable[str]) -> None:
+        """Take note of runs inside an outermost run that somebody else knows of, such as the store."""
+        for run_id in run_ids:
+            self._roots.setdefault(run_id, root)
+
+    def has_all(self, root: str) -> bool:
+        """Return whether all events of an outermost run are kept, as far as `set_whole` was told."""
+        return root in self._whole
+
+    def set_whole(self, root: str) -> None:
+        """Take note that nobody has earlier events of an outermost run than those that are kept."""
+        if root in self._kept:
+            self._whole.add(root)
 
     @contextmanager
     def open(self, run_id: str | None = None) -> Iterator[_Reader]:
@@ -205,8 +238,13 @@ class EventFeed:
         kept = self._kept.get(entry.root)
         if kept is None:
             kept = self._kept[entry.root] = deque(maxlen=self._events_per_run)
-        self._count += len(kept) < self._events_per_run
+        if len(kept) < self._events_per_run:
+            self._count += 1
+        else:
+            self._whole.discard(entry.root)
         kept.append(entry)
         self._kept.move_to_end(entry.root)
         while len(self._kept) > 1 and (len(self._kept) > self._most_runs or self._count > self._most_events):
-            self._count -= len(self._kept.popitem(last=False)[1])
+            root, dropped = self._kept.popitem(last=False)
+            self._count -= len(dropped)
+            self._whole.discard(root)

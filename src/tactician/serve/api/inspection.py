@@ -7,29 +7,30 @@ from typing import Final
 from tactician.events import encode
 from tactician.planning import Explanation, Plan
 from tactician.process import PlanMade
-from tactician.runs import load_capture_mode
 from tactician.serve.api.forms import PlanForm, PlansForm, PlanStepForm, TraceForm
+from tactician.serve.api.history import list_events
 from tactician.serve.api.operations import ApiOperation, Call
 from tactician.serve.api.run_lookup import find_run
-from tactician.trace import CaptureMode, Trace
+from tactician.trace import CaptureMode, Trace, mask_nodes
 
 
 async def list_plans(call: Call) -> PlansForm:
     """Return the plans of a run and of those inside it, oldest first, and why it has none, if it is stuck."""
     run_id = call.find_id("run_id")
     run = await find_run(call, run_id)
-    events = (entry.event for entry in call.server.feed.replay(call.server.feed.find_root(run_id)))
+    events = await list_events(call.server, run_id)
     plans = [_show_plan(event) for event in events if isinstance(event, PlanMade)]
-    return PlansForm(plans=tuple(plans), failure=run.failure)
+    failure = None if run.failure is None else call.viewer.mask(run.failure)
+    return PlansForm(plans=tuple(plans), failure=failure)
 
 
 async def show_trace(call: Call) -> TraceForm:
-    """Return the tree of all that a run did, as far as the server has seen it."""
+    """Return the tree of all that a run did, with masks for secrets."""
     run_id = call.find_id("run_id")
-    await find_run(call, run_id)
-    events = [entry.event for entry in call.server.feed.replay(call.server.feed.find_root(run_id))]
-    trace = Trace.from_events(events, run_id, is_whole=load_capture_mode() is CaptureMode.FULL)
-    return TraceForm.model_validate_json(trace.to_json())
+    viewer = call.viewer.looking_at(await find_run(call, run_id))
+    is_whole = viewer.capture is CaptureMode.FULL
+    trace = Trace.from_events(await list_events(call.server, run_id), run_id, is_whole=is_whole)
+    return TraceForm.model_validate_json(Trace(mask_nodes(trace.roots, viewer.masking)).to_json())
 
 
 def _show_plan(event: PlanMade) -> PlanForm:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from time import time
 from typing import Final
 
 from tactician.events import Event
@@ -14,6 +15,9 @@ from tactician.runs import ModelReturned
 
 SPAN: Final = 60.0
 """Seconds of each point."""
+DAY: Final = 24 * 3600.0
+COUNTED: Final = frozenset({TurnCompleted.type, TurnFailed.type, ModelReturned.type})
+"""Types of the events that end a call."""
 _MOST_POINTS: Final = 24 * 60
 _MOST_MODELS: Final = 200
 
@@ -46,15 +50,20 @@ class UsePoint:
 
 
 class ModelMeter:
-    """Use of each model in each minute of the last day, as far as this program has seen it."""
+    """Use of each model in each minute of the last day, as far as this program has seen it, or the store has it.
+
+    Attributes:
+        since: time from which the use is counted, in seconds since the epoch.
+    """
 
     def __init__(self) -> None:
-        self._points: OrderedDict[str, OrderedDict[float, UsePoint]] = OrderedDict()
+        self.since = time()
+        self._points: OrderedDict[str, dict[float, UsePoint]] = OrderedDict()
 
     @property
     def points(self) -> Mapping[str, tuple[UsePoint, ...]]:
         """Points of each model, the oldest first. A span without a call has none."""
-        return {model: tuple(points.values()) for model, points in self._points.items()}
+        return {model: tuple(points[at] for at in sorted(points)) for model, points in self._points.items()}
 
     def note(self, event: Event) -> None:
         """Take an event into account, if it is the end of a call."""
@@ -69,14 +78,14 @@ class ModelMeter:
             case _:
                 pass
 
-    def _add(self, time: float, model: str, seconds: float, usage: Usage, *, is_error: bool = False) -> None:
-        points = self._points.setdefault(model, OrderedDict())
+    def _add(self, at: float, model: str, seconds: float, usage: Usage, *, is_error: bool = False) -> None:
+        points = self._points.setdefault(model, {})
         if len(self._points) > _MOST_MODELS:
             self._points.popitem(last=False)
-        start = time - time % SPAN
+        start = at - at % SPAN
         point = points.setdefault(start, UsePoint(start))
         if len(points) > _MOST_POINTS:
-            points.popitem(last=False)
+            del points[min(points)]
         point.calls += 1
         point.errors += is_error
         point.seconds += seconds

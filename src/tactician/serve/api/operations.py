@@ -16,6 +16,7 @@ from tactician.frozen import frozen
 from tactician.serve.api.forms import Form
 from tactician.serve.api.people import Person, Right
 from tactician.serve.api.server import ApiServer
+from tactician.serve.api.viewer import Viewer
 from tactician.serve.problems import ApiError, describe_problem
 
 F = TypeVar("F", bound=Form)
@@ -35,6 +36,11 @@ class Call:
     server: ApiServer
     person: Person
     request: Request
+
+    @property
+    def viewer(self) -> Viewer:
+        """The person as somebody who looks at runs."""
+        return Viewer(self.person, self.server.masking, base=self.base)
 
     @property
     def base(self) -> str:

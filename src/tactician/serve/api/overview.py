@@ -65,6 +65,7 @@ async def list_models(call: Call) -> ModelsForm:
             for model, points in call.server.meter.points.items()
         ),
         seconds_per_point=SPAN,
+        since=call.server.meter.since,
     )
 
 

@@ -80,24 +80,26 @@ class UsePointForm(Form):
 
 
 class ModelUseForm(Form):
-    """Use of a model over time, as the server has seen it since it started."""
+    """Use of a model over time, as the server has seen it, or the store has it from before."""
 
     model: str
     points: tuple[UsePointForm, ...]
 
 
 class ModelsForm(Form):
-    """Models: the deployments of the router, and what the runs of this server have used.
+    """Models: the deployments of the router, and what runs have used.
 
     Attributes:
         deployments: each model at each instance; none where there is no router.
         use: use of each model over time.
         seconds_per_point: length of the span of each point.
+        since: time from which the use is counted, in seconds since the epoch.
     """
 
     deployments: tuple[DeploymentForm, ...]
     use: tuple[ModelUseForm, ...]
     seconds_per_point: float
+    since: float
 
 
 class HeldRunForm(Form):

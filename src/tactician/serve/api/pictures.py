@@ -24,6 +24,11 @@ _HEADERS: Final = {
 }
 
 
+def find_picture_address(run_id: str, base: str) -> str:
+    """Return the path below which the pictures of a run are, at a server with a base path."""
+    return f"{base}/api/runs/{run_id}/pictures"
+
+
 def link_pictures(value: JsonValue, address: str) -> JsonValue:
     """Return JSON data with addresses of pictures in the place of their content.
 

@@ -27,7 +27,9 @@ async def find_tree(call: Call, run_id: str) -> RunTree:
     """
     platform, root = call.server.platform, call.server.feed.find_root(run_id)
     try:
-        return await platform.tree(run_id)
+        tree = await platform.tree(run_id)
+        call.server.feed.add_roots(run_id, [run.id for run in tree.walk() if root == run_id and run.id != run_id])
+        return tree
     except RunNotFoundError:
         found = None if root == run_id else _find_inside(await platform.tree(root), run_id)
         if found is None:
@@ -48,7 +50,7 @@ async def present_run(call: Call, run_id: str) -> RunForm:
         RunNotFoundError: when there is none.
     """
     view = await find_run(call, run_id)
-    return show_run(view, call.person, await find_result(call, view), call.base)
+    return show_run(view, call.viewer, await find_result(call, view))
 
 
 async def find_result(call: Call, run: RunView) -> object:

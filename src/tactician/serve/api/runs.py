@@ -67,7 +67,7 @@ async def list_runs(call: Call) -> RunsForm:
     )
     found = [run for run in runs if _has_words(run, words) and not (is_outer and run.parent_id)]
     page = found[skipped : skipped + limit]
-    return RunsForm(runs=tuple(show_run(run, call.person) for run in page), has_more=len(found) > skipped + len(page))
+    return RunsForm(runs=tuple(show_run(run, call.viewer) for run in page), has_more=len(found) > skipped + len(page))
 
 
 def _has_words(run: RunView, words: Iterable[str]) -> bool:
@@ -79,7 +79,7 @@ def _has_words(run: RunView, words: Iterable[str]) -> bool:
 async def list_waiting_runs(call: Call) -> RunsForm:
     """Return the runs that wait for people, oldest first."""
     runs = await call.server.platform.list_waiting_runs(call.find_number("limit", 1000, _MOST_RUNS))
-    shown = (show_run(run, call.person) for run in runs)
+    shown = (show_run(run, call.viewer) for run in runs)
     role = call.request.query_params.get("role")
     return RunsForm(
         runs=tuple(run for run in shown if role is None or any(request.role == role for request in run.pending))
@@ -95,20 +95,22 @@ async def show_run_details(call: Call) -> RunDetailsForm:
     """Return a run with its history, blackboard, messages, and the runs inside it."""
     run_id = call.find_id("run_id")
     tree = await find_tree(call, run_id)
-    return show_tree(tree, call.person, await find_result(call, tree.run), call.base)
+    return show_tree(tree, call.viewer, await find_result(call, tree.run))
 
 
 async def show_run_picture(call: Call) -> HttpResponse:
     """Return a picture of a run: of its messages, its objects or its result."""
-    run = await find_run(call, call.find_id("run_id"))
-    picture = find_run_picture(run, await find_result(call, run), call.find_id("picture_id"))
+    tree = await find_tree(call, call.find_id("run_id"))
+    picture = find_run_picture(tree, call.viewer, await find_result(call, tree.run), call.find_id("picture_id"))
     return send_picture(picture, call.request)
 
 
 async def list_steps(call: Call) -> StepsForm:
     """Return the steps of a run, oldest first."""
-    steps = await call.server.platform.steps(call.find_id("run_id"))
-    return StepsForm(steps=tuple(map(show_step, steps)))
+    run_id = call.find_id("run_id")
+    steps = await call.server.platform.steps(run_id)
+    viewer = call.viewer.looking_at(await find_run(call, run_id))
+    return StepsForm(steps=tuple(show_step(step, viewer) for step in steps))
 
 
 async def answer_request(call: Call) -> RunForm:

@@ -13,6 +13,8 @@ from tactician.serve.api.feed import EventFeed
 from tactician.serve.api.guard import RequestLimits
 from tactician.serve.api.meter import ModelMeter
 from tactician.serve.api.sse import Streams
+from tactician.serve.api.use_history import restore_use
+from tactician.trace import Masking
 
 T = TypeVar("T")
 _GRACE: Final = 2.0
@@ -28,6 +30,7 @@ class ApiServer:
 
     Attributes:
         platform: the same.
+        masking: masks of secrets in what the server sends.
         feed: the events of its runs.
         meter: the use of models by its runs.
         streams: open streams of events.
@@ -45,7 +48,8 @@ class ApiServer:
             )
         self.platform = platform
         self.limits = limits
-        self.feed = EventFeed()
+        self.masking = platform.services.find(Masking)
+        self.feed = EventFeed(self.masking)
         self.meter = ModelMeter()
         self.streams = Streams(limits.streams)
         self._worker = Worker(platform, lease=limits.lease, max_parallel=limits.parallel)
@@ -63,6 +67,7 @@ class ApiServer:
         bus = self.platform.services.bus
         stop_listening = bus.subscribe(self.feed.publish), bus.subscribe(self.meter.note)
         working = self.spawn(self._worker.run())
+        self.spawn(restore_use(self.platform, self.meter))
         self.is_ready = True
         try:
             yield

@@ -12,7 +12,7 @@ from tactician.agents import planned_spec
 from tactician.diagrams import Diagram, to_mermaid, to_svg
 from tactician.events import encode
 from tactician.llm import Image, Usage, messages_to_data
-from tactician.platform import RunTree, RunView, StepView, list_start_types
+from tactician.platform import ObjectView, RunTree, RunView, StepView, list_start_types
 from tactician.process import ActionRun, UserInput
 from tactician.runs import InputTypes, PendingRequest, Runnable
 from tactician.serve.api.forms import (
@@ -31,7 +31,8 @@ from tactician.serve.api.forms import (
     UsageForm,
 )
 from tactician.serve.api.people import Person
-from tactician.serve.api.pictures import find_picture, link_pictures
+from tactician.serve.api.pictures import find_picture, find_picture_address, link_pictures
+from tactician.serve.api.viewer import Viewer
 
 JobStatus: TypeAlias = Literal["in_progress", "completed", "failed", "waiting", "cancelled", "unknown"]
 _JOB_STATUSES: Final[Mapping[str, JobStatus]] = {
@@ -48,8 +49,9 @@ _JOB_STATUSES: Final[Mapping[str, JobStatus]] = {
 }
 
 
-def show_run(run: RunView, person: Person, result: object = None, base: str = "") -> RunForm:
-    """Return a run as a person sees it, at a server with a base path."""
+def show_run(run: RunView, viewer: Viewer, result: object = None) -> RunForm:
+    """Return a run as a person sees it. Its result and its requests are as they are: they are there to be used."""
+    failure = run.failure or run.problem
     return RunForm(
         id=run.id,
         agent=run.name,
@@ -60,11 +62,11 @@ def show_run(run: RunView, person: Person, result: object = None, base: str = ""
         changed_at=run.changed_at,
         seconds=run.seconds,
         usage=_show_usage(run.usage),
-        pending=show_requests(run.pending, person),
+        pending=show_requests(run.pending, viewer.person),
         goal=run.goal,
-        failure=run.failure or run.problem,
-        output=run.output,
-        result=link_pictures(encode(result), _find_address(run, base)),
+        failure=None if failure is None else viewer.mask(failure),
+        output=viewer.mask(run.output),
+        result=link_pictures(encode(result), find_picture_address(run.id, viewer.base)),
         steps=run.steps,
         parent_id=run.parent_id,
         was_interrupted=run.was_interrupted,
@@ -73,41 +75,49 @@ def show_run(run: RunView, person: Person, result: object = None, base: str = ""
     )
 
 
-def show_tree(tree: RunTree, person: Person, result: object = None, base: str = "") -> RunDetailsForm:
+def show_tree(tree: RunTree, viewer: Viewer, result: object = None) -> RunDetailsForm:
     """Return a run with its history, its objects and the runs inside it."""
-    run, address = tree.run, _find_address(tree.run, base)
+    run, viewer = tree.run, viewer.looking_at(tree.run)
+    address = find_picture_address(run.id, viewer.base)
     return RunDetailsForm(
-        run=show_run(run, person, result, base),
+        run=show_run(run, viewer, result),
         models=tuple(_show_model_usage(model, usage) for model, usage in run.tally.by_model.items()),
-        history=tuple(_show_action(action) for action in run.history),
-        objects=tuple(
-            ObjectForm(
-                type=entry.type,
-                value=link_pictures(entry.value, address),
-                name=entry.binding,
-                is_hidden=entry.is_hidden,
-            )
-            for entry in run.objects
-        ),
+        history=tuple(_show_action(action, viewer) for action in run.history),
+        objects=tuple(_show_object(entry, viewer, address) for entry in run.objects),
         conditions=dict(run.conditions),
-        messages=tuple(link_pictures(encode(message), address) for message in messages_to_data(run.messages)),
-        children=tuple(show_tree(child, person, base=base) for child in tree.children),
+        messages=_show_messages(run, viewer, address),
+        children=tuple(show_tree(child, viewer) for child in tree.children),
     )
 
 
-def find_run_picture(run: RunView, result: object, name: str) -> Image | None:
-    """Return a picture of what `show_tree` shows of a run, by the hash of its content."""
-    shown = [encode(result), *(entry.value for entry in run.objects), *map(encode, messages_to_data(run.messages))]
-    return find_picture(shown, name)
+def find_run_picture(tree: RunTree, viewer: Viewer, result: object, name: str) -> Image | None:
+    """Return a picture of what `show_tree` shows of a run and of those inside it, by the hash of its content."""
+    run, viewer = tree.run, viewer.looking_at(tree.run)
+    shown = [encode(result)]
+    if viewer.sees_content:
+        shown += [*(entry.value for entry in run.objects), *map(encode, messages_to_data(run.messages))]
+    if (picture := find_picture(shown, name)) is not None:
+        return picture
+    return next(filter(None, (find_run_picture(child, viewer, None, name) for child in tree.children)), None)
 
 
-def show_step(step: StepView) -> StepForm:
+def _show_object(entry: ObjectView, viewer: Viewer, address: str) -> ObjectForm:
+    value = viewer.mask_json(link_pictures(entry.value, address)) if viewer.sees_content else None
+    return ObjectForm(type=entry.type, value=value, name=entry.binding, is_hidden=entry.is_hidden)
+
+
+def _show_messages(run: RunView, viewer: Viewer, address: str) -> tuple[JsonValue, ...]:
+    messages = messages_to_data(run.messages) if viewer.sees_content else ()
+    return tuple(viewer.mask_json(link_pictures(encode(message), address)) for message in messages)
+
+
+def show_step(step: StepView, viewer: Viewer) -> StepForm:
     """Return a step of a run."""
     return StepForm(
         number=step.number,
         kind=step.kind,
         name=step.name,
-        detail=step.detail,
+        detail=viewer.mask(step.detail) if viewer.sees_content else "",
         path=step.path,
         at=step.at,
         seconds=step.seconds,
@@ -164,10 +174,6 @@ def find_schemas(kinds: Iterable[type]) -> Iterable[tuple[type, JsonValue]]:
             continue
 
 
-def _find_address(run: RunView, base: str) -> str:
-    return f"{base}/api/runs/{run.id}/pictures"
-
-
 def _show_usage(usage: Usage) -> UsageForm:
     return UsageForm(input_tokens=usage.input_tokens, output_tokens=usage.output_tokens, cost=usage.cost)
 
@@ -184,13 +190,13 @@ def _show_model_usage(model: str, usage: Usage) -> ModelUsageForm:
     )
 
 
-def _show_action(action: ActionRun) -> ActionForm:
+def _show_action(action: ActionRun, viewer: Viewer) -> ActionForm:
     return ActionForm(
         name=action.action,
         started_at=action.started_at,
         seconds=action.seconds,
         outputs=action.outputs,
-        error=action.error,
+        error=None if action.error is None else viewer.mask(action.error),
         cost=action.usage.cost,
     )
 

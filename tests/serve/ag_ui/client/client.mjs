@@ -4,7 +4,7 @@ import { HttpAgent } from "@ag-ui/client";
 
 const chunks = [];
 for await (const chunk of process.stdin) chunks.push(chunk);
-const { url, headers, threadId, messages, state, resume } = JSON.parse(Buffer.concat(chunks));
+const { url, headers, threadId, messages, state, resume, tools } = JSON.parse(Buffer.concat(chunks));
 
 const agent = new HttpAgent({ url, headers, threadId, initialMessages: messages, initialState: state });
 const events = [];
@@ -16,7 +16,7 @@ const subscriber = {
   onRunErrorEvent: ({ event }) => void (failure = event.message),
 };
 try {
-  await agent.runAgent(resume ? { resume } : {}, subscriber);
+  await agent.runAgent({ ...(resume && { resume }), ...(tools && { tools }) }, subscriber);
 } catch (error) {
   failure = String(error);
 }

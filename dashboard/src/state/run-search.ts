@@ -1,0 +1,63 @@
+/** Search of the server for runs that the page does not know, as it knows the newest only. */
+
+import { signal } from "@preact/signals";
+
+import { api } from "../api/client";
+import type { RunForm } from "../api/types";
+import { hasMore } from "./runs";
+
+const PAGE = 200;
+/** Milliseconds without a further key after which the server is asked. */
+const PAUSE = 250;
+
+export interface Wanted {
+  words: string;
+  statuses: readonly string[];
+}
+
+export class RunSearch {
+  /** Runs that the server has found, the newest first. */
+  readonly found = signal<readonly RunForm[]>([]);
+  readonly problem = signal("");
+  private wanted: Wanted = { words: "", statuses: [] };
+  private hasOthers = false;
+  private isBusy = false;
+  private timer = 0;
+
+  /** Look for other runs than before, soon. */
+  look(wanted: Wanted): void {
+    this.close();
+    this.found.value = [];
+    this.hasOthers = false;
+    this.wanted = wanted;
+    const isSearch = wanted.words.trim() !== "" || wanted.statuses.length > 0;
+    if (isSearch && hasMore.value) this.timer = window.setTimeout(() => void this.read(), PAUSE);
+  }
+
+  /** Read the next of the runs that were found, if there are others. */
+  readMore(): void {
+    if (this.hasOthers) void this.read();
+  }
+
+  close(): void {
+    clearTimeout(this.timer);
+  }
+
+  private async read(): Promise<void> {
+    if (this.isBusy) return;
+    this.isBusy = true;
+    const wanted = this.wanted;
+    try {
+      const answer = await api.findRuns(wanted.words, wanted.statuses, PAGE, this.found.value.length);
+      this.problem.value = "";
+      if (wanted === this.wanted) {
+        this.found.value = [...this.found.value, ...answer.runs];
+        this.hasOthers = answer.has_more;
+      }
+    } catch (error) {
+      this.problem.value = (error as Error).message;
+    }
+    this.isBusy = false;
+    if (wanted !== this.wanted) this.look(this.wanted);
+  }
+}

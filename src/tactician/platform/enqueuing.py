@@ -1,0 +1,89 @@
+"""Runs that are saved for workers to start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+
+from typing_extensions import TypedDict
+
+from tactician.agents import planned_spec
+from tactician.errors import ConfigurationError, RunConflictError
+from tactician.platform.registry import Registry
+from tactician.platform.running import Objects, create_board
+from tactician.process import AgentProcess, Named, ProcessOptions, check_options, with_named
+from tactician.runs import PROCESS_KIND, InputTypes, RunContext, RunStore, Services, create_record, enqueue_run
+
+
+class EnqueueOptions(TypedDict, total=False):
+    """Options of a run that is enqueued for workers.
+
+    Attributes:
+        named: further objects for a planned agent, by their names.
+        options: settings of a process.
+        priority: rank among the runs that wait for a worker; the highest comes first.
+        deadline: time by which the run has to end.
+        idempotency_key: key of the run. Enqueued again with the same key, nothing is started, and the id of the first
+            run is returned.
+    """
+
+    named: Named | None
+    options: ProcessOptions | None
+    priority: int
+    deadline: datetime | None
+    idempotency_key: str | None
+
+
+class Enqueuer:
+    """Runs for workers.
+
+    Args:
+        registry: registered agents.
+        context: returns a context for a run on the platform.
+        services: services of the platform.
+    """
+
+    def __init__(self, registry: Registry, context: Callable[[], RunContext], services: Services) -> None:
+        self._registry = registry
+        self._context = context
+        self._services = services
+        self._runs = RunStore(services.store)
+
+    async def enqueue(self, agent: object, objects: Objects, settings: EnqueueOptions) -> str:
+        """Save a new run for a worker to start, and return its id; that of the first run with the idempotency key.
+
+        Raises:
+            ConfigurationError: when there is no store.
+        """
+        if not self._services.is_durable:
+            raise ConfigurationError("A platform needs a store for workers to find runs: Platform(store=...)")
+        key, options, deadline = settings.get("idempotency_key"), settings.get("options"), settings.get("deadline")
+        if (known := await self._find_enqueued(key)) is not None:
+            return known
+        objects = with_named(objects, settings.get("named"))
+        runnable = self._registry.runnable(agent)
+        around = self._context() if deadline is None else self._context().with_deadline(deadline.timestamp())
+        context, is_process = around.child(runnable.name), planned_spec(runnable) is not None
+        if is_process:
+            spec = self._registry.admit(agent)
+            board = await create_board(self._services.store, spec, options)
+            check_options(options)
+            AgentProcess.create(spec, objects, context, options, None, board)
+        record = replace(
+            create_record(runnable.name, context, PROCESS_KIND if is_process else "run"),
+            priority=settings.get("priority", 0),
+            idempotency_key=key,
+        )
+        value = None if is_process else objects[0] if len(objects) == 1 else objects
+        types = getattr(runnable, "input_types", InputTypes())
+        try:
+            return (await enqueue_run(record, value, context, input_types=types)).run_id
+        except RunConflictError:
+            if (known := await self._find_enqueued(key)) is None:
+                raise
+            return known
+
+    async def _find_enqueued(self, key: str | None) -> str | None:
+        records = [] if key is None else await self._runs.find(idempotency_key=key)
+        return records[0].run_id if records else None

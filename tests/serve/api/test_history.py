@@ -1,0 +1,126 @@
+"""All of a run is there after the server was killed and started again: plans, calls of tools, and conversations."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.serve.api.serving import read_events
+from tests.serve.api.test_processes import ask, serving
+from tests.stores import postgres
+
+JOURNEY = """
+from pydantic import BaseModel
+from tactician import Agent, Ai, UserInput, achieves_goal, action, planned_agent, tool
+from tactician.process import ask_human
+from tactician.testing import ScriptedModel, ToolCall
+
+class Train(BaseModel):
+    number: str
+
+class Bus(BaseModel):
+    number: str
+
+class Ticket(BaseModel):
+    text: str
+
+@tool
+def look_up(town: str) -> str:
+    "Look buses up."
+    return f"bus 7 to {town}, api_key=abcdefghijkl"
+
+@planned_agent(description="Finds a way")
+class Traveller:
+    @action(cost=0.1)
+    def find_train(self, wish: UserInput) -> Train | None:
+        return None  # there is a strike
+
+    @action(cost=0.4)
+    async def find_bus(self, wish: UserInput) -> Bus:
+        model = ScriptedModel(ToolCall("look_up", town="Rome"), "It is bus 7.")
+        clerk = Agent("Clerk", model=model, tools=[look_up], instructions="Find a bus.")
+        return Bus(number=(await clerk.run(wish.content)).output)
+
+    @achieves_goal("ticket by train")
+    @action(cost=0.1)
+    def write_train_ticket(self, train: Train) -> Ticket:
+        return Ticket(text=train.number)
+
+    @achieves_goal("ticket by bus")
+    @action(cost=0.2)
+    async def write_bus_ticket(self, bus: Bus) -> Ticket:
+        return Ticket(text=await ask_human(str, f"{bus.number} Is that all right?"))
+"""
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    if request.param == "sqlite":
+        yield str(tmp_path / "journeys.db")
+    else:
+        with postgres.running(postgres.installed()) as server:
+            yield f"postgresql://{server.address}/{server.create_database()}"
+
+
+async def read_run(client: httpx.AsyncClient, run_id: str) -> list[dict[str, Any]]:
+    """Return the events that the server sends of a run at once."""
+    received: list[str] = []
+    query = {"brief": "true"}
+    async with client.stream("GET", f"/api/runs/{run_id}/events", params=query) as stream:
+        async for line in stream.aiter_lines():
+            received.append(line)
+            if line.startswith("data: ") and json.loads(line.removeprefix("data: "))["type"] == "RunSuspended":
+                break
+    return [json.loads(data) for _, _, data in read_events("\n".join(received))]
+
+
+async def wait_for_use(client: httpx.AsyncClient) -> dict[str, Any]:
+    """Return the use of models, once the server has read that of the time before it."""
+    async with asyncio.timeout(60):
+        while True:
+            models: dict[str, Any] = (await client.get("/api/models")).json()
+            if models["use"]:
+                return models
+            await asyncio.sleep(0.02)
+
+
+async def test_a_restart_loses_no_plan_and_no_conversation(tmp_path: Path, store: str) -> None:
+    options = ("--lease", "1", "--store", store)
+    async with (
+        serving(tmp_path, *options, program=JOURNEY) as (process, address),
+        httpx.AsyncClient(base_url=address) as client,
+    ):
+        started = await client.post("/api/agents/traveller/runs", json={"input": "To Rome"})
+        run_id = started.json()["id"]
+        await ask(client, run_id, "waiting")
+        before = await read_run(client, run_id)
+        plans = (await client.get(f"/api/runs/{run_id}/plans")).json()
+        process.send_signal(signal.SIGKILL)
+        await process.wait()
+
+    async with (
+        serving(tmp_path, *options, program=JOURNEY) as (_, address),
+        httpx.AsyncClient(base_url=address) as client,
+    ):
+        after = await read_run(client, run_id)
+        assert (await client.get(f"/api/runs/{run_id}/plans")).json() == plans
+        trace = (await client.get(f"/api/runs/{run_id}/trace")).json()
+        models = await wait_for_use(client)
+
+    assert sum(point["calls"] for model in models["use"] for point in model["points"]) == 2
+    assert models["since"] < before[0]["time"]
+    planning = {"PlanningStarted", "PlanningEnded"}  # of which a run keeps only what asked a model
+    assert [e["id"] for e in after] == [e["id"] for e in before if e["type"] not in planning]
+    assert [plan["steps"][0]["name"] for plan in plans["plans"]] == ["find_train", "find_bus"]
+    turns = [event["request"]["messages"] for event in after if event["type"] == "TurnStarted"]
+    assert [message["role"] for message in turns[0]] == ["system", "user"]
+    assert turns[1][0]["content"] == "bus 7 to Rome, api_key=***"
+    assert "abcdefghijkl" not in json.dumps([before, after, trace])
+    assert "It is bus 7." in json.dumps(trace)

@@ -1,0 +1,53 @@
+"""The list of runs has all runs of the store: others are read when somebody scrolls, and the server searches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.serve.dashboard.office import Office, open_office
+from tests.serve.dashboard.test_speed import fill
+
+if TYPE_CHECKING:
+    from tests.serve.dashboard.conftest import OpenPage
+
+RUNS = 1300
+
+
+@pytest.fixture(scope="module")
+def office() -> Iterator[Office]:
+    with open_office() as opened:
+        opened.run(fill(opened, 0, RUNS))
+        yield opened
+
+
+def test_the_server_searches_what_the_page_does_not_know(open_page: OpenPage) -> None:
+    page = open_page("runs")
+    expect(page.get_by_role("button", name="all 1000+")).to_be_visible()
+    page.get_by_role("searchbox").fill("verse 17")
+    table = page.get_by_role("table", name="Runs")
+    count = sum("17" in f"{number:05}" for number in range(RUNS))
+    expect(table).to_have_attribute("aria-rowcount", str(count + 1))
+    page.get_by_role("searchbox").fill("r00171")
+    expect(table.get_by_role("row")).to_have_count(2)
+    expect(table).to_contain_text("verse 171")
+    page.get_by_role("searchbox").fill("no such run")
+    expect(page.get_by_text("No runs", exact=True)).to_be_visible()
+
+
+def test_older_runs_are_read_when_somebody_scrolls(open_page: OpenPage) -> None:
+    page = open_page("runs")
+    table = page.get_by_role("table", name="Runs")
+    expect(table).to_have_attribute("aria-rowcount", "1001")
+    table.evaluate(
+        """table => {
+            let scroller = table;
+            while (!/auto|scroll/.test(getComputedStyle(scroller).overflowY)) scroller = scroller.parentElement;
+            scroller.scrollTop = scroller.scrollHeight;
+        }"""
+    )
+    expect(table).to_have_attribute("aria-rowcount", str(RUNS + 1))
+    expect(page.get_by_role("button", name=f"all {RUNS}", exact=True)).to_be_visible()
