@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import re
 from collections.abc import Iterator, Sequence
 from datetime import date
@@ -12,8 +13,7 @@ import pytest
 from pydantic import BaseModel
 
 from tactician import Agent, Ai, Autonomy, Platform, RunContext, UserInput, achieves_goal, action, planned_agent
-from tactician.config import Settings, load_settings
-from tactician.config_variables import find_variable
+from tactician.config import Settings, find_settings, find_variable, load_settings
 from tactician.errors import ConfigurationError, ModelServerError
 from tactician.llm import (
     EmbeddingModel,
@@ -24,6 +24,7 @@ from tactician.llm import (
 )
 from tactician.llm.embeddings import NO_EMBEDDING_OPTIONS, EmbeddingOptions, Embeddings
 from tactician.llm.usage import NO_USAGE
+from tactician.planning import PlanningBudget
 from tactician.prompts import KnowledgeCutoff
 from tactician.runs import OutputError
 from tactician.testing import FakeClock, ScriptedModel
@@ -259,3 +260,21 @@ class TestGoogleKey:
         assert catalog.resolve(LlmOptions(model="gemini-2.5-pro")).features.tools
         with pytest.raises(ConfigurationError, match="set GEMINI_API_KEY"):
             ModelCatalog(Settings(), {}).resolve(LlmOptions(model="gemini:gemini-2.5-pro"))
+
+
+def test_settings_are_found_only_where_something_sets_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in [name for name in os.environ if name.startswith("TACTICIAN_")]:
+        monkeypatch.delenv(name)
+    assert find_settings() is None
+    monkeypatch.setenv("TACTICIAN_PLANNING_TIME", "2.5")
+    assert find_settings() == load_settings()
+    monkeypatch.delenv("TACTICIAN_PLANNING_TIME")
+    (tmp_path / "tactician.toml").write_text("[planning]\ntime = 3.5")
+    assert (settings := find_settings()) is not None
+    assert settings.planning.time == 3.5
+
+
+def test_the_limits_of_planning_are_the_same_without_settings() -> None:
+    table, budget = Settings().planning, PlanningBudget()
+    assert (table.time, table.expansions, table.memory) == (budget.time, budget.expansions, budget.memory)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import field, fields, replace
 from functools import lru_cache
 
-from pydantic import JsonValue
+import pydantic
 
 from tactician.amounts import FINITE, need_amount
 from tactician.errors import ConfigurationError
@@ -36,14 +36,14 @@ class TraceMetadata:
     generation_name: str | None = None
     parent_span_id: str | None = None
     environment: str | None = None
-    metadata: Mapping[str, JsonValue] = field(default_factory=dict, hash=False)
+    metadata: Mapping[str, pydantic.JsonValue] = field(default_factory=dict, hash=False)
 
     def with_defaults(self, base: TraceMetadata) -> TraceMetadata:
         """Return this trace, with the values of `base` where it has none, also for each key of `metadata`."""
         unsaid = {name: getattr(base, name) for name in _TRACE_NAMES if getattr(self, name) is None}
         return replace(self, metadata={**base.metadata, **self.metadata}, **unsaid)
 
-    def to_json(self) -> dict[str, JsonValue]:
+    def to_json(self) -> dict[str, pydantic.JsonValue]:
         """Return the object that goes over the wire, with the `metadata` beside the other values."""
         named = {name: value for name in _TRACE_NAMES if (value := getattr(self, name)) is not None}
         return {**self.metadata, **named}
@@ -180,7 +180,7 @@ NO_OPTIONS = LlmOptions()
 
 
 @encode.register(LlmOptions)
-def _(options: LlmOptions, depth: int = 0) -> JsonValue:
+def _(options: LlmOptions, depth: int = 0) -> pydantic.JsonValue:
     """Return the options that are set: an event of each call has them, and most are not."""
     chosen = {name: value for name in _NAMES if (value := getattr(options, name)) not in (None, ())}
     return {name: encode(value, depth + 1) for name, value in chosen.items()}

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from tactician.config import AttemptSettings, load_settings
+from typing import TYPE_CHECKING
+
+from tactician.config import load_settings
+
+if TYPE_CHECKING:
+    from tactician.config import AttemptSettings
 
 
 class AnswerAttempts:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Generic, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+import pydantic
 from typing_extensions import TypeVar
 
 from tactician.conversation import repair_history
+from tactician.frozen import frozen
 from tactician.llm import (
     AssistantMessage,
     Message,
@@ -32,8 +34,8 @@ HistoryFilter: TypeAlias = Callable[[Sequence[Message]], Sequence[Message]]
 _AWARENESS = "The conversation was handed over to you by {source}. Go on with it; the user does not need to know."
 
 
-class _Arguments(BaseModel):
-    model_config = ConfigDict(extra="ignore", defer_build=True)
+@frozen
+class _Arguments:
     message: str | None = None
 
 
@@ -116,8 +118,8 @@ class Handoff(Tool, Generic[T]):
 
     def _read_message(self, arguments: str) -> str | None:
         try:
-            return _Arguments.model_validate_json(arguments or "{}").message
-        except ValidationError as error:
+            return _adapter().validate_json(arguments or "{}").message
+        except pydantic.ValidationError as error:
             raise create_arguments_error(error) from error
 
 
@@ -171,6 +173,11 @@ def without_tools(messages: Sequence[Message]) -> Sequence[Message]:
 def last_messages(count: int) -> HistoryFilter:
     """Return a history filter that keeps the last messages."""
     return lambda messages: messages[-count:] if count else ()
+
+
+@cache
+def _adapter() -> pydantic.TypeAdapter[_Arguments]:
+    return pydantic.TypeAdapter(_Arguments)
 
 
 def _strip_tool_calls(message: Message) -> Message | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable
 from functools import lru_cache
 from typing import Annotated, Generic, Protocol, TypeVar, cast, get_args, get_origin, runtime_checkable
 
-from pydantic import TypeAdapter, ValidationError
+import pydantic
 from pydantic_core import from_json, to_json
 
 from tactician.llm import OutputSpec, close_schema, is_strict
@@ -67,7 +67,7 @@ def output_type(kind: type[T]) -> OutputType[T]:
 def _compile(kind: Hashable) -> OutputType[object]:
     if kind is str:
         return OutputType("str", None, lambda text: text, as_text, lambda text: None)
-    adapter: TypeAdapter[object] = TypeAdapter(kind)  # type: ignore[arg-type]  # see output_type
+    adapter: pydantic.TypeAdapter[object] = pydantic.TypeAdapter(kind)  # type: ignore[arg-type]  # see output_type
     name = _format_name(kind)
     schema = _inline_root(adapter.json_schema())
     wrapped = schema.get("type") != "object"
@@ -107,16 +107,16 @@ def _inline_root(schema: dict[str, object]) -> dict[str, object]:
     return {**root, "$defs": definitions}
 
 
-def _accept(value: object, adapter: TypeAdapter[object], parse: Callable[[str], object]) -> object:
+def _accept(value: object, adapter: pydantic.TypeAdapter[object], parse: Callable[[str], object]) -> object:
     try:
         return adapter.validate_python(value)
-    except ValidationError as error:
+    except pydantic.ValidationError as error:
         if isinstance(value, str):
             return parse(value)
         raise InvalidOutput(describe_validation_error(error)) from error
 
 
-def _parse(text: str, adapter: TypeAdapter[object], wrapped: bool) -> object:
+def _parse(text: str, adapter: pydantic.TypeAdapter[object], wrapped: bool) -> object:
     data = _extract_json(replace_surrogates(text))
     try:
         if wrapped:
@@ -124,7 +124,7 @@ def _parse(text: str, adapter: TypeAdapter[object], wrapped: bool) -> object:
             if isinstance(value, dict) and value.keys() == {"value"}:
                 data = to_json(value["value"])
         return adapter.validate_json(data)
-    except ValidationError as error:
+    except pydantic.ValidationError as error:
         raise InvalidOutput(describe_validation_error(error)) from error
     except ValueError as error:
         raise InvalidOutput(f"it is not JSON: {error}") from error

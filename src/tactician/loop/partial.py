@@ -6,8 +6,10 @@ from collections.abc import Hashable
 from functools import cache
 from typing import get_args, get_origin
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+import pydantic
 from pydantic_core import from_json
+
+from tactician.model_classes import is_model_class
 
 
 def parse_partial(text: str, kind: object, wrapped: bool) -> object:
@@ -28,15 +30,15 @@ def parse_partial(text: str, kind: object, wrapped: bool) -> object:
 def _validate_partial(data: object, kind: object) -> object:
     if isinstance(data, list) and get_origin(kind) in (list, tuple) and (kinds := get_args(kind)):
         return [_validate_partial(item, kinds[0]) for item in data]
-    if isinstance(data, dict) and isinstance(kind, type) and issubclass(kind, BaseModel):
+    if isinstance(data, dict) and isinstance(kind, type) and is_model_class(kind):
         return _create_partial_model(data, kind)
     try:
         return _adapter(kind).validate_python(data)
-    except (ValidationError, TypeError):
+    except (pydantic.ValidationError, TypeError):
         return data
 
 
-def _create_partial_model(data: dict[str, object], kind: type[BaseModel]) -> BaseModel:
+def _create_partial_model(data: dict[str, object], kind: type[pydantic.BaseModel]) -> pydantic.BaseModel:
     fields = kind.model_fields.items()
     names = {name: field.alias or name for name, field in fields}
     come = {name: _validate_partial(data[names[name]], f.annotation) for name, f in fields if names[name] in data}
@@ -44,5 +46,5 @@ def _create_partial_model(data: dict[str, object], kind: type[BaseModel]) -> Bas
 
 
 @cache
-def _adapter(kind: Hashable) -> TypeAdapter[object]:
-    return TypeAdapter(kind)  # type: ignore[arg-type]  # a type, but mypy cannot know
+def _adapter(kind: Hashable) -> pydantic.TypeAdapter[object]:
+    return pydantic.TypeAdapter(kind)  # type: ignore[arg-type]  # a type, but mypy cannot know

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TypeVar
 
-from pydantic import TypeAdapter
+import pydantic
 from typing_extensions import TypedDict
 
 from tactician.conversation import Conversation, RunPart, count_equal
@@ -292,5 +292,5 @@ def _read_messages(value: object) -> list[Message]:
 
 
 @cache
-def _counts_adapter() -> TypeAdapter[_Counts]:
-    return TypeAdapter(_Counts)
+def _counts_adapter() -> pydantic.TypeAdapter[_Counts]:
+    return pydantic.TypeAdapter(_Counts)

@@ -7,7 +7,7 @@ from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
 
-from pydantic import TypeAdapter, ValidationError
+import pydantic
 from pydantic_core import to_json
 
 from tactician.errors import ConfigurationError, TacticianError
@@ -277,8 +277,8 @@ def _parse_approval(response: bool | dict[str, object]) -> object:
     if isinstance(response, bool):
         return Approval(response)
     try:
-        return TypeAdapter(Approval).validate_python(response) if "granted" in response else response
-    except ValidationError:
+        return pydantic.TypeAdapter(Approval).validate_python(response) if "granted" in response else response
+    except pydantic.ValidationError:
         return response
 
 

@@ -13,7 +13,7 @@ from typing_extensions import Unpack
 
 from tactician.agents import Planned, PlannedAgent, raise_unless_completed
 from tactician.clock import SYSTEM_CLOCK
-from tactician.config import load_settings
+from tactician.config import REMEMBERED_MESSAGES, REMEMBERED_PROCESSES, find_settings
 from tactician.errors import ConfigurationError
 from tactician.events import EventBus, EventListener
 from tactician.llm import LanguageModel, ModelSource, UserMessage, as_model_source
@@ -103,9 +103,12 @@ class Platform(RunControl):
         self.retention = retention
         own_goals = ToolGroup(GOALS, lambda: self.goal_tools(remote=False), description=_GOALS)
         self.tool_groups.add([own_goals, *list_groups(tool_groups)])
-        self._sizes = load_settings().platform.memory
+        settings = find_settings()
+        memory = None if settings is None else settings.platform.memory
+        self._idle_messages = REMEMBERED_MESSAGES if memory is None else memory.messages
+        remembered = REMEMBERED_PROCESSES if memory is None else memory.processes
         self._registry = Registry({REQUESTS: lambda: self.requests})
-        self._lookup = RunLookup(self._registry, self.context, services, self._sizes.processes)
+        self._lookup = RunLookup(self._registry, self.context, services, remembered)
         self._runner = Runner(self._lookup, services, lambda: self.dialogues)
 
     # What only some programs use is imported and made when it is used, which is a fifth of the start of a program.
@@ -116,7 +119,7 @@ class Platform(RunControl):
         from tactician.conversation import ConversationStore
         from tactician.platform.requests import Conversations
 
-        return Conversations(ConversationStore(self.services.store), self._sizes.messages)
+        return Conversations(ConversationStore(self.services.store), self._idle_messages)
 
     @cached_property
     def requests(self) -> Requests:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Final, cast
 
-from pydantic import JsonValue, TypeAdapter, ValidationError
+import pydantic
 
 from tactician.agents import PlannedAgent, Planner, combine_specs, is_component, planned_spec
 from tactician.errors import AgentNotFoundError, StoredStateError
@@ -49,7 +49,7 @@ def build_supervised_agent(
     spec = _build_spec(scope, kind)
     if model is None or isinstance(model, str | LlmOptions):
         recipe = Recipe(tuple(map(_registered_name, scope)), type_name(kind), model, max_rounds)
-        spec = replace(spec, recipe=cast("dict[str, JsonValue]", _adapter().dump_python(recipe, mode="json")))
+        spec = replace(spec, recipe=cast("dict[str, pydantic.JsonValue]", _adapter().dump_python(recipe, mode="json")))
     from tactician.agents import supervise
 
     return supervise(spec, model=model, max_rounds=max_rounds)
@@ -129,10 +129,10 @@ def _recipe_of(record: RunRecord) -> Recipe:
     snapshot = record.snapshot
     try:
         return _adapter().validate_python(None if snapshot is None else read_origin(snapshot.tree["data"]).recipe)
-    except ValidationError as error:
+    except pydantic.ValidationError as error:
         raise StoredStateError(f"The recipe of the process {record.run_id} cannot be read: {error}") from error
 
 
 @cache
-def _adapter() -> TypeAdapter[Recipe]:
-    return TypeAdapter(Recipe)
+def _adapter() -> pydantic.TypeAdapter[Recipe]:
+    return pydantic.TypeAdapter(Recipe)

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from time import perf_counter
 
-from pydantic import BaseModel, ValidationError
+import pydantic
 
 from tactician.errors import Rejected, StoredStateError
 from tactician.llm import AssistantMessage
+from tactician.model_classes import is_model_class
 from tactician.process.blackboard import (
     GAVE_NOTHING,
     Blackboard,
@@ -268,10 +269,10 @@ def _convert_output(output: object, action: ActionSpec) -> object:
     expected = " or ".join(kind.__name__ for kind in action.output_types) or "None"
     mismatch = f"it declares {expected} and returned {type(output).__name__}"
     for kind in action.output_types:
-        if issubclass(kind, BaseModel) and kind.__pydantic_generic_metadata__["origin"] is type(output):
+        if is_model_class(kind) and kind.__pydantic_generic_metadata__["origin"] is type(output):
             try:
                 return kind.model_validate(output)
-            except ValidationError as error:
+            except pydantic.ValidationError as error:
                 mismatch = f"{mismatch}, which is not valid as {kind.__name__}: {error}"
     raise TypeError(mismatch)
 

@@ -11,10 +11,9 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias, TypeVar
 
-from pydantic import BaseModel
-
 from tactician.errors import ConfigurationError
 from tactician.frozen import frozen
+from tactician.model_classes import is_model_class
 from tactician.process.stored_types import SavedObject
 from tactician.runs import RunContext
 
@@ -65,7 +64,7 @@ def get_field_names(kind: type) -> tuple[str, ...]:
     """Return the fields of a subclass of `SomeOf`."""
     if is_dataclass(kind):
         return tuple(field.name for field in fields(kind))
-    if issubclass(kind, BaseModel):
+    if is_model_class(kind):
         return tuple(kind.model_fields)
     annotated = (name for base in reversed(kind.__mro__) for name in inspect.get_annotations(base))
     return tuple(dict.fromkeys(name for name in annotated if not name.startswith("_")))

@@ -10,8 +10,8 @@ from time import perf_counter
 from typing import Final, TypeVar
 from weakref import WeakKeyDictionary
 
-from tactician.config import load_settings
-from tactician.planning import Consultation, PlanningBudget
+from tactician.config import find_settings
+from tactician.planning import DEFAULT_PLANNING, Consultation, PlanningBudget
 
 T = TypeVar("T")
 _SLICE: Final = 0.003
@@ -26,10 +26,7 @@ class PlanningSettings:
     """
 
     def __init__(self, budget: PlanningBudget | None = None) -> None:
-        if budget is None:
-            table = load_settings().planning
-            budget = PlanningBudget(time=table.time, expansions=table.expansions, memory=table.memory)
-        self.budget = budget
+        self.budget = _find_budget() if budget is None else budget
 
 
 class PlanningTurns:
@@ -94,6 +91,13 @@ class PlanningTurns:
                 turn.set_result(None)
                 self._renew_soon()
                 return
+
+
+def _find_budget() -> PlanningBudget:
+    if (settings := find_settings()) is None:
+        return DEFAULT_PLANNING
+    table = settings.planning
+    return PlanningBudget(time=table.time, expansions=table.expansions, memory=table.memory)
 
 
 _turns: Final[WeakKeyDictionary[asyncio.AbstractEventLoop, PlanningTurns]] = WeakKeyDictionary()

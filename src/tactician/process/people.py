@@ -12,7 +12,7 @@ from sys import intern
 from typing import Final, TypeVar, cast
 from zlib import crc32
 
-from pydantic import JsonValue, TypeAdapter
+import pydantic
 from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
 
 from tactician.errors import ConfigurationError, DeclarationError, Rejected, StoredStateError
@@ -135,7 +135,7 @@ def _share_form(kind: Hashable) -> JsonSchema:
 
 @lru_cache(maxsize=512)
 def _schema_of(kind: Hashable) -> JsonSchema:
-    adapter: TypeAdapter[object] = TypeAdapter(kind)  # type: ignore[arg-type]  # a type, which is hashable
+    adapter: pydantic.TypeAdapter[object] = pydantic.TypeAdapter(kind)  # type: ignore[arg-type]  # a type, which is hashable
     schema = adapter.json_schema()
     if not isinstance(schema.get("$ref"), str):
         return schema
@@ -335,7 +335,7 @@ def _find_kept(asked: Checkpoint, kind: type[T], prompt: str) -> tuple[T] | None
         raise Rejected(prompt, str(reason))
     if (saved := asked.data.get("answer")) is None:
         return None
-    return (cast("T", revive(saved, lambda value: decode_value(cast("JsonValue", value), kind))),)
+    return (cast("T", revive(saved, lambda value: decode_value(cast("pydantic.JsonValue", value), kind))),)
 
 
 def _parse_decision(response: object) -> Approval | None:
@@ -384,5 +384,5 @@ def _create_request(
         known = asked.data.get("deadline")
         until = float(known) if isinstance(known, int | float) else run.clock.time() + deadline.total_seconds()
         asked.set(deadline=until)  # it stays when the action is run again
-    answer: JsonValue = None if default is _NO_DEFAULT else to_jsonable_python(default)
+    answer: pydantic.JsonValue = None if default is _NO_DEFAULT else to_jsonable_python(default)
     return PendingRequest(intern(asked.path), kind, prompt, None, run.path, schema, until, answer, problem)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, partial
 from typing import Literal, TypeVar, cast
 
-from pydantic import JsonValue, TypeAdapter
+import pydantic
 from typing_extensions import TypedDict
 
 from tactician.errors import StoredStateError
@@ -38,7 +38,7 @@ class SavedOrigin(TypedDict):
     agent: str
     began_at: float
     options: SavedOptions
-    recipe: dict[str, JsonValue] | None
+    recipe: dict[str, pydantic.JsonValue] | None
 
 
 class SavedState(TypedDict):
@@ -142,7 +142,7 @@ class ProcessOrigin:
     id: str
     agent: str
     began_at: float
-    recipe: Mapping[str, JsonValue] | None
+    recipe: Mapping[str, pydantic.JsonValue] | None
     _options: ProcessOptions | SavedOptions
 
     @property
@@ -267,7 +267,7 @@ def _decode_objects(changes: list[BoardChange], agent: PlannedAgentSpec) -> Iter
             yield BoardChange("add", change.numbers, entry.value, change.name, entry.saved)
 
 
-def _revive_all(items: Iterable[object], adapter: TypeAdapter[list[T]]) -> list[T]:
+def _revive_all(items: Iterable[object], adapter: pydantic.TypeAdapter[list[T]]) -> list[T]:
     """Return the objects that those of some items mean that are JSON, read all at once.
 
     Raises:
@@ -302,25 +302,25 @@ def _write_origin(origin: ProcessOrigin) -> SavedOrigin:
 
 
 @cache
-def _origin_adapter() -> TypeAdapter[SavedOrigin]:
-    return TypeAdapter(SavedOrigin)
+def _origin_adapter() -> pydantic.TypeAdapter[SavedOrigin]:
+    return pydantic.TypeAdapter(SavedOrigin)
 
 
 @cache
-def _state_adapter() -> TypeAdapter[SavedState]:
-    return TypeAdapter(SavedState)
+def _state_adapter() -> pydantic.TypeAdapter[SavedState]:
+    return pydantic.TypeAdapter(SavedState)
 
 
 @cache
-def _changes_adapter() -> TypeAdapter[list[SavedChange]]:
-    return TypeAdapter(list[SavedChange])
+def _changes_adapter() -> pydantic.TypeAdapter[list[SavedChange]]:
+    return pydantic.TypeAdapter(list[SavedChange])
 
 
 @cache
-def _objects_adapter() -> TypeAdapter[list[SavedObject]]:
-    return TypeAdapter(list[SavedObject])
+def _objects_adapter() -> pydantic.TypeAdapter[list[SavedObject]]:
+    return pydantic.TypeAdapter(list[SavedObject])
 
 
 @cache
-def _history_adapter() -> TypeAdapter[list[SavedRun]]:
-    return TypeAdapter(list[SavedRun])
+def _history_adapter() -> pydantic.TypeAdapter[list[SavedRun]]:
+    return pydantic.TypeAdapter(list[SavedRun])

@@ -7,7 +7,7 @@ from dataclasses import field, replace
 from functools import partial
 from typing import TypeAlias
 
-from pydantic import JsonValue
+import pydantic
 
 from tactician.errors import ConfigurationError
 from tactician.frozen import frozen
@@ -156,7 +156,7 @@ class PlannedAgentSpec:
     bindings: frozenset[str] = frozenset()
     states: tuple[type, ...] = ()
     stuck_handler: StuckHandler | None = None
-    recipe: Mapping[str, JsonValue] | None = None
+    recipe: Mapping[str, pydantic.JsonValue] | None = None
     refresher: Refresh | None = field(default=None, repr=False, compare=False)
     plannable: tuple[Action, ...] = field(init=False)
     _kinds: frozenset[type] = field(init=False, repr=False, compare=False)

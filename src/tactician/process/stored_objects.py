@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, TypeVar, cast
 
-from pydantic import JsonValue
+import pydantic
 
 from tactician.errors import StoredStateError
 from tactician.process.blackboard import Entry, Rejection
@@ -86,7 +86,7 @@ def decode_entry(saved: SavedObject, agent: PlannedAgentSpec) -> Entry:
     return Entry(value, saved=saved if is_current else _describe(kind, plain))
 
 
-def _describe(kind: type, plain: JsonValue) -> SavedObject:
+def _describe(kind: type, plain: pydantic.JsonValue) -> SavedObject:
     saved = SavedObject(type=type_name(kind), value=plain)
     if (version := version_of(kind)) > 1:
         saved["version"] = version

@@ -9,7 +9,7 @@ from functools import cache, reduce
 from pathlib import Path
 from typing import Any, Final, NotRequired, TypeAlias, TypeVar, cast
 
-from pydantic import JsonValue
+import pydantic
 from typing_extensions import TypedDict
 
 from tactician.errors import DeclarationError, StoredStateError
@@ -69,10 +69,10 @@ class SavedObject(TypedDict):
 
     type: str
     version: NotRequired[int]
-    value: JsonValue
+    value: pydantic.JsonValue
 
 
-Saved: TypeAlias = dict[str, JsonValue]
+Saved: TypeAlias = "dict[str, pydantic.JsonValue]"
 Upgrade: TypeAlias = Callable[[Saved], Saved]
 """Turns what a version has saved into what the next version would have saved."""
 F = TypeVar("F", bound=Callable[[dict[str, Any]], dict[str, Any]])  # any values: users read the fields they know of
@@ -166,7 +166,7 @@ def version_of(kind: type) -> int:
     return 1 + max(_get_upgrades(kind), default=0)
 
 
-def upgrade_object(kind: type, version: int, value: JsonValue) -> JsonValue:
+def upgrade_object(kind: type, version: int, value: pydantic.JsonValue) -> pydantic.JsonValue:
     """Return what was saved of an object as the present version of its type saves it.
 
     Raises:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from tactician.documents import did_you_mean
 from tactician.errors import Rejected
 from tactician.frozen import frozen
-from tactician.planning import NIRVANA, Explanation, Goal, WorldState
+from tactician.planning import NIRVANA, Goal, WorldState
 from tactician.process.blackboard import DEFAULT_BINDING, Rejection
 from tactician.process.decision import iterate_scopes
 from tactician.process.goals import GoalSpec
@@ -15,6 +16,9 @@ from tactician.process.handle import ProcessHandle
 from tactician.process.spec import ActionSpec, PlannedAgentSpec
 from tactician.process.state import ProcessState
 from tactician.runs import OutputError
+
+if TYPE_CHECKING:
+    from tactician.planning import Explanation
 
 
 def explain_stuck(agent: PlannedAgentSpec, state: ProcessState, world: WorldState) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final, Union, cast, get_args
 
-from pydantic import JsonValue
+import pydantic
 from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
 
 from tactician.errors import StoredStateError
@@ -29,7 +29,7 @@ class StoredAnswer:
     """
 
     text: str
-    value: JsonValue = None
+    value: pydantic.JsonValue = None
     kind: str | None = None
 
     def restore(self, expected: object) -> object:
@@ -125,7 +125,7 @@ def _decode(saved: object) -> Response:
             return ReportedError(str(error))
         case {"text": str(text), **rest}:
             kind = rest.get("type")
-            value = cast("JsonValue", rest.get("object"))
+            value = cast("pydantic.JsonValue", rest.get("object"))
             return StoredAnswer(text, value, kind if isinstance(kind, str) else None)
         case {"value": value}:
             return value

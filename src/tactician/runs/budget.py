@@ -8,7 +8,7 @@ from dataclasses import fields
 from functools import cache
 from typing import Final
 
-from pydantic import TypeAdapter, ValidationError
+import pydantic
 from typing_extensions import TypedDict
 
 from tactician.amounts import need_amount
@@ -190,10 +190,10 @@ def restore_budget(saved: object) -> Budget:
     """
     try:
         return _adapter().validate_python(saved)
-    except (ValidationError, ConfigurationError) as error:
+    except (pydantic.ValidationError, ConfigurationError) as error:
         raise StoredStateError(f"The budget of the run cannot be read: {error}") from error
 
 
 @cache
-def _adapter() -> TypeAdapter[Budget]:
-    return TypeAdapter(Budget)
+def _adapter() -> pydantic.TypeAdapter[Budget]:
+    return pydantic.TypeAdapter(Budget)

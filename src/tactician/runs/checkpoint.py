@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar, cast
 
-from pydantic import ValidationError
+import pydantic
 from pydantic_core import to_jsonable_python
 from typing_extensions import TypedDict
 
@@ -61,7 +61,7 @@ def revive(value: object, decode: Callable[[object], T]) -> T:
         return cast("T", value.value)
     try:
         return decode(value)
-    except ValidationError as error:
+    except pydantic.ValidationError as error:
         raise StoredStateError(f"The saved state of a run cannot be read: {error}") from error
 
 

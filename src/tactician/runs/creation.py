@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from pydantic import TypeAdapter
+import pydantic
 
 from tactician.events import new_id
 from tactician.frozen import frozen
@@ -64,7 +64,7 @@ def find_caller_tools(context: RunContext) -> tuple[ToolSpec, ...]:
 
 
 def _read_specs(saved: object) -> tuple[ToolSpec, ...]:
-    return TypeAdapter(tuple[ToolSpec, ...]).validate_python(saved)
+    return pydantic.TypeAdapter(tuple[ToolSpec, ...]).validate_python(saved)
 
 
 def create_durable_run(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Final, Protocol, TypeAlias, TypeVar
 
-from pydantic import Field, TypeAdapter, ValidationError
-from pydantic_core import from_json
+import pydantic
+from pydantic_core import CoreSchema, core_schema, from_json
 
 from tactician.errors import StoredStateError
 
@@ -16,7 +16,13 @@ Increase it when an older program would misread what this program writes. New fi
 readers leave out what they do not know.
 """
 
-Format: TypeAlias = Annotated[int, Field(strict=True, ge=1)]
+
+class _Version:
+    def __get_pydantic_core_schema__(self, source: object, handler: pydantic.GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.int_schema(strict=True, ge=1)
+
+
+Format: TypeAlias = Annotated[int, _Version()]
 """Version of the form that something was read from; 1 where it does not say."""
 
 
@@ -28,7 +34,7 @@ class _Stored(Protocol):
 S = TypeVar("S", bound=_Stored)
 
 
-def read_stored(text: str, adapter: TypeAdapter[S], subject: str) -> S:
+def read_stored(text: str, adapter: pydantic.TypeAdapter[S], subject: str) -> S:
     """Return what was stored as JSON.
 
     Args:
@@ -41,7 +47,7 @@ def read_stored(text: str, adapter: TypeAdapter[S], subject: str) -> S:
     """
     try:
         stored = adapter.validate_json(text)
-    except ValidationError as error:
+    except pydantic.ValidationError as error:
         _check_format(_find_format(text), subject)
         raise StoredStateError(f"{subject} cannot be read: {error}") from error
     _check_format(stored.format, subject)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Final, cast
 
-from pydantic import JsonValue
+import pydantic
 
 from tactician.errors import StoredStateError
 from tactician.frozen import frozen
@@ -123,7 +123,7 @@ def _decode(saved: object, declared: InputTypes) -> Input:
     raise StoredStateError("The input of the run cannot be read: its form is not known.")
 
 
-def _decode_object(value: JsonValue, declared: InputTypes) -> object:
+def _decode_object(value: pydantic.JsonValue, declared: InputTypes) -> object:
     refusals: list[StoredStateError] = []
     for kind in declared.types:
         try:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Hashable
 from functools import lru_cache
 
-from pydantic import JsonValue, TypeAdapter
+import pydantic
 
 
-def write_json_form(value: object, kind: object) -> JsonValue:
+def write_json_form(value: object, kind: object) -> pydantic.JsonValue:
     """Return the JSON form of a value. Its fields have their own names there, not their aliases.
 
     Raises:
         Exception: when it has none; any, as types may bring code of their own.
     """
-    plain: JsonValue = _create_adapter(kind).dump_python(
+    plain: pydantic.JsonValue = _create_adapter(kind).dump_python(
         value, mode="json", by_alias=False, round_trip=True, warnings=False
     )
     return plain
@@ -30,5 +30,5 @@ def read_json_form(text: bytes, kind: object) -> object:
 
 
 @lru_cache(maxsize=1024)
-def _create_adapter(kind: Hashable) -> TypeAdapter[object]:
-    return TypeAdapter(kind)  # type: ignore[arg-type]  # a type, which is hashable
+def _create_adapter(kind: Hashable) -> pydantic.TypeAdapter[object]:
+    return pydantic.TypeAdapter(kind)  # type: ignore[arg-type]  # a type, which is hashable

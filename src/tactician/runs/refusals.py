@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pydantic import SecretBytes, SecretStr, ValidationError
+import pydantic
 from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
 
 from tactician.errors import StoredStateError
@@ -52,7 +52,7 @@ def refuse_difference(value: object, difference: ValueDifference) -> StoredState
 
 def describe_invalid(error: Exception) -> str:
     """Return what is invalid, and where: the innermost problem of a validation, without the input: it may be secret."""
-    if not isinstance(error, ValidationError):
+    if not isinstance(error, pydantic.ValidationError):
         return describe_error(error)
     problems = error.errors(include_url=False, include_input=False, include_context=False)
     innermost = max(problems, key=lambda problem: len(problem["loc"]))
@@ -81,7 +81,7 @@ def _advise(difference: ValueDifference) -> str:
         return "Private attributes are not stored: make it a field, or leave it as a new object has it."
     if difference.place == "key":
         return f"Declare its type, as in `dict[{kind.__name__}, ...]` or `set[{kind.__name__}]`, or use text."
-    if isinstance(value, SecretStr | SecretBytes):
+    if isinstance(value, pydantic.SecretStr | pydantic.SecretBytes):
         return _SECRET
     if kind is other or read is MISSING:
         return _UNFAITHFUL

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Final
 
-from pydantic import TypeAdapter
+import pydantic
 
 from tactician.runs.budget import BudgetMeter, Spent
 from tactician.runs.checkpoint import Changes, Checkpoint, Data, Operation, SavedCheckpoint, revive
@@ -69,5 +69,5 @@ def take_spent(checkpoint: Checkpoint) -> Iterator[Operation]:
 
 
 @cache
-def _spent_adapter() -> TypeAdapter[Spent]:
-    return TypeAdapter(Spent)
+def _spent_adapter() -> pydantic.TypeAdapter[Spent]:
+    return pydantic.TypeAdapter(Spent)

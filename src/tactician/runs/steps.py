@@ -7,7 +7,7 @@ from dataclasses import field, fields
 from functools import cache
 from typing import Final, NamedTuple
 
-from pydantic import TypeAdapter
+import pydantic
 from pydantic_core import PydanticSerializationError, to_json
 from typing_extensions import TypedDict
 
@@ -204,10 +204,10 @@ def _text_of(body: Body) -> str:
 
 
 @cache
-def _step_adapter() -> TypeAdapter[RunStep]:
-    return TypeAdapter(RunStep)
+def _step_adapter() -> pydantic.TypeAdapter[RunStep]:
+    return pydantic.TypeAdapter(RunStep)
 
 
 @cache
-def _snapshot_adapter() -> TypeAdapter[Snapshot]:
-    return TypeAdapter(Snapshot)
+def _snapshot_adapter() -> pydantic.TypeAdapter[Snapshot]:
+    return pydantic.TypeAdapter(Snapshot)

@@ -7,7 +7,7 @@ from dataclasses import field, replace
 from functools import cache
 from typing import Final
 
-from pydantic import TypeAdapter
+import pydantic
 from pydantic_core import to_json
 
 from tactician.errors import DocumentConflictError, RunConflictError, StoredStateError
@@ -421,5 +421,5 @@ def _conflict(run_id: str) -> RunConflictError:
 
 
 @cache
-def _adapter() -> TypeAdapter[RunHeader]:
-    return TypeAdapter(RunHeader)
+def _adapter() -> pydantic.TypeAdapter[RunHeader]:
+    return pydantic.TypeAdapter(RunHeader)

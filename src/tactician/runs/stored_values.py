@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic import JsonValue
+import pydantic
 from pydantic_core import PydanticSerializationError, to_json
 
 from tactician.errors import StoredStateError
@@ -17,7 +17,7 @@ from tactician.runs.refusals import (
 )
 
 
-def encode_value(value: object, kind: object = None) -> JsonValue:
+def encode_value(value: object, kind: object = None) -> pydantic.JsonValue:
     """Return a value as JSON that `decode_value` reads back as an equal value, with equal types everywhere.
 
     Args:
@@ -39,7 +39,7 @@ def encode_value(value: object, kind: object = None) -> JsonValue:
     return plain
 
 
-def decode_value(saved: JsonValue, kind: object) -> object:
+def decode_value(saved: pydantic.JsonValue, kind: object) -> object:
     """Return the value that `encode_value` wrote as JSON for a type.
 
     Raises:
@@ -51,7 +51,7 @@ def decode_value(saved: JsonValue, kind: object) -> object:
         raise StoredStateError(describe_invalid(error)) from error
 
 
-def _write(value: object, kind: object) -> tuple[JsonValue, bytes]:
+def _write(value: object, kind: object) -> tuple[pydantic.JsonValue, bytes]:
     """Return the JSON form of a value, also as text.
 
     Raises:

@@ -10,8 +10,10 @@ from enum import Enum
 from functools import lru_cache
 from typing import Final, cast
 
-from pydantic import BaseModel
+import pydantic
 from typing_extensions import override
+
+from tactician.model_classes import is_model_class
 
 MISSING: Final = object()
 """Stands for a part that is not there."""
@@ -49,7 +51,7 @@ def find_structure(kind: type) -> Structure | None:
 def _find_structure(kind: type) -> Structure | None:
     if issubclass(kind, Enum):
         return None
-    if issubclass(kind, BaseModel):
+    if is_model_class(kind):
         return _Model(tuple(kind.model_fields))
     if is_dataclass(kind):
         names = tuple(field.name for field in fields(kind))
@@ -91,7 +93,7 @@ class _Model(_Attributes):
 
     @override
     def names(self, value: object) -> Sequence[object]:
-        model = cast("BaseModel", value)
+        model = cast("pydantic.BaseModel", value)
         extra, private = model.__pydantic_extra__, model.__pydantic_private__
         return (*self._names, *(extra or ()), *(private or ())) if extra or private else self._names
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Literal, TypeAlias
 
-from pydantic import JsonValue
+import pydantic
 
 from tactician.frozen import frozen
 from tactician.llm import JsonSchema, ToolCall
@@ -40,7 +40,7 @@ class PendingRequest:
     path: tuple[str, ...] = ()
     schema: JsonSchema | None = None
     deadline: float | None = None
-    default: JsonValue = None
+    default: pydantic.JsonValue = None
     problem: str | None = None
     is_answered: bool = False
     required_role: str | None = None

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from tactician.config import TelemetrySettings, load_settings
+from tactician.config import find_settings, load_settings
 from tactician.late_binding import Port
 from tactician.trace import CaptureMode
+
+if TYPE_CHECKING:
+    from tactician.config import TelemetrySettings
 
 TELEMETRY: Final[Port[Callable[[TelemetrySettings], None]]] = Port("telemetry")
 """The function that `tactician.integrations.otel` binds. It is loaded when the settings enable telemetry."""
@@ -32,6 +35,6 @@ def start_telemetry() -> None:
         ConfigurationError: when the settings are not valid.
         MissingExtraError: when the extra is not installed.
     """
-    settings = load_settings().telemetry
-    if settings.enabled:
-        TELEMETRY.load()(settings)
+    settings = find_settings()
+    if settings is not None and settings.telemetry.enabled:
+        TELEMETRY.load()(settings.telemetry)

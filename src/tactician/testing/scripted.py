@@ -6,7 +6,6 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, is_dataclass
 from typing import TypeAlias
 
-from pydantic import BaseModel
 from pydantic_core import to_json
 
 from tactician.ai import Ai
@@ -22,6 +21,7 @@ from tactician.llm import (
     Usage,
 )
 from tactician.llm import ToolCall as CalledTool
+from tactician.model_classes import is_model
 from tactician.testing.matching import RequestMatch
 
 
@@ -251,7 +251,7 @@ def _read_tool_calls(step: Step) -> Sequence[str | ToolCall] | None:
 
 
 def _json(value: object) -> str:
-    if isinstance(value, BaseModel):
+    if is_model(value):
         return value.model_dump_json()
     if is_dataclass(value) or isinstance(value, dict | list | tuple | bool | int | float | None):
         return to_json(value).decode()

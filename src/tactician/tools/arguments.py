@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic import JsonValue
+import pydantic
 from pydantic_core import from_json, to_json
 
 from tactician.text import replace_surrogates, strip_code_fence
@@ -21,7 +21,7 @@ def repair_arguments(arguments: str) -> str | None:
     written = replace_surrogates(arguments)
     text = written if (fenced := strip_code_fence(written)) is None else fenced
     try:
-        value: JsonValue = from_json(text)
+        value: pydantic.JsonValue = from_json(text)
     except ValueError:
         value = _repair_text(text)
     unpacked = _unpack(value)
@@ -31,23 +31,23 @@ def repair_arguments(arguments: str) -> str | None:
     return None if (repaired := to_json(unpacked).decode()) == arguments else repaired
 
 
-def _repair_text(text: str) -> JsonValue:
+def _repair_text(text: str) -> pydantic.JsonValue:
     if "{" not in text or not text.rstrip().endswith(("}", "]", '"', "'", ",")):
         return None
     from json_repair import repair_json
 
     try:
-        repaired: JsonValue = from_json(repair_json(text))
+        repaired: pydantic.JsonValue = from_json(repair_json(text))
     except (ValueError, RecursionError):
         return None
     return repaired
 
 
-def _unpack(value: JsonValue) -> JsonValue:
+def _unpack(value: pydantic.JsonValue) -> pydantic.JsonValue:
     """Return an object or a list that was written as a string."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
         try:
-            unpacked: JsonValue = from_json(value)
+            unpacked: pydantic.JsonValue = from_json(value)
         except ValueError:
             return value
         return unpacked

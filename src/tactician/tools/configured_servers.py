@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from typing_extensions import override
 
-from tactician.config import McpServerSettings
 from tactician.late_binding import Port
 from tactician.tools.core_groups import CoreToolGroups
 from tactician.tools.groups import ToolGroup, ToolGroupPermission
@@ -15,7 +14,10 @@ from tactician.tools.provider import ToolProvider
 from tactician.tools.selection import matches_name
 from tactician.tools.tool import Tool
 
-CreateServer: TypeAlias = Callable[[str, McpServerSettings], ToolProvider]
+if TYPE_CHECKING:
+    from tactician.config import McpServerSettings
+
+CreateServer: TypeAlias = "Callable[[str, McpServerSettings], ToolProvider]"
 SERVERS: Final[Port[CreateServer]] = Port("mcp servers")
 _GATEWAY = "docker-mcp"
 

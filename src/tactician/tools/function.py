@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from types import CoroutineType
 from typing import Annotated, Generic, NotRequired, ParamSpec, TypeVar, cast, get_origin, overload
 
-from pydantic import ConfigDict, Field, JsonValue, TypeAdapter, ValidationError
+import pydantic
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 from typing_extensions import TypedDict
 
@@ -75,20 +75,20 @@ def _build_fields(
 
 
 def _build_field(parameter: inspect.Parameter, hint: object, description: str | None) -> object:
-    shown: dict[str, JsonValue] = {} if description is None else {"description": description}
+    shown: dict[str, pydantic.JsonValue] = {} if description is None else {"description": description}
     if parameter.default is parameter.empty:
-        return Annotated[hint, Field(json_schema_extra=shown)]
+        return Annotated[hint, pydantic.Field(json_schema_extra=shown)]
     # The function fills its own defaults; the model only has to know them.
     if isinstance(parameter.default, str | int | float | bool):
         shown["default"] = parameter.default
-    return NotRequired[Annotated[hint, Field(json_schema_extra=shown)]]
+    return NotRequired[Annotated[hint, pydantic.Field(json_schema_extra=shown)]]
 
 
-def _adapter(name: str, fields: Mapping[str, object]) -> TypeAdapter[dict[str, object]]:
+def _adapter(name: str, fields: Mapping[str, object]) -> pydantic.TypeAdapter[dict[str, object]]:
     arguments = TypedDict("arguments", fields)  # type: ignore[misc]
-    arguments.__pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[attr-defined]
+    arguments.__pydantic_config__ = pydantic.ConfigDict(extra="forbid")  # type: ignore[attr-defined]
     try:
-        return TypeAdapter(arguments)  # type: ignore[arg-type]
+        return pydantic.TypeAdapter(arguments)  # type: ignore[arg-type]
     except (PydanticSchemaGenerationError, PydanticUserError) as error:
         raise DeclarationError(f"tool {name}", [str(error).splitlines()[0]]) from error
 
@@ -150,7 +150,7 @@ class FunctionTool(Tool, Generic[P, R]):
         """
         try:
             values = self._compiled.validate(arguments or "{}")
-        except ValidationError as error:
+        except pydantic.ValidationError as error:
             raise create_arguments_error(error) from error
         for name, kind in self._compiled.run_parameters.items():
             values[name] = kind.__from_run__(context)
@@ -162,12 +162,12 @@ class FunctionTool(Tool, Generic[P, R]):
         return deliver_result(result, self._compiled.spec.name, context)
 
 
-def create_arguments_error(error: ValidationError) -> InvalidArgumentsError:
+def create_arguments_error(error: pydantic.ValidationError) -> InvalidArgumentsError:
     """Return the error for arguments that do not fit, with a message for the model."""
     return InvalidArgumentsError(f"The arguments are not valid: {describe_validation_error(error)}")
 
 
-def describe_validation_error(error: ValidationError) -> str:
+def describe_validation_error(error: pydantic.ValidationError) -> str:
     """Return the problems of a value, in words that a model can act on."""
     return "; ".join(
         f"{'.'.join(map(str, problem['loc'])) or 'it'}: {problem['msg']}"

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import partial
+from typing import TYPE_CHECKING
 
-from tactician.config import ToolGroupSettings, load_settings
+from tactician.config import load_settings
 from tactician.errors import ConfigurationError, DeclarationError
 from tactician.runs import RunContext
 from tactician.tools.configured_servers import create_common_groups, create_server_groups
@@ -14,6 +15,9 @@ from tactician.tools.core_groups import CoreToolGroups, create_math_group
 from tactician.tools.groups import ToolGroup, ToolGroupPermission, describe_unknown_groups, merge_tools
 from tactician.tools.provider import OpenProviders, ToolProvider
 from tactician.tools.tool import Tool
+
+if TYPE_CHECKING:
+    from tactician.config import ToolGroupSettings
 
 
 class ToolGroups(Mapping[str, ToolGroup]):

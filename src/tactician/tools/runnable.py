@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Generic, cast
+from typing import Annotated, ClassVar, Generic, cast
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
+import pydantic
 from pydantic.errors import PydanticUserError
 from typing_extensions import TypeVar
 
@@ -19,12 +19,13 @@ from tactician.tools.output import ToolOutput
 from tactician.tools.tool import Tool, snake_case
 
 
-class ToolRequest(BaseModel):
+@frozen
+class ToolRequest:
     """Arguments of a Runnable without typed arguments: a text."""
 
-    model_config = ConfigDict(extra="forbid", defer_build=True)
+    __pydantic_config__: ClassVar[pydantic.ConfigDict] = {"extra": "forbid"}
 
-    request: str = Field(description="what is to be done, in full")
+    request: Annotated[str, pydantic.Field(description="what is to be done, in full")]
 
 
 @frozen
@@ -85,7 +86,7 @@ class RunnableTool(Tool, Generic[A]):
         if parameters and (arguments or prompt):
             raise DeclarationError(f"tool {label}", ["it has parameters and arguments: leave out either"])
         kind = _build_arguments(label, parameters) if parameters else arguments or ToolRequest
-        self._arguments: TypeAdapter[A] = _create_adapter(label, cast("type[A]", kind))
+        self._arguments: pydantic.TypeAdapter[A] = _create_adapter(label, cast("type[A]", kind))
         schema = {key: value for key, value in self._arguments.json_schema().items() if key != "title"}
         if arguments is None and not parameters:
             schema.pop("description", None)
@@ -109,12 +110,12 @@ class RunnableTool(Tool, Generic[A]):
         """
         try:
             values = self._arguments.validate_json(arguments or "{}")
-        except ValidationError as error:
+        except pydantic.ValidationError as error:
             raise create_arguments_error(error) from error
         if self.prompt is not None:
             return self.prompt(values)
         if self.parameters:
-            return cast("BaseModel", values).model_dump_json(exclude_none=True)
+            return cast("pydantic.BaseModel", values).model_dump_json(exclude_none=True)
         return values.request if isinstance(values, ToolRequest) else values
 
     async def call(self, arguments: str, context: RunContext) -> str | ToolOutput:
@@ -127,9 +128,9 @@ class RunnableTool(Tool, Generic[A]):
         return deliver_result(result.output, self.name, context)
 
 
-def _create_adapter(name: str, kind: type[A]) -> TypeAdapter[A]:
+def _create_adapter(name: str, kind: type[A]) -> pydantic.TypeAdapter[A]:
     try:
-        adapter = TypeAdapter(kind)
+        adapter = pydantic.TypeAdapter(kind)
         is_object = adapter.json_schema().get("type") == "object"
     except PydanticUserError as error:
         raise DeclarationError(f"tool {name}", [f"its arguments: {str(error).splitlines()[0]}"]) from error
@@ -139,7 +140,7 @@ def _create_adapter(name: str, kind: type[A]) -> TypeAdapter[A]:
     return adapter
 
 
-def _build_arguments(tool: str, parameters: Sequence[ToolParameter]) -> type[BaseModel]:
+def _build_arguments(tool: str, parameters: Sequence[ToolParameter]) -> type[pydantic.BaseModel]:
     """Return the type of the arguments of a tool with these parameters.
 
     Raises:
@@ -149,12 +150,12 @@ def _build_arguments(tool: str, parameters: Sequence[ToolParameter]) -> type[Bas
     if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
         raise DeclarationError(f"tool {tool}", [f"the parameter {name!r} is there twice" for name in twice])
     fields = {parameter.name: _build_field(parameter) for parameter in parameters}
-    built: type[BaseModel] = create_model(tool, __config__=ConfigDict(extra="forbid"), **fields)  # type: ignore[call-overload]
-    return built
+    create: Callable[..., type[pydantic.BaseModel]] = pydantic.create_model  # the names of the fields are data
+    return create(tool, __config__=pydantic.ConfigDict(extra="forbid"), **fields)
 
 
 def _build_field(parameter: ToolParameter) -> tuple[object, object]:
-    described = Field(description=parameter.description)
+    described = pydantic.Field(description=parameter.description)
     if parameter.is_required:
         return parameter.kind, described
-    return parameter.kind | None, Field(default=None, description=parameter.description)
+    return parameter.kind | None, pydantic.Field(default=None, description=parameter.description)

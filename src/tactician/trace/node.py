@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from typing import Final
 
-from pydantic import JsonValue
+import pydantic
 
 from tactician.frozen import frozen
 from tactician.llm import Usage
@@ -100,7 +100,7 @@ class TraceNote:
     kind: str
     time: float
     text: str
-    content: Mapping[str, JsonValue] = field(default_factory=dict)
+    content: Mapping[str, pydantic.JsonValue] = field(default_factory=dict)
 
 
 @frozen
@@ -136,8 +136,8 @@ class TraceNode:
     error: str | None = None
     pauses: tuple[TracePause, ...] = ()
     used: tuple[ModelUse, ...] = ()
-    facts: Mapping[str, JsonValue] = field(default_factory=dict)
-    content: Mapping[str, JsonValue] = field(default_factory=dict)
+    facts: Mapping[str, pydantic.JsonValue] = field(default_factory=dict)
+    content: Mapping[str, pydantic.JsonValue] = field(default_factory=dict)
     notes: tuple[TraceNote, ...] = ()
     children: tuple[TraceNode, ...] = ()
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, TypeAlias
 
-from pydantic import JsonValue
+import pydantic
 
 from tactician.trace.masking import Masking
 from tactician.trace.node import TraceNode, TraceNote
@@ -98,11 +98,11 @@ def _replace_node_texts(node: TraceNode, change: Change) -> TraceNode:
     )
 
 
-def _replace_all(values: Mapping[str, JsonValue], change: Change) -> dict[str, JsonValue]:
+def _replace_all(values: Mapping[str, pydantic.JsonValue], change: Change) -> dict[str, pydantic.JsonValue]:
     return {name: replace_texts(value, name, change) for name, value in values.items()}
 
 
-def replace_texts(value: JsonValue, name: str, change: Change) -> JsonValue:
+def replace_texts(value: pydantic.JsonValue, name: str, change: Change) -> pydantic.JsonValue:
     """Return a JSON value of some name whose texts are changed."""
     if isinstance(value, str):
         return change(value, name)

@@ -19,7 +19,6 @@ from typing import (
     get_type_hints,
 )
 
-from pydantic import BaseModel
 from typing_extensions import get_original_bases
 
 from tactician.process import SomeOf, get_field_names
@@ -125,7 +124,7 @@ def find_subclasses(kind: type) -> tuple[type, ...]:
     A class that was defined again, as in a notebook, replaces the older definition. `dataclass(slots=True)` does so
     too.
     """
-    if kind.__module__ == "builtins" or kind in (BaseModel, SomeOf):
+    if kind.__module__ in ("builtins", "pydantic.main") or kind is SomeOf:
         return (kind,)
     children: list[type] = type.__subclasses__(kind)
     derived = (subclass for child in children for subclass in find_subclasses(child))

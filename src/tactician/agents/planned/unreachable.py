@@ -8,14 +8,13 @@ import sys
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import is_dataclass
 
-from pydantic import BaseModel
-
 from tactician.agents.planned.annotations import find_subclasses, is_class
 from tactician.agents.planned.condition_names import ConditionNames
 from tactician.agents.planned.evaluation import list_names, snake_case
 from tactician.agents.planned.expressions import Expression, is_expression
 from tactician.agents.planned.methods import ActionMethod, Declarations, Source
 from tactician.documents import find_closest
+from tactician.model_classes import is_model_class
 from tactician.process import DEFAULT_BINDING, UserInput
 
 _HOOKS = frozenset(("__getattr__", "__getattribute__"))
@@ -30,8 +29,13 @@ def lacks_attribute(kind: type, name: str) -> bool:
     """Return whether no instance has the attribute, which only dataclasses and models can tell."""
     if hasattr(kind, name) or name in list_fields(kind):
         return False
-    own = {member for base in kind.__mro__ if base not in (object, BaseModel) for member in vars(base)}
-    if issubclass(kind, BaseModel):
+    own = {
+        member
+        for base in kind.__mro__
+        if base is not object and base.__module__ != "pydantic.main"
+        for member in vars(base)
+    }
+    if is_model_class(kind):
         return kind.model_config.get("extra") != "allow" and own.isdisjoint(_HOOKS)
     return is_dataclass(kind) and "__dataclass_fields__" in vars(kind) and own.isdisjoint({*_HOOKS, "__post_init__"})
 

@@ -1,20 +1,14 @@
-"""Settings of a project in `tactician.toml`."""
+"""Models of the settings of a project."""
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import Annotated, Literal, Self, TypeAlias, TypeVar
 
 from pydantic import Field, field_validator, model_validator
 
-from tactician.config_variables import apply_variables
-from tactician.documents import DocumentModel, UnreadableFileError, load_document, validate_document
+from tactician.config.defaults import REMEMBERED_MESSAGES, REMEMBERED_PROCESSES
+from tactician.documents import DocumentModel
 from tactician.errors import ConfigurationError
-
-FILE_NAME = "tactician.toml"
-PATH_VARIABLE = "TACTICIAN_CONFIG"
-
 
 RoutingPolicy: TypeAlias = Literal["round_robin", "least_loaded", "sticky"]
 M = TypeVar("M", bound=DocumentModel)
@@ -217,8 +211,8 @@ class MemorySettings(DocumentModel):
         messages: number of messages in conversations that nobody uses, which need not be read from the store again.
     """
 
-    processes: int = Field(default=1_000, ge=0)
-    messages: int = Field(default=20_000, ge=0)
+    processes: int = Field(default=REMEMBERED_PROCESSES, ge=0)
+    messages: int = Field(default=REMEMBERED_MESSAGES, ge=0)
 
 
 class PlatformSettings(DocumentModel):
@@ -371,30 +365,3 @@ class Settings(DocumentModel):
     prompts: dict[str, PromptSettings] = Field(default_factory=dict)
     templates: TemplateSettings = _defaults(TemplateSettings)
     telemetry: TelemetrySettings = _defaults(TelemetrySettings)
-
-
-def load_settings(path: str | Path | None = None) -> Settings:
-    """Return the settings in `path`, else in the file of TACTICIAN_CONFIG, else in `./tactician.toml`.
-
-    Without any of these files, the settings are the defaults. Environment variables come before the file: see
-    `find_variable`. Those of models are read by a `ModelCatalog`.
-
-    Raises:
-        ConfigurationError: when a named file is missing, or a file is not TOML; with every setting that does not exist
-            or has a wrong value.
-    """
-    return apply_variables(_load_file(path), os.environ)
-
-
-def _load_file(path: str | Path | None) -> Settings:
-    named = path or os.environ.get(PATH_VARIABLE)
-    file = Path(named or FILE_NAME)
-    try:
-        document = load_document(file, format="toml")
-    except UnreadableFileError as error:
-        if not isinstance(error.__cause__, FileNotFoundError):
-            raise
-        if named is None:
-            return Settings.model_construct()  # without a file there is nothing to validate
-        raise ConfigurationError(f"{file}: the configuration file does not exist") from None
-    return validate_document(document, Settings.model_validate, f"{file} is wrong")
