@@ -245,6 +245,30 @@ def test_a_conversation_streams_and_asks_for_approvals(shell: Callable[..., Done
     assert 'May pay({"amount":5}) be called?' in done.err
 
 
+def test_chat_keeps_the_agent_that_fits_the_first_message(shell: Callable[..., Done]) -> None:
+    done = shell("chat", "hello", "hello again", "@Writer frogs", "good", "4", "toads", "good", "3", "@ hello", "")
+    *first, frogs, toads, last = done.out.splitlines()
+    assert [*first, last] == ["Hello, you."] * 3
+    assert "frogs: 4 stars" in frogs
+    assert "toads: 3 stars" in toads
+    assert done.err.count("chosen Helper 0.80") == 2
+
+
+def test_documents_are_ingested(shell: Callable[..., Done], tmp_path: Path) -> None:
+    (tmp_path / "returns.md").write_text("# Returns\n\nSend the lamp back.\n")
+    at = f"--library {tmp_path / 'library.db'}"
+    done = shell(f"ingest {tmp_path / 'returns.md'} {at}", f"ingest {tmp_path / 'returns.md'} {at} -r never")
+    assert done.code == 0, done.err
+    assert done.out.splitlines() == [
+        "1 new, 0 changed, 0 unchanged, 0 removed, 0 failed; 1 chunks",
+        "0 new, 0 changed, 1 unchanged, 0 removed, 0 failed; 0 chunks",
+    ]
+    failed = shell(f"ingest {tmp_path / 'gone.md'} {at}", "ingest", "ingest x --refresh often")
+    assert failed.code == 1
+    assert "PLACES is missing" in failed.err
+    assert "REFRESH" in failed.err.upper()
+
+
 def test_chat_continues_a_conversation_after_a_restart(home: Path, tmp_path: Path) -> None:
     options = ("agents_here.py", "--scripted", "--store", str(tmp_path / "talk.db"), "--id", "mine", "-a", "Helper")
     first = tactician("chat", *options, cwd=home, input="hello\nthe bill\n")

@@ -236,9 +236,9 @@ class TestFailures:
         for reply in (server.stall(), server.stall(*pieces[:1])):
             server.will(reply)
             with pytest.raises(ModelTimeoutError):
-                await streamed(server.serve(timeout=0.05), ask())
+                await streamed(server.serve(timeout=0.5), ask())
         with pytest.raises(ModelTimeoutError):
-            await server.serve(timeout=0.05).generate(ask())
+            await server.serve(timeout=0.5).generate(ask())
 
     async def test_a_server_that_hangs_up(self, server: StrictServer) -> None:
         server.will(hangs_up())

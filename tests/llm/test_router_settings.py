@@ -313,17 +313,17 @@ async def test_the_default_timeout_holds_for_the_first_attempt_however_it_is_set
         server.will(server.stall())
         text = json.dumps([{"id": "a", "provider": "ollama", "url": server.url, "models": "m"}])
         environment = {"LLM_INSTANCES": text, "TACTICIAN_ROUTER_MAX_RETRIES": "0"}
-        settings = ModelSettings(router=RouterSettings(timeout=0.02, max_retries=0))
-        filed = written("[models.router]\ntimeout = 0.02\n", tmp_path)
+        settings = ModelSettings(router=RouterSettings(timeout=0.5, max_retries=0))
+        filed = written("[models.router]\ntimeout = 0.5\n", tmp_path)
         models: dict[str, Callable[[], LanguageModel]] = {
-            "argument": lambda: ModelRouter.from_json(text, timeout=0.02, max_retries=0, environment={}),
+            "argument": lambda: ModelRouter.from_json(text, timeout=0.5, max_retries=0, environment={}),
             "settings": lambda: ModelRouter.from_json(text, settings, environment={}),
-            "environment": lambda: ModelCatalog(
-                Settings(), {**environment, "TACTICIAN_ROUTER_TIMEOUT": "0.02"}
-            ).resolve(LlmOptions(model="m")),
+            "environment": lambda: ModelCatalog(Settings(), {**environment, "TACTICIAN_ROUTER_TIMEOUT": "0.5"}).resolve(
+                LlmOptions(model="m")
+            ),
             "file": lambda: ModelCatalog(filed, environment).resolve(LlmOptions(model="m")),
         }
-        with pytest.raises(ModelTimeoutError, match=r"no answer within 0\.02 s"):
+        with pytest.raises(ModelTimeoutError, match=r"no answer within 0\.5 s"):
             await models[way]().generate(ModelRequest((UserMessage("hi"),)))
 
 

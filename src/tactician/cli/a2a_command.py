@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tactician.cli.blueprint_files import Allow, BlueprintAccess, Modules, Root
-from tactician.cli.console import Debug, File, ModelName, Scripted, StoreUrl, say
+from tactician.cli.console import AgentNames, Debug, File, ModelName, Scripted, StoreUrl, say
 from tactician.cli.loading import Loaded, choose_agent, load_agents
 from tactician.cli.run_command import choose_models
-from tactician.cli.stores import find_store
+from tactician.cli.stores import find_store, open_or_create
 from tactician.errors import ConfigurationError
 from tactician.llm import LanguageModel, ModelCatalog
 from tactician.platform import Platform
 from tactician.runs import Runnable
-from tactician.stores import MemoryStore, open_store
 
 if TYPE_CHECKING:
     from tactician.serve import A2aSettings
@@ -35,9 +34,7 @@ def _group() -> None:
 @a2a.command()
 def serve(
     file: File,
-    agent: Annotated[
-        list[str] | None, typer.Option("--agent", "-a", help="Publish this agent; may be given several times.")
-    ] = None,
+    agent: AgentNames = None,
     port: Annotated[int, typer.Option("--port", min=1, max=65535, help="The port.")] = 8000,
     host: Annotated[str, typer.Option("--host", help="The address to listen at.")] = "127.0.0.1",
     url: Annotated[str | None, typer.Option("--url", help="Where clients reach it, behind a proxy.")] = None,
@@ -91,7 +88,7 @@ async def _serve(
     from tactician.serve import a2a_app
 
     async with AsyncExitStack() as stack:
-        opened = MemoryStore() if store is None else await stack.enter_async_context(open_store(store))
+        opened = await stack.enter_async_context(open_or_create(store))
         platform = Platform(models, store=opened).register(*agents.values(), *agents.tool_groups)
         published = chosen or (() if platform.goal_tools(remote=True) else tuple(agents.values()))
         app = a2a_app(platform, url, publish=published, settings=settings)

@@ -48,7 +48,8 @@ class Chat:
         lines: reader of what the person types.
         conversation_id: id of the conversation; a new one begins with the first message.
         find_agent: function that finds the agent for a message.
-        agent: name of the agent; `None` to find an agent for each message.
+        agent: name of the agent; `None` to find one for the first message. `@NAME` before a message changes it, and `@`
+            finds one again.
     """
 
     def __init__(
@@ -121,9 +122,19 @@ class Chat:
             options = RequestOptions(conversation_id=self.conversation_id)
             context = self._service.platform.context()
             return stream_events(lambda heard: bot.answer_request(message, options, heard), context)
+        message = self._change_agent(message)
         agent = await self._find_agent(message, self._agent, "closed")
+        self._agent = agent.name
         agent_id = next(name for name, known in self._service.agents.items() if known is agent)
         return self._service.stream_agent(agent_id, message, conversation_id=self.conversation_id)
+
+    def _change_agent(self, message: str) -> str:
+        """Return a message without the agent that it names at its beginning, which answers from now on."""
+        first, _, rest = message.strip().partition(" ")
+        if not first.startswith("@") or (first != "@" and first[1:] not in self._service.platform.agents):
+            return message
+        self._agent = first[1:] or None
+        return rest.strip() or message
 
     async def _ask_all(self, run_id: str, pending: tuple[PendingRequest, ...]) -> None:
         """Ask what a run waits for until it has ended, and print its answer."""

@@ -29,10 +29,9 @@ from tactician.cli.personalities import find_personality
 from tactician.cli.progress import ProgressView
 from tactician.cli.run_command import choose_models, format_arguments
 from tactician.cli.shell import ShellHistory, ShellSession, ignore_interrupts, open_lines
-from tactician.cli.stores import find_store
+from tactician.cli.stores import find_store, open_or_create
 from tactician.platform import Platform
 from tactician.service import AgentService
-from tactician.stores import MemoryStore, open_store
 
 
 def chat(
@@ -55,7 +54,8 @@ def chat(
     """Talk with an agent. Answers appear as they come; an empty line or Ctrl-D ends it.
 
     With a store the conversation outlives the program, also while the agent waits for an approval. Of several agents,
-    a model chooses the one that fits each message best, unless --agent names one.
+    a model chooses the one that fits the first message best, unless --agent names one. `@NAME` before a message changes
+    the agent, and `@` lets the model choose again.
     """
     access = BlueprintAccess.of(allow, modules, root)
     loaded = load_agents(file, access)
@@ -65,7 +65,7 @@ def chat(
     async def work() -> None:
         async with AsyncExitStack() as stack:
             address = find_store(store)
-            opened = MemoryStore() if address is None else await stack.enter_async_context(open_store(address))
+            opened = await stack.enter_async_context(open_or_create(address))
             platform = Platform(models=models, store=opened, on_event=view)
             await stack.enter_async_context(platform.register(*loaded.values(), *loaded.tool_groups))
             talk = await _talk(platform, loaded, view, agent, conversation, is_debugged=debug)

@@ -41,6 +41,9 @@ def say(text: str) -> None:
 
 
 File = Annotated[Path, typer.Argument(help="A Python file with agents in it, or a blueprint in JSON or YAML.")]
+AgentNames = Annotated[
+    list[str] | None, typer.Option("--agent", "-a", help="Publish this agent; may be given several times.")
+]
 AgentName = Annotated[str | None, typer.Option("--agent", "-a", help="Which agent, when the file has several.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 NoInput = Annotated[bool, typer.Option("--no-input", help="Ask nothing in the terminal.")]

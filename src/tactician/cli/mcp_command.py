@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from tactician.cli.blueprint_files import Allow, BlueprintAccess, Modules, Root, is_blueprint_file
-from tactician.cli.console import Debug, File, ModelName, Scripted, StoreUrl
+from tactician.cli.console import AgentNames, Debug, File, ModelName, Scripted, StoreUrl
 from tactician.cli.loading import Loaded, choose_agent, find_agents, load_agents, load_module
 from tactician.cli.run_command import choose_models
 from tactician.cli.stores import find_store
@@ -37,9 +37,7 @@ def _group() -> None:
 @mcp.command()
 def serve(
     file: File,
-    agent: Annotated[
-        list[str] | None, typer.Option("--agent", "-a", help="Publish this agent; may be given several times.")
-    ] = None,
+    agent: AgentNames = None,
     http: Annotated[
         int | None, typer.Option("--http", metavar="PORT", min=1, max=65535, help="Serve over HTTP instead of stdio.")
     ] = None,

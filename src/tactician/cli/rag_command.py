@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -15,7 +16,7 @@ from tactician.cli.formatting import format_on_one_line, shorten
 from tactician.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from tactician.rag import Chunking, IngestionReport, Library, ProgressListener, SearchResults
+    from tactician.rag import Chunking, IngestionReport, Library, ProgressListener, RefreshPolicy, SearchResults
 
 _OFFLINE: Final = "wordllama"
 _EXCERPT: Final = 300
@@ -75,18 +76,37 @@ def ingest(
     if policy not in list(RefreshPolicy):
         raise ConfigurationError(f"--refresh {policy}: choose one of {', '.join(RefreshPolicy)}")
 
-    async def work() -> IngestionReport:
-        async with _open(library, embedder, chunking) as opened:
-            with _show_progress() as listener:
-                return await opened.ingest(
-                    *locations,
-                    metadata=_parse_pairs(metadata),
-                    policy=RefreshPolicy(policy),
-                    allow_private=allow_private,
-                    listener=listener,
-                )
+    work = ingest_places(
+        locations,
+        library,
+        embedder,
+        policy=RefreshPolicy(policy),
+        metadata=_parse_pairs(metadata),
+        allow_private=allow_private,
+        chunking=chunking,
+    )
+    report = asyncio.run(work)
+    print_report(report)
+    if report.failures:
+        raise typer.Exit(1)
 
-    _print_report(asyncio.run(work()))
+
+async def ingest_places(
+    places: Iterable[str],
+    library: str,
+    embedder: str | None,
+    *,
+    policy: RefreshPolicy,
+    metadata: Mapping[str, list[str]] = MappingProxyType({}),
+    allow_private: bool = False,
+    chunking: Chunking | None = None,
+) -> IngestionReport:
+    """Read documents into a library, with a bar in a terminal, and return what was read."""
+    async with _open(library, embedder, chunking) as opened:
+        with _show_progress() as listener:
+            return await opened.ingest(
+                *places, metadata=metadata, policy=policy, allow_private=allow_private, listener=listener
+            )
 
 
 @rag.command()
@@ -173,14 +193,13 @@ def _show_progress() -> Iterator[ProgressListener]:
         )
 
 
-def _print_report(report: IngestionReport) -> None:
+def print_report(report: IngestionReport) -> None:
+    """Print what was read, and what could not be read and why."""
     for failure in report.failures:
         err.print(format_on_one_line(str(failure)), style="red", markup=False, highlight=False, soft_wrap=True)
     read = f"{len(report.added)} new, {len(report.updated)} changed, {len(report.unchanged)} unchanged"
     others = f"{len(report.removed)} removed, {len(report.failures)} failed"
     out.print(f"{read}, {others}; {report.chunks:,} chunks", highlight=False)
-    if report.failures:
-        raise typer.Exit(1)
 
 
 def _print_results(results: SearchResults) -> None:

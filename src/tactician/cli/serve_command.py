@@ -19,12 +19,11 @@ from tactician.cli.blueprint_files import Allow, BlueprintAccess, Modules, Root
 from tactician.cli.console import Debug, ModelName, StoreUrl, err
 from tactician.cli.loading import load_agents
 from tactician.cli.run_command import open_catalog
-from tactician.cli.stores import find_store
+from tactician.cli.stores import find_store, open_or_create
 from tactician.errors import ConfigurationError
 from tactician.extras import require_extra
 from tactician.platform import Platform
 from tactician.runs import DEFAULT_LEASE
-from tactician.stores import MemoryStore, open_store
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -74,7 +73,7 @@ def serve(
     async def work() -> None:
         async with AsyncExitStack() as stack:
             kept = find_store(store)
-            opened = MemoryStore() if kept is None else await stack.enter_async_context(open_store(kept))
+            opened = await stack.enter_async_context(open_or_create(kept))
             platform = await stack.enter_async_context(Platform(models=open_catalog(model), store=opened))
             for agents in loaded:
                 platform.register(*agents.values(), *agents.tool_groups)

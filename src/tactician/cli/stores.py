@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
 from tactician.config import load_settings
 from tactician.errors import ConfigurationError
-from tactician.stores import store_path
+from tactician.stores import DocumentStore, MemoryStore, open_store, store_path
 
 STORE_VARIABLE: Final = "TACTICIAN_STORE"
 
@@ -32,6 +34,16 @@ def require_store(address: str | None) -> str:
     if path is not None and not Path(path).exists():
         raise ConfigurationError(f"{path}: there is no such store. `tactician run FILE ... --store {path}` creates it.")
     return store
+
+
+@asynccontextmanager
+async def open_or_create(address: str | None) -> AsyncIterator[DocumentStore]:
+    """Open the store at an address; without an address, one in memory."""
+    if address is None:
+        yield MemoryStore()
+        return
+    async with open_store(address) as store:
+        yield store
 
 
 def format_store_option(address: str | None) -> str:

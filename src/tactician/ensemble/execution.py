@@ -74,14 +74,17 @@ class TaskRunner:
             self._tasks.set(failures=self._failures | known)
 
     def run(self, plan: TaskPlan, outcomes: Mapping[str, TaskOutcome]) -> Awaitable[TaskOutcome]:
-        """Do a task when the result is awaited, and return its outcome of a task from those of its context tasks.
+        """Do a task when the result is awaited, and return its outcome.
+
+        Args:
+            plan: the task.
+            outcomes: the outcomes of its context tasks, by their ids.
 
         Raises:
             RunError: when the task failed before a suspension, or a limit of the run is reached.
             Exception: any that its agent or handler raised.
         """
-        job, place = plan.job, self._find_place(plan)
-        environment = self._environment
+        job, place, environment = plan.job, self._find_place(plan), self._environment
         progress = TaskProgress(job, place, environment.find_revision(job.task.id))
         if environment.known:
             outcomes = {**environment.known, **outcomes}

@@ -29,7 +29,7 @@ class Revision:
     previous: str = ""
 
 
-@frozen(enforced=False)
+@frozen
 class TaskInput:
     """Input of a task, as its handler gets it.
 

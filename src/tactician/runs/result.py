@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Generic
+from typing import Generic
 
 from pydantic_core import to_json
 from typing_extensions import TypeVar
@@ -11,9 +11,7 @@ from typing_extensions import TypeVar
 from tactician.llm import AssistantMessage, Message, Usage, UsageTally
 from tactician.runs.status import RunStatus
 from tactician.runs.suspension import PendingRequest
-
-if TYPE_CHECKING:
-    from tactician.trace import Trace
+from tactician.trace import Trace  # not for type checkers alone: pydantic looks for the types of results that it reads
 
 T_co = TypeVar("T_co", covariant=True, default=str)
 
@@ -54,8 +52,6 @@ class RunResult(Generic[T_co]):
     @property
     def trace(self) -> Trace:
         """Tree of all that the run did; empty when it was not captured."""
-        from tactician.trace import Trace
-
         return self.recorded or Trace()
 
     @property

@@ -7,9 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 
-from tactician.context_format import ContextFormat, load_formatter
 from tactician.events import Event, encode
-from tactician.trace.building import TreeBuilder
 from tactician.trace.node import ModelUse, TraceNode, merge_uses, sum_uses
 
 
@@ -36,6 +34,8 @@ class Trace:
             run_id: the run; all of them by default.
             is_whole: true to keep all texts as they are; else long ones are shortened, and repeated ones left out.
         """
+        from tactician.trace.building import TreeBuilder
+
         builder = TreeBuilder(is_whole=is_whole)
         builder.add(events)
         return cls(builder.build(run_id))
@@ -116,6 +116,7 @@ class Trace:
         Raises:
             MissingExtraError: when the extra `toon` is not installed.
         """
+        from tactician.context_format import ContextFormat, load_formatter
         from tactician.trace.json_form import nodes_to_data
 
         return _write(load_formatter(ContextFormat.TOON).format(nodes_to_data(self.roots)), path)

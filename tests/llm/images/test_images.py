@@ -168,7 +168,7 @@ async def test_a_prompt_that_the_provider_refuses(server: ChatServer) -> None:
 
 async def test_an_answer_that_does_not_come_in_time(server: ChatServer) -> None:
     server.will(server.stall())
-    endpoint = Endpoint("slow", f"{server.url}/v1/images/generations", timeout=0.02)
+    endpoint = Endpoint("slow", f"{server.url}/v1/images/generations", timeout=0.5)
 
     with pytest.raises(ModelTimeoutError, match="slow:m"):
         await RemoteImageModel(endpoint, "m").generate("a cat")

@@ -275,7 +275,7 @@ class TestFailures:
         server.will(server.stall(b'event: ping\ndata: {"type": "ping"}\n\n'))
 
         with pytest.raises(ModelTimeoutError):
-            await streamed(server.at(timeout=0.05))
+            await streamed(server.at(timeout=0.5))
 
     async def test_a_connection_without_an_answer(self, server: AnthropicServer) -> None:
         server.will(hangs_up())

@@ -51,9 +51,13 @@ from tests.serve.api.serving import Json
 T = TypeVar("T")
 ANNA: Final = "anna-has-a-secret-token"
 BERT: Final = "bert-has-a-secret-token"
+CARL: Final = "carl-has-a-secret-token"
+DORA: Final = "dora-has-a-secret-token"
 PEOPLE: Final = {
     ANNA: Person("Anna", roles=frozenset({"editor"})),
     BERT: Person("Bert", roles=frozenset({"cook"})),
+    CARL: Person("Carl", rights=frozenset({"see"})),
+    DORA: Person("Dora", rights=frozenset({"see", "start"})),
 }
 EVIL: Final = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>\'"javascript:window.hacked=1'
 _LIMITS: Final = RequestLimits(rate=10_000, burst=10_000)

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from tactician.cli.console import out
 from tactician.cli.personalities import find_personality
+from tactician.cli.shell import library_commands as library
 from tactician.cli.shell import look_commands as look
 from tactician.cli.shell import work_commands as work
 from tactician.cli.shell.history import ShellHistory
@@ -85,6 +86,7 @@ def list_built_in() -> Iterator[ShellCommand]:
     listed: tuple[tuple[str, str, Callable[..., object], tuple[str, ...]], ...] = (
         (_WORK, "execute", work.execute, ("x",)),
         (_WORK, "chat", work.chat, ()),
+        (_WORK, "ingest", library.ingest, ()),
         (_WORK, "respond", work.respond, ()),
         (_WORK, "resume", work.resume, ()),
         (_WORK, "kill", work.kill, ()),

@@ -23,10 +23,9 @@ from tactician.cli.shell.lines import LineReader, open_lines
 from tactician.cli.shell.own_commands import SERVICES, list_built_in
 from tactician.cli.shell.session import ShellSession
 from tactician.cli.shell_commands import create_command
-from tactician.cli.stores import find_store
+from tactician.cli.stores import find_store, open_or_create
 from tactician.errors import TacticianError
 from tactician.platform import Platform
-from tactician.stores import MemoryStore, open_store
 
 _PROMPT = "tactician> "
 
@@ -59,7 +58,7 @@ def shell(
     async def work() -> bool:
         async with AsyncExitStack() as stack:
             address = find_store(store)
-            opened = MemoryStore() if address is None else await stack.enter_async_context(open_store(address))
+            opened = await stack.enter_async_context(open_or_create(address))
             listeners: list[ShellSession] = []
             platform = Platform(models=models, store=opened, on_event=lambda event: listeners[0].listen(event))
             await stack.enter_async_context(platform.register(*loaded.values(), *loaded.tool_groups))

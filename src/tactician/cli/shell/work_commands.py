@@ -44,7 +44,9 @@ async def execute(
 
 async def chat(
     session: ShellSession,
-    agent: Annotated[str | None, ShellOption("-a", "Name of the agent; by default, the best for each message.")] = None,
+    agent: Annotated[
+        str | None, ShellOption("-a", "Name of the agent; by default, the best for the first line.")
+    ] = None,
     id: Annotated[str | None, ShellOption("-i", "Id of a conversation, to continue it.")] = None,
 ) -> None:
     """Talk with an agent; an empty line or Ctrl-D ends the conversation."""
