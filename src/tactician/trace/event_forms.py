@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 _SAFE: Final = frozenset({"type", "run_id", "parent_id", "path", "id", "time", "span_id"})
 _BINARY: Final = "data"
 _BINARY_LENGTH: Final = 64
-"""Characters of base64 that are left of a long image or file: a multiple of 4, so that it can be read."""
+"""Characters of base64 that are left of an image or file: a multiple of 4, so that it can be read."""
+_BASE64: Final = re.compile(r"[A-Za-z0-9+/]{64}")
 
 
 def write_event(
@@ -67,8 +69,8 @@ def _empty(values: _Fields, path: str) -> None:
 
 
 def _change(masking: Masking, longest: int | None, text: str, name: str) -> str:
+    if longest is not None and name == _BINARY and _BASE64.match(text):
+        return text[:_BINARY_LENGTH]
     if longest is None or len(text) <= longest:
         return masking.mask(text, name)
-    if name == _BINARY:
-        return text[:_BINARY_LENGTH]
     return f"{masking.mask(text[: 2 * longest], name)[:longest]}… ({len(text):,} characters)"
