@@ -1,6 +1,7 @@
 """Traces that are made from the steps of stored runs, when nobody has listened to them."""
 
 from collections.abc import AsyncIterator
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -112,6 +113,9 @@ async def test_the_trace_of_a_process_has_its_actions_with_the_calls_inside_them
     assert second.content["prompt"] == [{"role": "tool", "text": "frogs have no ears", "tool": "search"}]
     assert root.total_use.requests == 3
     assert root.total_use.total_tokens == process.tally.total.total_tokens
+    plans = [note.text for note in root.notes if note.kind == "PlanMade"]
+    assert plans
+    assert plans[0] in unescape(Trace([root]).to_html())
     board = root.content["blackboard"]
     assert isinstance(board, list)
     assert [str(item["type"]).rpartition(".")[2] for item in board if isinstance(item, dict)] == [
