@@ -111,7 +111,7 @@ NOT_NEEDED = {
     "tactician.process.diagram",
     "tactician.prompts.langfuse",
     "tactician.prompts.templates",
-    "tactician.trace.trace",
+    "tactician.trace.building",
 }
 SERVED = ("catalog", "embeddings", "endpoint_resolver", "images", "instance", "remote", "routing", "wire")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import cache
 from hashlib import sha256
 from typing import Final
 
@@ -39,7 +40,12 @@ class _Upload:
     data: str
 
     def to_json(self) -> str:
-        return TypeAdapter(_Upload).dump_json(self).decode()
+        return _adapter().dump_json(self).decode()
+
+
+@cache
+def _adapter() -> TypeAdapter[_Upload]:
+    return TypeAdapter(_Upload)
 
 
 class Uploads:
@@ -80,7 +86,7 @@ class Uploads:
         document = await self._store.load(_COLLECTION, self._create_key(picture_id))
         if document is None:
             return None
-        upload = TypeAdapter(_Upload).validate_json(document.text)
+        upload = _adapter().validate_json(document.text)
         return Image(data=upload.data, media_type=upload.media_type)
 
     async def _delete_old(self) -> None:
