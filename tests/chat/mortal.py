@@ -16,7 +16,7 @@ from unittest.mock import patch
 from tactician import Agent, Ai, AssistantMessage, Chatbot, Platform, UserMessage, action, component, tool
 from tactician.conversation import Conversation
 from tactician.llm import NO_USAGE, Delta, Features, ModelRequest, ModelResponse, Text, ToolCall
-from tactician.platform import Worker, running
+from tactician.platform import Worker, lookup
 from tactician.runs import DurableRun
 from tactician.stores import DocumentStore, open_store
 from tactician.testing import ScriptedModel
@@ -101,5 +101,5 @@ if __name__ == "__main__":
     defaults = DurableRun.__init__.__kwdefaults__
     assert defaults is not None
     defaults["seconds"] = _LEASE  # a session begins in this program, and no test waits for half a minute
-    with suppress(KeyboardInterrupt), patch.object(running, "DEFAULT_LEASE", _LEASE):
+    with suppress(KeyboardInterrupt), patch.object(lookup, "DEFAULT_LEASE", _LEASE):
         asyncio.run(work(sys.argv[1], Path(sys.argv[2]), sys.argv[3], sys.argv[4]))
