@@ -43,7 +43,7 @@ def written(file: Path, text: str) -> Path:
     return file
 
 
-KNOWN = "known: text, file, web, directory, repository, python, resource, git, nothing"
+KNOWN = "known: text, file, web, directory, repository, python, resource, git, nothing, library, skills, mcp"
 GOOD = """\
     - name: House rules
       description: What guests do

@@ -191,6 +191,7 @@ def _check_effects(kind: Kind, entries: list[Entry], interrupted: set[str]) -> l
         entries: its entries in the ledger.
         interrupted: names of the workers that were interrupted.
     """
+    entries = [entry for number, entry in enumerate(entries) if not _is_late(entry, entries[:number], interrupted)]
     begun = {step: _find(entries, "begin", step) for step in kind.effects}
     problems = [f"{step} was lost" for step in kind.effects if not _find(entries, "end", step)]
     problems += [f"{step} is unknown" for step in {entry.step for entry in entries} - set(kind.effects)]
@@ -203,6 +204,17 @@ def _check_effects(kind: Kind, entries: list[Entry], interrupted: set[str]) -> l
             problems.append(f"{repeated} began again after {step}, which depends on it")
     keys = Counter(entries[numbers[0]].key for numbers in begun.values() if numbers and entries[numbers[0]].key)
     return problems + [f"the idempotency key {key} is not unique" for key, count in keys.items() if count > 1]
+
+
+def _is_late(entry: Entry, earlier: list[Entry], interrupted: set[str]) -> bool:
+    """Return whether a step began late, as its worker was interrupted between the check and the first instruction.
+
+    Since that check, which nothing can follow more closely, another worker has gone on with the run.
+    """
+    if entry.event != "begin" or entry.worker not in interrupted or not entry.checked_at:
+        return False
+    others = (one for one in earlier if one.worker != entry.worker and one.checked_at)
+    return any(float(one.checked_at) > float(entry.checked_at) for one in others)
 
 
 async def _wait_until(is_so: Callable[[], Awaitable[bool]], longest: float = _LONGEST) -> None:
