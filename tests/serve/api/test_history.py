@@ -11,8 +11,13 @@ from typing import Any
 
 import httpx
 import pytest
+from pydantic import BaseModel
 
-from tests.serve.api.serving import read_events
+from tactician import PlannedAgent, Platform, UserInput, achieves_goal, action, planned_agent
+from tactician.process import ask_human
+from tactician.stores import MemoryStore
+from tactician.testing import ScriptedModel
+from tests.serve.api.serving import read_events, served, until
 from tests.serve.api.test_processes import ask, serving
 from tests.stores import postgres
 
@@ -124,3 +129,44 @@ async def test_a_restart_loses_no_plan_and_no_conversation(tmp_path: Path, store
     assert turns[1][0]["content"] == "bus 7 to Rome, api_key=***"
     assert "abcdefghijkl" not in json.dumps([before, after, trace])
     assert "It is bus 7." in json.dumps(trace)
+
+
+class Draft(BaseModel):
+    text: str
+
+
+@planned_agent(description="Writes")
+class Inner:
+    @achieves_goal("a draft")
+    @action
+    def write(self, wish: UserInput) -> Draft:
+        return Draft(text=wish.content)
+
+
+@planned_agent(description="Lets another write")
+class Outer:
+    @action
+    async def delegate(self, wish: UserInput) -> Draft:
+        return (await PlannedAgent[Draft](Inner()).run(wish)).output
+
+    @achieves_goal("a title")
+    @action
+    async def ask(self, draft: Draft) -> str:
+        return await ask_human(str, "Which title?")
+
+
+async def test_a_run_inside_another_is_found_after_a_restart() -> None:
+    store = MemoryStore()
+    async with Platform(ScriptedModel(), store=store) as first:
+        process = await first.register(Outer()).start("Outer", "x")
+        (child,) = (await first.tree(process.id)).children
+
+    async with served(Platform(ScriptedModel(), store=store).register(Outer())) as client:
+
+        async def look() -> dict[str, Any] | None:
+            answer = await client.get(f"/api/runs/{child.run.id}")
+            return answer.json() if answer.status_code == 200 else None
+
+        found = await until(look)
+
+    assert (found["agent"], found["parent_id"], found["status"]) == ("Inner", process.id, "completed")

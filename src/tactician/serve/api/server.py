@@ -12,8 +12,8 @@ from tactician.platform import Platform, Worker
 from tactician.serve.api.feed import EventFeed
 from tactician.serve.api.guard import RequestLimits
 from tactician.serve.api.meter import ModelMeter
+from tactician.serve.api.restored_memory import restore_memory
 from tactician.serve.api.sse import Streams
-from tactician.serve.api.use_history import restore_use
 from tactician.trace import Masking
 
 T = TypeVar("T")
@@ -67,7 +67,7 @@ class ApiServer:
         bus = self.platform.services.bus
         stop_listening = bus.subscribe(self.feed.publish), bus.subscribe(self.meter.note)
         working = self.spawn(self._worker.run())
-        self.spawn(restore_use(self.platform, self.meter))
+        self.spawn(restore_memory(self.platform, self.feed, self.meter))
         self.is_ready = True
         try:
             yield
