@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from hashlib import sha256
 from typing import Final, TypeAlias
 
@@ -90,10 +90,6 @@ class ContentRoot(ContentElement):
     def walk(self) -> Iterator[Section]:
         """Yield all sections: each before those in it."""
         return _walk(self.sections)
-
-    def with_metadata(self, metadata: Metadata) -> ContentRoot:
-        """Return the document with further metadata."""
-        return replace(self, metadata={**self.metadata, **metadata})
 
 
 @frozen(kw_only=True)

@@ -91,10 +91,7 @@ class CardSource:
             capabilities=AgentCapabilities(streaming=True, push_notifications=True),
             default_input_modes=INPUT_MODES,
             default_output_modes=OUTPUT_MODES,
-            skills=[
-                AgentSkill(id=skill.id, name=skill.name, description=skill.description, tags=["agent"])
-                for skill in skills
-            ],
+            skills=list(map(_describe_skill, skills)),
         )
 
     def _list_interfaces(self) -> list[AgentInterface]:
