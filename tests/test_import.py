@@ -94,7 +94,7 @@ NOT_NEEDED = {
     "tactician.agents.agent",
     "tactician.agents.supervision",
     "tactician.blueprint",
-    "tactician.config.models",
+    "tactician.config.settings",
     "tactician.conversation.store",
     "tactician.diagrams",
     "tactician.documents.document",

@@ -27,7 +27,7 @@ LATE = {
     "tactician.integrations.otel.providers": "the extra `otel`",
     "tactician.integrations.temporal_activities": "the extra `temporal`",
     "tactician.integrations.temporal_workflow": "the extra `temporal`",
-    "tactician.config.models": "settings, which few programs have",
+    "tactician.config.settings": "settings, which few programs have",
     "tactician.config.variables": "settings, which few programs have",
     "tactician.documents": "settings, which few programs have",
     "tactician.diagrams.svg": "drawings, which few programs make",

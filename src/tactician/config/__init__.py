@@ -11,25 +11,25 @@ if TYPE_CHECKING:
     from tactician.config.loading import PATH_VARIABLE as PATH_VARIABLE
     from tactician.config.loading import find_settings as find_settings
     from tactician.config.loading import load_settings as load_settings
-    from tactician.config.models import AttemptSettings as AttemptSettings
-    from tactician.config.models import CircuitBreakerSettings as CircuitBreakerSettings
-    from tactician.config.models import McpServerSettings as McpServerSettings
-    from tactician.config.models import MemorySettings as MemorySettings
-    from tactician.config.models import ModelSettings as ModelSettings
-    from tactician.config.models import PlanningTable as PlanningTable
-    from tactician.config.models import PlatformSettings as PlatformSettings
-    from tactician.config.models import PriceSettings as PriceSettings
-    from tactician.config.models import ProcessSettings as ProcessSettings
-    from tactician.config.models import PromptSettings as PromptSettings
-    from tactician.config.models import RankingSettings as RankingSettings
-    from tactician.config.models import RetryPolicySettings as RetryPolicySettings
-    from tactician.config.models import RetryRuleSettings as RetryRuleSettings
-    from tactician.config.models import RouterSettings as RouterSettings
-    from tactician.config.models import RoutingPolicy as RoutingPolicy
-    from tactician.config.models import Settings as Settings
-    from tactician.config.models import TelemetrySettings as TelemetrySettings
-    from tactician.config.models import TemplateSettings as TemplateSettings
-    from tactician.config.models import ToolGroupSettings as ToolGroupSettings
+    from tactician.config.model_settings import CircuitBreakerSettings as CircuitBreakerSettings
+    from tactician.config.model_settings import ModelSettings as ModelSettings
+    from tactician.config.model_settings import PriceSettings as PriceSettings
+    from tactician.config.model_settings import RetryPolicySettings as RetryPolicySettings
+    from tactician.config.model_settings import RetryRuleSettings as RetryRuleSettings
+    from tactician.config.model_settings import RouterSettings as RouterSettings
+    from tactician.config.model_settings import RoutingPolicy as RoutingPolicy
+    from tactician.config.settings import AttemptSettings as AttemptSettings
+    from tactician.config.settings import McpServerSettings as McpServerSettings
+    from tactician.config.settings import MemorySettings as MemorySettings
+    from tactician.config.settings import PlanningTable as PlanningTable
+    from tactician.config.settings import PlatformSettings as PlatformSettings
+    from tactician.config.settings import ProcessSettings as ProcessSettings
+    from tactician.config.settings import PromptSettings as PromptSettings
+    from tactician.config.settings import RankingSettings as RankingSettings
+    from tactician.config.settings import Settings as Settings
+    from tactician.config.settings import TelemetrySettings as TelemetrySettings
+    from tactician.config.settings import TemplateSettings as TemplateSettings
+    from tactician.config.settings import ToolGroupSettings as ToolGroupSettings
     from tactician.config.variables import apply_variables as apply_variables
     from tactician.config.variables import find_variable as find_variable
 else:
@@ -38,11 +38,13 @@ else:
         {
             "tactician.config.defaults": "REMEMBERED_MESSAGES REMEMBERED_PROCESSES",
             "tactician.config.loading": "FILE_NAME PATH_VARIABLE find_settings load_settings",
-            "tactician.config.models": (
-                "AttemptSettings CircuitBreakerSettings McpServerSettings MemorySettings ModelSettings "
-                "PlanningTable PlatformSettings PriceSettings ProcessSettings PromptSettings RankingSettings "
-                "RetryPolicySettings RetryRuleSettings RouterSettings RoutingPolicy Settings TelemetrySettings "
-                "TemplateSettings ToolGroupSettings"
+            "tactician.config.model_settings": (
+                "CircuitBreakerSettings ModelSettings PriceSettings RetryPolicySettings RetryRuleSettings "
+                "RouterSettings RoutingPolicy"
+            ),
+            "tactician.config.settings": (
+                "AttemptSettings McpServerSettings MemorySettings PlanningTable PlatformSettings ProcessSettings "
+                "PromptSettings RankingSettings Settings TelemetrySettings TemplateSettings ToolGroupSettings"
             ),
             "tactician.config.variables": "apply_variables find_variable",
         },

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tactician.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from tactician.config.models import Settings
+    from tactician.config.settings import Settings
 
 FILE_NAME = "tactician.toml"
 PATH_VARIABLE = "TACTICIAN_CONFIG"
@@ -44,7 +44,7 @@ def load_settings(path: str | Path | None = None) -> Settings:
 
 
 def _load_file(path: str | Path | None) -> Settings:
-    from tactician.config.models import Settings
+    from tactician.config.settings import Settings
     from tactician.documents import UnreadableFileError, load_document, validate_document
 
     named = path or os.environ.get(PATH_VARIABLE)

@@ -1,141 +1,15 @@
-"""Models of the settings of a project."""
+"""Settings of a project: the tables of `tactician.toml`."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self, TypeAlias, TypeVar
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
 from tactician.config.defaults import REMEMBERED_MESSAGES, REMEMBERED_PROCESSES
+from tactician.config.fields import Above, Factor, Seconds, create_table
+from tactician.config.model_settings import ModelSettings
 from tactician.documents import DocumentModel
-from tactician.errors import ConfigurationError
-
-RoutingPolicy: TypeAlias = Literal["round_robin", "least_loaded", "sticky"]
-M = TypeVar("M", bound=DocumentModel)
-_Dollars: TypeAlias = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-_Above: TypeAlias = Annotated[float, Field(gt=0)]
-_Seconds: TypeAlias = Annotated[float, Field(ge=0)]
-_Factor: TypeAlias = Annotated[float, Field(ge=1)]
-
-
-def _defaults(kind: type[M]) -> M:
-    """Return a field whose default is a table of defaults, which is not validated: that takes 20 ms at the start."""
-    default: M = Field(default_factory=kind.model_construct)
-    return default
-
-
-class PriceSettings(DocumentModel):
-    """Price of a model, in US dollars per million tokens: a line of `[models.prices]`.
-
-    Without prices of their own, cached tokens cost the input price.
-    """
-
-    input: _Dollars
-    output: _Dollars
-    cache_read: _Dollars | None = None
-    cache_write: _Dollars | None = None
-
-
-class RetryRuleSettings(DocumentModel):
-    """Line of `[models.router.retries]`; see `tactician.llm.RetryRule`. Omitted fields have its defaults."""
-
-    attempts: int | None = Field(default=None, ge=1)
-    base: _Seconds | None = None
-    factor: _Factor | None = None
-    longest: _Seconds | None = None
-
-
-class RetryPolicySettings(DocumentModel):
-    """Settings of the `[models.router.retries]` table; see `tactician.llm.ModelRetryPolicy`."""
-
-    rate_limit: RetryRuleSettings | None = None
-    timeout: RetryRuleSettings | None = None
-    server: RetryRuleSettings | None = None
-    connection: RetryRuleSettings | None = None
-    content_filter: RetryRuleSettings | None = None
-    truncated: RetryRuleSettings | None = None
-    malformed: RetryRuleSettings | None = None
-    statuses: frozenset[int] | None = None
-
-
-class CircuitBreakerSettings(DocumentModel):
-    """Settings of the `[models.router.circuit_breaker]` table; see `tactician.llm.CircuitBreakerPolicy`."""
-
-    failure_threshold: int | None = Field(default=None, ge=0)
-    cooldown: _Above | None = None
-    cooldown_factor: _Factor | None = None
-    max_cooldown: _Above | None = None
-
-
-class RouterSettings(DocumentModel):
-    """Settings of the `[models.router]` table: how calls are spread, limited and retried.
-
-    Attributes:
-        policy: the routing policy.
-        requests_per_second: the limit of each model at each instance that has none of its own.
-        tokens_per_second: likewise, in tokens.
-        max_concurrency: likewise, how many calls may run at once.
-        max_retries: attempts after the first at calls that fail for transient reasons.
-        timeout: seconds of an attempt at a call whose options have no timeout; for a stream, of each wait.
-        deadline: seconds for all waiting and all attempts of a call.
-        retries: retry rules by kind of failure, which override `max_retries`.
-        circuit_breaker: when a failing deployment is left alone, and for how long.
-    """
-
-    policy: RoutingPolicy = "round_robin"
-    requests_per_second: _Above | None = None
-    tokens_per_second: _Above | None = None
-    max_concurrency: int | None = Field(default=None, ge=1)
-    max_retries: int | None = Field(default=None, ge=0)
-    timeout: _Above | None = None
-    deadline: _Above | None = None
-    retries: RetryPolicySettings = _defaults(RetryPolicySettings)
-    circuit_breaker: CircuitBreakerSettings = _defaults(CircuitBreakerSettings)
-
-
-class ModelSettings(DocumentModel):
-    """Settings of the `[models]` table.
-
-    Attributes:
-        default: the default model.
-        default_embedding: the default embedding model.
-        default_image: the default image model.
-        roles: the model of each role.
-        fallbacks: the models to use, in order, when a model cannot answer.
-        prices: custom prices, by prefix of `model` or `instance:model`; the longest matching prefix wins.
-        profiles: model profiles, before the built-in ones; see `tactician.llm.model_profiles`.
-        instances: endpoints, with the fields of an entry of `LLM_INSTANCES`; that variable overrides them.
-        router: how calls are spread over the endpoints.
-    """
-
-    default: str | None = None
-    default_embedding: str | None = None
-    default_image: str | None = None
-    roles: dict[str, str] = Field(default_factory=dict)
-    fallbacks: dict[str, tuple[str, ...]] = Field(default_factory=dict)
-    prices: dict[str, PriceSettings] = Field(default_factory=dict)
-    profiles: tuple[dict[str, object], ...] = ()
-    instances: tuple[dict[str, object], ...] = Field(default=(), repr=False)
-    router: RouterSettings = _defaults(RouterSettings)
-
-    def resolve_role(self, name: str) -> str:
-        """Return the name of a model; `role:<role>` becomes the model of that role.
-
-        Raises:
-            ConfigurationError: when the role has no model.
-        """
-        prefix, colon, role = name.partition(":")
-        if prefix != "role" or not colon:
-            return name
-        if (model := self.roles.get(role)) is None:
-            known = ", ".join(sorted(self.roles)) or "none"
-            raise ConfigurationError(
-                f'No model has the role {role!r}. Add `{role} = "<model>"` to [models.roles] in tactician.toml '
-                f"(configured roles: {known})."
-            )
-        if model.startswith("role:"):
-            raise ConfigurationError(f"The role {role!r} names {model!r}: a role must name a model, not a role.")
-        return model
 
 
 class ProcessSettings(DocumentModel):
@@ -173,9 +47,9 @@ class AttemptSettings(DocumentModel):
     """
 
     attempts: int = Field(default=3, ge=1)
-    base: _Seconds = 0.0
-    factor: _Factor = 1.0
-    longest: _Seconds = 180.0
+    base: Seconds = 0.0
+    factor: Factor = 1.0
+    longest: Seconds = 180.0
 
     def pause_after(self, attempt: int) -> float:
         """Return the seconds to wait after an attempt, counted from 1."""
@@ -226,9 +100,9 @@ class PlatformSettings(DocumentModel):
     """
 
     personality: str | None = None
-    data_binding: AttemptSettings = _defaults(AttemptSettings)
-    ranking: RankingSettings = _defaults(RankingSettings)
-    memory: MemorySettings = _defaults(MemorySettings)
+    data_binding: AttemptSettings = create_table(AttemptSettings)
+    ranking: RankingSettings = create_table(RankingSettings)
+    memory: MemorySettings = create_table(MemorySettings)
 
 
 class ToolGroupSettings(DocumentModel):
@@ -289,7 +163,7 @@ class McpServerSettings(DocumentModel):
     approval: tuple[str, ...] = ()
     description: str = ""
     permissions: tuple[Literal["internet_access", "host_access"], ...] = ()
-    timeout: _Above = 300.0
+    timeout: Above = 300.0
     sampling: bool = True
 
     @model_validator(mode="after")
@@ -356,12 +230,12 @@ class TemplateSettings(DocumentModel):
 class Settings(DocumentModel):
     """Content of `tactician.toml`."""
 
-    models: ModelSettings = _defaults(ModelSettings)
-    process: ProcessSettings = _defaults(ProcessSettings)
-    planning: PlanningTable = _defaults(PlanningTable)
-    platform: PlatformSettings = _defaults(PlatformSettings)
+    models: ModelSettings = create_table(ModelSettings)
+    process: ProcessSettings = create_table(ProcessSettings)
+    planning: PlanningTable = create_table(PlanningTable)
+    platform: PlatformSettings = create_table(PlatformSettings)
     tool_groups: dict[str, ToolGroupSettings] = Field(default_factory=dict)
     mcp: dict[str, McpServerSettings] = Field(default_factory=dict)
     prompts: dict[str, PromptSettings] = Field(default_factory=dict)
-    templates: TemplateSettings = _defaults(TemplateSettings)
-    telemetry: TelemetrySettings = _defaults(TelemetrySettings)
+    templates: TemplateSettings = create_table(TemplateSettings)
+    telemetry: TelemetrySettings = create_table(TelemetrySettings)
