@@ -394,7 +394,7 @@ class RunContext:
         options = options.with_defaults(self.pins)
         return self.own_model or self.models.resolve(options), options
 
-    def with_model(self, model: LanguageModel, options: LlmOptions) -> RunContext:
+    def with_model(self, model: LanguageModel, options: LlmOptions, *, is_internal: bool = False) -> RunContext:
         """Return the same context for all that is done on behalf of a call to a model.
 
         A model that is a source of models itself, as a router, is the source of all models then, as it has the keys.
@@ -402,11 +402,13 @@ class RunContext:
         Args:
             model: the model of the call.
             options: its options, of which only `pins` are inherited.
+            is_internal: true for what is not part of the answer of this run; see `as_internal`.
         """
         services = self.services
         if hasattr(type(model), "resolve"):  # isinstance of a protocol takes as long as a turn
             services = services.with_models(as_model_source(model))
-        return self._copy(own_model=model, pins=options.pins, services=services)
+        level = len(self.path) if is_internal else self.answer_level
+        return self._copy(own_model=model, pins=options.pins, services=services, answer_level=level)
 
     def with_services(self, services: Services) -> RunContext:
         """Return the same context on another platform, with its models, for the same listeners."""

@@ -16,6 +16,7 @@ from tactician.llm.routing.deployment_state import DeploymentState
 from tactician.llm.routing.policies import DeploymentStates
 from tactician.llm.routing.retries import Failure, RetryRule, classify_failure, format_attempts
 from tactician.llm.routing.routes import Route, Stage
+from tactician.llm.time_limit import LimitedCall
 
 RequestT = TypeVar("RequestT")
 AnswerT = TypeVar("AnswerT")
@@ -56,6 +57,7 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
         "_tokens",
     )  # fmt: skip
     _attempts: int
+    _limited: LimitedCall
     _timeouts: int
     _tokens: int
     _request: RequestT
@@ -70,7 +72,7 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
         session: str | None,
     ) -> None:
         self._settings = settings
-        self._reporter = settings.reporter.for_request(observer)
+        self._reporter = settings.reporter if observer is None else settings.reporter.for_request(observer)
         self._route = route
         self._original = request
         self._session = session
@@ -78,7 +80,6 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
         self._failed_at = 0.0
         self._delay: tuple[float, str] | None = None
         self._imperfect: tuple[AnswerT, ...] = ()
-        self._limited = settings.time_limit.start()
         self._enter_stage(0, route.stages[0], request, None)
 
     @abstractmethod
@@ -101,6 +102,10 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
         """Return the failure that an answer amounts to, or `None` if it is good."""
         return None
 
+    def _complete(self, answer: AnswerT) -> AnswerT:
+        """Return an answer with what earlier, imperfect answers have used."""
+        return answer
+
     async def run(self) -> AnswerT:
         """Make attempts until a good answer arrives.
 
@@ -111,8 +116,9 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
             ModelError: the error of the last attempt, when no other would help.
         """
         try:
-            with self._limited:
-                return await self._run()
+            with LimitedCall(self._settings.time_limit) as self._limited:
+                answer = await self._run()
+            return self._complete(answer) if self._imperfect else answer
         except TimeoutError:
             if not self._limited.is_expired:
                 raise
@@ -120,7 +126,7 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
         except ModelError as error:
             failure = error
         if self._imperfect:
-            return self._imperfect[-1]
+            return self._complete(self._imperfect[-1])
         if self._failures:
             failure.add_note(format_attempts(self._failures))
         failure.is_exhausted = self._is_exhausted(failure)
