@@ -14,7 +14,6 @@ from tactician.runs import RunContext, reset_current, set_current
 from tactician.text import describe_error, replace_surrogates
 from tactician.tools.arguments import repair_arguments
 from tactician.tools.function import FunctionTool, tool
-from tactician.tools.output import ToolOutput
 from tactician.tools.provider import ToolProvider
 from tactician.tools.tool import Tool, create_result
 

@@ -10,7 +10,7 @@ from typing import Generic, TypeAlias, TypeVar
 from tactician.errors import ModelConnectionError, ModelError, ModelTimeoutError
 from tactician.events import EventEmitter
 from tactician.llm.remote import DEFAULT_TIMEOUT
-from tactician.llm.routing.attempt import Attempt
+from tactician.llm.routing.attempt import Attempt, OpenStream
 from tactician.llm.routing.call_settings import CallSettings
 from tactician.llm.routing.deployment_state import DeploymentState
 from tactician.llm.routing.policies import DeploymentStates
@@ -84,7 +84,7 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
 
     @abstractmethod
     def _send(self, attempt: Attempt, request: RequestT) -> Awaitable[AnswerT]:
-        """Make an attempt, which gives its slot back."""
+        """Call the model of an attempt."""
 
     @abstractmethod
     def _count_tokens(self, request: RequestT) -> int:
@@ -151,8 +151,13 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
             try:
                 answer = await self._send(attempt, self._request)
             except ModelError as raised:
-                error, failure = raised, classify_failure(raised)
+                error, failure = raised, attempt.record_failure(raised)
+            except BaseException:
+                attempt.release()
+                raise
             else:
+                if not isinstance(answer, OpenStream):  # a stream keeps its slot until its end
+                    answer = attempt.record_response(answer)  # type: ignore[type-var]  # all others have their usage
                 if (problem := self._classify_response(answer)) is None:
                     return answer if self._restorer is None else self._restorer(answer)
                 # The result, if no later attempt does better.

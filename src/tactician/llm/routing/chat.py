@@ -34,7 +34,7 @@ class ChatCall(RoutedCall[ModelRequest, Started]):
 
     def _send(self, attempt: Attempt, request: ModelRequest) -> Awaitable[Started]:
         model: LanguageModel = attempt.state.deployment.served_model  # type: ignore[assignment]  # chat calls have only these
-        return attempt.call(model.generate, request)
+        return model.generate(request)
 
     def _count_tokens(self, request: ModelRequest) -> int:
         return self._settings.estimate(request)
@@ -73,7 +73,7 @@ class StreamCall(ChatCall):
         if self._restorer is not None:
             # The answer of an adapted request is restored as a whole: its deltas are not those of the answer.
             return super()._send(attempt, request)
-        return attempt.open_stream(cast("LanguageModel", attempt.state.deployment.served_model).stream, request)
+        return attempt.open_stream(cast("LanguageModel", attempt.state.deployment.served_model).stream(request))
 
 
 class ChatCalls:
