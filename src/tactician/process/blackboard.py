@@ -246,7 +246,10 @@ class Blackboard:
         self._added += 1
         if self._conditions.pop(GAVE_NOTHING, None) is not None:
             self._note(BoardChange("condition", name=GAVE_NOTHING))
-        self._newest.update((kind, value) for kind in self._newest if isinstance(value, kind))
+        newest = self._newest
+        for kind in newest:
+            if isinstance(value, kind):
+                newest[kind] = value
 
     def attach(self, value: object) -> None:
         """Let look-ups by exactly its type find an object that belongs to the surroundings of the process.
@@ -284,6 +287,14 @@ class Blackboard:
             newest = next((e.value for e in self._visible() if isinstance(e.value, kind)), self._attached.get(kind))
             self._newest[kind] = newest
         return newest if isinstance(newest, kind) else None
+
+    def find_kinds(self, kinds: Mapping[str, type]) -> dict[str, bool]:
+        """Return whether there is an object of each type, by the names of the types."""
+        newest = self._newest
+        for kind in kinds.values():
+            if kind not in newest:
+                self.last(kind)
+        return {name: newest[kind] is not None for name, kind in kinds.items()}
 
     def find_named(self, binding: str, kind: type[T]) -> T | None:
         """Return the newest object of a type that was bound to a name, or `None`."""

@@ -124,7 +124,7 @@ class Driver:
             if not actions:
                 self._actor.suspend()
             return actions
-        plan, world, state.declined = await self.decide()
+        plan, world, _, state.declined = await self.decide()
         if plan is None:
             await self._unstick()
             return ()
