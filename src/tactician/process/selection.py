@@ -94,15 +94,17 @@ class ActionSelector:
     def follow(self, plan: Plan) -> None:
         """Follow the plan, and emit it when it is more than the rest of the last plan."""
         state, context = self._state, self._execution.context
-        is_new = state.plan is None or state.order.order != _names(plan)
+        is_new = state.order.follow(plan) or state.plan is None
         state.plan = plan
-        state.order.follow(plan)
         if is_new and context.is_observed:
             context.emit(PlanMade, plan=plan)
 
     def select(self, plan: Plan, world: WorldState) -> tuple[ActionSpec, ...]:
         """Select the actions of a new plan that start now, while none runs."""
-        return select_startable(plan.actions, world, self._execution.agent, self._occupancy(()))
+        execution = self._execution
+        if execution.options.max_parallel == 1:
+            return (execution.agent.action(plan.actions[0].name),)
+        return select_startable(plan.actions, world, execution.agent, self._occupancy(()))
 
     async def select_beside(self, running: Sequence[ActionSpec] = ()) -> Selection:
         """Select the actions that start beside those that run or wait, and change nothing.
