@@ -213,9 +213,19 @@ class RunContext:
             raise ConfigurationError(f"{place}: no {kind.__name__} is here; only actions of planned agents have it")
         return service
 
-    def inside(self, surroundings: Mapping[type, object]) -> RunContext:
-        """Return the same context inside what code in it, and in all runs inside it, can `find` by these classes."""
-        return self._copy(surroundings={**self.surroundings, **surroundings})
+    def inside(
+        self, surroundings: Mapping[type, object], *, receive: Callable[[object], object] | None = None
+    ) -> RunContext:
+        """Return the same context inside what code in it, and in all runs inside it, can `find` by these classes.
+
+        Args:
+            surroundings: what it is inside, by class.
+            receive: one more receiver of the objects that tools produce.
+        """
+        surroundings = {**self.surroundings, **surroundings}
+        if receive is None:
+            return self._copy(surroundings=surroundings)
+        return self._copy(surroundings=surroundings, artifacts=ArtifactChannel(self.artifacts, receive))
 
     def child(self, name: str, budget: Budget | None = None, *, key: str | None = None) -> RunContext:
         """Return the context of a run inside this run.
@@ -253,10 +263,6 @@ class RunContext:
         events = StepEvents(find_capture_mode)
         services = self.services.with_bus(self.bus.create_child(events))
         return self._copy(services=services, surroundings={**self.surroundings, StepEvents: events})
-
-    def with_receiver(self, receive: Callable[[object], object]) -> RunContext:
-        """Return the same context with one more receiver of the objects that tools produce."""
-        return self._copy(artifacts=ArtifactChannel(self.artifacts, receive))
 
     def with_artifacts(self, channel: ArtifactChannel) -> RunContext:
         """Return the same context with another channel of the objects that tools produce."""
