@@ -81,6 +81,8 @@ if TYPE_CHECKING:
     from tactician.runs.pace import RequestPace as RequestPace
     from tactician.runs.parameters import RunParameter as RunParameter
     from tactician.runs.parameters import find_run_parameter as find_run_parameter
+    from tactician.runs.record import RunHeader as RunHeader
+    from tactician.runs.record import RunRecord as RunRecord
     from tactician.runs.reporting import report_model_call as report_model_call
     from tactician.runs.reporting import report_retrieval as report_retrieval
     from tactician.runs.respondents import NOBODY as NOBODY
@@ -110,8 +112,6 @@ if TYPE_CHECKING:
     from tactician.runs.steps import fold as fold
     from tactician.runs.steps import read_snapshot as read_snapshot
     from tactician.runs.steps import read_step as read_step
-    from tactician.runs.store import RunHeader as RunHeader
-    from tactician.runs.store import RunRecord as RunRecord
     from tactician.runs.store import RunStore as RunStore
     from tactician.runs.store import default_store as default_store
     from tactician.runs.stored_values import decode_value as decode_value
@@ -172,7 +172,8 @@ else:
             "tactician.runs.spending": "keep_spent restore_spent save_inside",
             "tactician.runs.status": "TERMINAL RunStatus",
             "tactician.runs.steps": "RunStart RunState RunStep Snapshot fold read_snapshot read_step",
-            "tactician.runs.store": "RunHeader RunRecord RunStore default_store",
+            "tactician.runs.record": "RunHeader RunRecord",
+            "tactician.runs.store": "RunStore default_store",
             "tactician.runs.stored_values": "decode_value encode_value",
             "tactician.runs.suspension": (
                 "Approval PendingKind PendingRequest ReportedError Response Suspended approve find_suspension "

@@ -15,10 +15,11 @@ from tactician.runs.checkpoint import Live, revive
 from tactician.runs.context import RunContext
 from tactician.runs.durable import DurableRun
 from tactician.runs.inputs import NO_TYPES, InputTypes, save_input
+from tactician.runs.record import RunHeader, RunRecord
 from tactician.runs.runnable import Input
 from tactician.runs.status import RunStatus
 from tactician.runs.steps import RunStart, Snapshot
-from tactician.runs.store import RunHeader, RunRecord, RunStore
+from tactician.runs.store import RunStore
 from tactician.runs.trace_context import find_trace_parent
 from tactician.runs.user import ChatUser, record_user
 

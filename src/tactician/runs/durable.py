@@ -14,12 +14,13 @@ from tactician.runs.budget import NOTHING_SPENT, Spent
 from tactician.runs.checkpoint import Checkpoint, Operation
 from tactician.runs.context import RunContext
 from tactician.runs.errors import RunKilledError
+from tactician.runs.record import RunHeader, RunRecord
 from tactician.runs.result import RunResult
 from tactician.runs.spending import take_spent
 from tactician.runs.status import RunStatus
 from tactician.runs.step_events import StepEvents
 from tactician.runs.steps import NO_LOG, LogSize, RunStart, RunStep, Snapshot, shorten
-from tactician.runs.store import RunHeader, RunRecord, RunStore, measure_body
+from tactician.runs.store import RunStore, measure_body
 from tactician.runs.suspension import PendingRequest
 from tactician.runs.trace_context import find_trace_parent
 from tactician.stores import AT_ONCE, LEASE_HEARTBEAT, Body, DocumentStore, HeldLease, Lease, escape_invalid

@@ -22,6 +22,7 @@ from tactician.runs.endings import complete_run, create_resting_result, fail_run
 from tactician.runs.errors import RunKilledError
 from tactician.runs.events import RequestAnswered
 from tactician.runs.inputs import NO_TYPES, InputTypes, restore_input
+from tactician.runs.record import RunRecord
 from tactician.runs.reporting import report_run
 from tactician.runs.respondents import NOBODY, Respondent, check_roles
 from tactician.runs.responses import describe_answers, mark_answered, record_responses
@@ -29,7 +30,7 @@ from tactician.runs.restoration import RestoredRun, restore_claimed
 from tactician.runs.result import RunResult
 from tactician.runs.runnable import Input
 from tactician.runs.status import RunStatus
-from tactician.runs.store import RunRecord, RunStore
+from tactician.runs.store import RunStore
 from tactician.runs.suspension import PendingRequest, Response, find_suspension
 from tactician.stores import Lease
 

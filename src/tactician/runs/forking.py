@@ -16,12 +16,13 @@ from tactician.runs.creation import create_start
 from tactician.runs.durable import DEFAULT_LEASE
 from tactician.runs.inputs import InputTypes
 from tactician.runs.output import forget_output
+from tactician.runs.record import RunHeader, RunRecord
 from tactician.runs.respondents import NOBODY, Respondent, check_roles
 from tactician.runs.responses import mark_answered, record_responses
 from tactician.runs.runnable import Input
 from tactician.runs.status import RunStatus
 from tactician.runs.steps import RunState, RunStep, Snapshot
-from tactician.runs.store import RunHeader, RunRecord, RunStore
+from tactician.runs.store import RunStore
 from tactician.runs.suspension import PendingRequest, Response
 from tactician.stores import AT_ONCE, Lease
 

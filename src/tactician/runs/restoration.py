@@ -11,10 +11,11 @@ from tactician.runs.budget import BudgetMeter, restore_budget
 from tactician.runs.checkpoint import Checkpoint
 from tactician.runs.context import RunContext
 from tactician.runs.durable import DEFAULT_LEASE, DurableRun
+from tactician.runs.record import RunRecord
 from tactician.runs.responses import collect_responses
 from tactician.runs.status import RunStatus
 from tactician.runs.steps import RunStart, RunState
-from tactician.runs.store import RunRecord, RunStore
+from tactician.runs.store import RunStore
 from tactician.runs.suspension import PendingRequest, Response
 from tactician.runs.user import ChatUser, find_user
 from tactician.stores import Lease
