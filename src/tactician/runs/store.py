@@ -11,7 +11,7 @@ from tactician.errors import DocumentConflictError, RunConflictError
 from tactician.runs.record import RUNS, RunRecord, read_record, read_record_or_problem, write_record
 from tactician.runs.status import RunStatus
 from tactician.runs.steps import LogSize, RunState, RunStep, Snapshot, fold, read_step
-from tactician.stores import Body, DocumentStore, Lease, MemoryStore, StoredStep, list_documents
+from tactician.stores import Body, DocumentStore, Lease, MemoryStore, StoredStep
 
 _PRUNED_AT_ONCE: Final = 1000
 
@@ -172,6 +172,8 @@ class RunStore:
         Returns:
             `None` when the file cannot be read in this simple way.
         """
+        from tactician.stores import list_documents
+
         documents = list_documents(path, RUNS, statuses=statuses, limit=limit)
         return None if documents is None else [read_record_or_problem(document) for document in documents]
 
