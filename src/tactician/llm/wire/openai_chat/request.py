@@ -61,9 +61,12 @@ def encode(
 
 
 def _encode_messages(messages: Sequence[Message], dialect: Dialect) -> list[dict[str, object]]:
-    if [message for message in messages if isinstance(message, ToolResult) and message.images]:
-        messages = tuple(_move_pictures(messages))
-    encoded = [_encode_message(message, dialect) for message in messages]
+    encoded: list[dict[str, object]] = []
+    for message in messages:
+        if isinstance(message, ToolResult) and message.images:
+            encoded = [_encode_message(moved, dialect) for moved in _move_pictures(messages)]
+            break
+        encoded.append(_encode_message(message, dialect))
     if dialect.user_after_tool:
         return encoded
     separated: list[dict[str, object]] = []
