@@ -70,10 +70,10 @@ def _encode_messages(messages: Sequence[Message], dialect: Dialect) -> list[dict
     if dialect.user_after_tool:
         return encoded
     separated: list[dict[str, object]] = []
-    for message in encoded:
-        if message["role"] == "user" and separated and separated[-1]["role"] == "tool":
+    for item in encoded:
+        if item["role"] == "user" and separated and separated[-1]["role"] == "tool":
             separated.append(_ACKNOWLEDGED)
-        separated.append(message)
+        separated.append(item)
     return separated
 
 
