@@ -44,7 +44,7 @@ from tactician.llm import (
 from tactician.llm import ToolCall as CalledTool
 from tactician.process import ask_human
 from tactician.serve import Person, RequestLimits, app
-from tactician.stores import MemoryStore
+from tactician.stores import DocumentStore, MemoryStore
 from tactician.testing import ScriptedModel
 from tests.serve.api.serving import Json
 
@@ -239,7 +239,7 @@ class Office:
         asyncio.run(serve())
 
 
-def create_platform(gate: Gate, *, has_evil: bool) -> Platform:
+def create_platform(gate: Gate, *, has_evil: bool, store: DocumentStore | None = None) -> Platform:
     """Return a platform with agents of every kind that the dashboard shows."""
     words = f" {EVIL}" if has_evil else "."
 
@@ -273,7 +273,7 @@ def create_platform(gate: Gate, *, has_evil: bool) -> Platform:
     write = Task(
         "Write about {topic}", id="write", review=Review.after("Good enough?", required_role="editor", timeout=600)
     )
-    return Platform(router, store=MemoryStore()).register(
+    return Platform(router, store=store or MemoryStore()).register(
         Agent("Poet", description="Writes verses", model="poet"),
         Agent("Broken", description="Its provider is down", model="broken"),
         Agent("Cashier", description="Pays what is due", model=payments, tools=[pay]),
@@ -285,10 +285,10 @@ def create_platform(gate: Gate, *, has_evil: bool) -> Platform:
 
 
 @contextmanager
-def open_office(*, has_evil: bool = True) -> Iterator[Office]:
+def open_office(*, has_evil: bool = True, store: DocumentStore | None = None) -> Iterator[Office]:
     """Serve the agents until the end: also one whose every word is a script, unless it is left out."""
     gate = Gate()
-    office = Office(create_platform(gate, has_evil=has_evil), gate)
+    office = Office(create_platform(gate, has_evil=has_evil, store=store), gate)
     office.open()
     try:
         yield office
