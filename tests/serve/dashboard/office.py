@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import struct
+import zlib
 from collections.abc import AsyncGenerator, Coroutine, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -17,6 +19,7 @@ from pydantic import BaseModel, Field
 from tactician import (
     Agent,
     Ensemble,
+    Image,
     Platform,
     Review,
     Task,
@@ -239,6 +242,19 @@ class Office:
         asyncio.run(serve())
 
 
+def draw_png(size: int = 40) -> bytes:
+    """Return a picture of so many pixels in each direction."""
+    rows = b"".join(
+        b"\0" + bytes((x * 6, y * 6, x * y % 251)[c] for x in range(size) for c in range(3)) for y in range(size)
+    )
+    parts = {b"IHDR": struct.pack(">IIBBBBB", size, size, 8, 2, 0, 0, 0), b"IDAT": zlib.compress(rows), b"IEND": b""}
+    chunks = (
+        struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+        for name, data in parts.items()
+    )
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
+
+
 def create_platform(gate: Gate, *, has_evil: bool, store: DocumentStore | None = None) -> Platform:
     """Return a platform with agents of every kind that the dashboard shows."""
     words = f" {EVIL}" if has_evil else "."
@@ -254,6 +270,12 @@ def create_platform(gate: Gate, *, has_evil: bool, store: DocumentStore | None =
         await gate.wait()
         return "the gate is open"
 
+    @tool
+    def paint() -> Image:
+        """Paint."""
+        return Image.from_bytes(draw_png())
+
+    painter = TurnModel("painter", CalledTool("call", "paint", "{}"), "There it is.")
     poet = TurnModel("poet", "Roses are red.")
     broken = TurnModel("broken", ModelError("broken: the provider is down", status=503))
     router = ModelRouter(
@@ -277,6 +299,7 @@ def create_platform(gate: Gate, *, has_evil: bool, store: DocumentStore | None =
         Agent("Poet", description="Writes verses", model="poet"),
         Agent("Broken", description="Its provider is down", model="broken"),
         Agent("Cashier", description="Pays what is due", model=payments, tools=[pay]),
+        Agent("Painter", description="Paints", model=painter, tools=[paint]),
         Agent("Slow", description="Waits for a gate", model=waiting, tools=[wait]),
         *([Agent(EVIL, id="evil", description=EVIL, model=TurnModel("evil", EVIL))] if has_evil else []),
         Traveller(),
