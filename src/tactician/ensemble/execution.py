@@ -13,7 +13,9 @@ from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import INTERRUPTIONS
 from tactician.ensemble.learning import LearningOutbox
 from tactician.ensemble.lifecycle import TaskLifecycle
-from tactician.ensemble.outcomes import SkippedTask, TaskOutcome, TaskOutputs
+from tactician.ensemble.outcomes import OutputPredicate, SkippedTask, TaskOutcome, TaskOutputs
+from tactician.ensemble.predicates import evaluate_predicate
+from tactician.ensemble.results import EnsembleResult, ExitReason
 from tactician.ensemble.task_events import (
     TaskCompleted,
     TaskFailed,
@@ -92,11 +94,36 @@ class TaskRunner:
         if (reason := self._find_reason_to_skip(plan, outputs, outcomes, progress)) is not None:
             skipped = SkippedTask(job.task.id, reason, outputs)
             return _give(skipped) if reason == ENDED else self._skip(skipped, progress)  # the end is saved with the run
-        execution = TaskExecution(job, self._fill_in(job, outputs), place, progress, environment.outbox)
+        if job.task.when is None or progress.began is not None or job.task.id in self._failures:
+            return self._begin_or_restore(plan, outputs, place, progress)
+        return self._run_if(job.task.when, plan, outputs, place, progress)
+
+    def _begin_or_restore(
+        self, plan: TaskPlan, outputs: tuple[TaskOutput, ...], place: RunContext, progress: TaskProgress
+    ) -> Awaitable[TaskOutcome]:
+        job = plan.job
+        execution = TaskExecution(job, self._fill_in(job, outputs), place, progress, self._environment.outbox)
         lifecycle = TaskLifecycle(plan, execution)
         if progress.is_completed and (saved := progress.output) is not None:
             return self._restore(lifecycle, saved)
         return self._perform(execution, lifecycle)
+
+    async def _run_if(
+        self,
+        condition: OutputPredicate,
+        plan: TaskPlan,
+        outputs: tuple[TaskOutput, ...],
+        place: RunContext,
+        progress: TaskProgress,
+    ) -> TaskOutcome:
+        """Do a task if its condition holds."""
+        task_id, known = plan.job.task.id, TaskOutputs(self._outputs)
+        failed = EnsembleResult.create(known.outputs, None, self._context, 0.0, exit_reason=ExitReason.FAILED)
+        if not await evaluate_predicate(condition, known, f"task {task_id!r}: its `when`", failed, place):
+            return await self._skip(SkippedTask(task_id, "its condition `when` does not hold", outputs), progress)
+        if self._exit.reason is not None:
+            return SkippedTask(task_id, ENDED, outputs)
+        return await self._begin_or_restore(plan, outputs, place, progress)
 
     def _find_place(self, plan: TaskPlan) -> RunContext:
         """Return the context of a task; the tasks inside a task find there how the ensemble reviews and ends."""
@@ -171,9 +198,7 @@ class TaskRunner:
             return None
         if outcomes and not outputs and task.context:
             return "all its context tasks were skipped"
-        if task.when is None or task.when(TaskOutputs(self._outputs)):
-            return None
-        return "its condition `when` does not hold"
+        return None
 
     def _begin(self, job: Assignment, progress: TaskProgress) -> None:
         if progress.began is not None:
