@@ -214,7 +214,7 @@ async def test_a_picture_is_found_by_its_hash(is_released: bool) -> None:
     store, picture = MemoryStore(), b"\x89PNG" + bytes(range(256)) * 2
     await store.save(document(body="{}", due_at=None))
     _, lease = await claimed(store)
-    await store.append(lease, StoredStep(1, '{"data": "%s"}' % base64.b64encode(picture).decode()))
+    await store.append(lease, StoredStep(1, f'{{"data": "{base64.b64encode(picture).decode()}"}}'))
     if is_released:
         await store.release(lease)
     assert await store.load_attachment("docs", "d", sha256(picture).hexdigest()) == picture
