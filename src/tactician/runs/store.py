@@ -72,7 +72,7 @@ class RunStore:
 
     async def load_attachment(self, run_id: str, name: str) -> bytes | None:
         """Return the content of a picture or file of a run, by its SHA-256 hash, or `None`."""
-        return await self._documents.load_attachment(_COLLECTION, run_id, name)
+        return await self._documents.load_attachment(RUNS, run_id, name)
 
     async def copy_steps(self, run_id: str, lease: Lease, *, until: int) -> None:
         """Append the first steps of a run to the empty log of another, unread."""
