@@ -90,8 +90,8 @@ class Agent(BaseRunnable[T_co]):
 
     def _adopt(self, spec: AgentSpec[T_co]) -> None:
         """Become the agent that a spec describes."""
-        known = (tool for reference in spec.references for tool in reference.named_tools)
-        self._looked_up = tuple(known) if spec.references else ()
+        if spec.references or self._looked_up:
+            self._looked_up = tuple(tool for reference in spec.references for tool in reference.named_tools)
         more = (*self._invocations, *self._looked_up, *spec.handoffs)
         self._tools = Toolbox((*spec.tools.contents, *more)) if more else spec.tools
         self.spec = spec

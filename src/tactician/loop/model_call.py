@@ -138,7 +138,7 @@ async def _ask_aloud(
     partial: Callable[[str], object] | None,
 ) -> ModelResponse:
     context.emit(TurnStarted, turn=turn, model=model.name, request=request)
-    observed = replace(fitted, observer=context.emitter)
+    observed = fitted.with_observer(context.emitter)
     started = perf_counter()
     try:
         if partial is None:

@@ -187,9 +187,9 @@ class ToolRunner:
         if self._context.pace is not None:
             await self._context.pace.turn()
         if not guards.tool_output:
-            return await self._run_in_time(call, tool, tools, self._context)
+            return await self._run_in_time(call, tool, tools)
         held = HeldArtifacts(self._context.artifacts)
-        result = await self._run_in_time(call, tool, tools, self._context.with_artifacts(held))
+        result = await self._run_in_time(call, tool, tools, held)
         if not result.is_error:
             checked = CheckedToolOutput(call, result.content)
             if objection := await find_first_objection(guards.tool_output, checked, self._context):
@@ -229,12 +229,12 @@ class ToolRunner:
         return f"Not run: {call.name} was called with the same arguments again. Do something else, or answer.", True
 
     def _run_in_time(
-        self, call: ToolCall, tool: Tool | None, tools: Toolbox, context: RunContext
+        self, call: ToolCall, tool: Tool | None, tools: Toolbox, held: HeldArtifacts | None = None
     ) -> Coroutine[object, object, ToolResult]:
         limit = self._policy.tool_timeout
         if tool is not None and tool.traits.timeout is not None:
             limit = tool.traits.timeout
-        run = self._run_one(call, tool, tools, context)
+        run = self._run_one(call, tool, tools, held)
         return run if limit is None else self._interrupt(run, call, limit)
 
     async def _interrupt(self, run: Coroutine[object, object, ToolResult], call: ToolCall, limit: float) -> ToolResult:
@@ -244,10 +244,12 @@ class ToolRunner:
         except StepTimeoutError:
             return ToolResult(call.id, call.name, f"{call.name} did not answer within {limit:g} seconds.", True)
 
-    async def _run_one(self, call: ToolCall, tool: Tool | None, tools: Toolbox, context: RunContext) -> ToolResult:
-        if context.is_saved:
-            await context.begin_step()
-        place = context.at(call.id)
+    async def _run_one(
+        self, call: ToolCall, tool: Tool | None, tools: Toolbox, held: HeldArtifacts | None
+    ) -> ToolResult:
+        if self._context.is_saved:
+            await self._context.begin_step()
+        place = self._context.at(call.id, held)
         nested: ToolRunner | None = None
         if tool is not None and tool.traits.calls_tools:
             nested = ToolRunner(self._context.at(call.id), self._policy, self._state, is_nested=True)
