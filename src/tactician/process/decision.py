@@ -16,7 +16,7 @@ _MOST_REPLANS: Final = 5
 
 
 class Decision(NamedTuple):
-    """The plan to follow, if any, the world that it was made for, the actions to choose from, and the action left out."""
+    """The plan to follow, if any, the world and the actions that it was made for, and the action left out."""
 
     plan: Plan | None
     world: WorldState
