@@ -65,26 +65,12 @@ class LibraryMemory:
         self._words = _Words(0, Vocabulary())
         self._vectors: _Vectors | None = None
 
-    async def load_documents(self, connection: LibraryConnection) -> Mapping[int, DocumentFacts]:
-        """Return facts about the documents, by their numbers."""
-        version = await read_version(connection)
-        known = self._documents
-        if version != known.version:
-            there = {number for (number,) in await connection.fetch("SELECT id FROM library_documents")}
-            new = await connection.fetch(
-                "SELECT id, metadata, chunks FROM library_documents WHERE id > $1", known.version
-            )
-            facts = {number: each for number, each in known.facts.items() if number in there}
-            facts |= {number: DocumentFacts(parse_metadata(text), chunks) for number, text, chunks in new}
-            self._documents = known = _Documents(version, facts)
-        return known.facts
-
     async def find_documents(self, connection: LibraryConnection, where: Filter) -> list[int] | None:
         """Return the numbers of the documents that a filter accepts, or `None` for all."""
         if not where:
             return None
-        documents = await self.load_documents(connection)
-        return [number for number, facts in documents.items() if where.accepts(facts.metadata)]
+        documents = await self._load_documents(connection)
+        return [number for number, facts in documents.facts.items() if where.accepts(facts.metadata)]
 
     async def count_matches(
         self, connection: LibraryConnection, expressions: Collection[str], most: int
@@ -111,14 +97,25 @@ class LibraryMemory:
     async def load_vectors(self, connection: LibraryConnection, model: str) -> VectorIndex:
         """Return the vectors of a model."""
         async with connection.refresh_alone():
-            documents = await self.load_documents(connection)
-            version, known = self._documents.version, self._vectors
+            (version, documents), known = await self._load_documents(connection), self._vectors
             if known is None or known.model != model:
                 known = _Vectors(-1, model, VectorIndex())
             if version != known.version:
                 vectors = await _refresh_index(connection, known.vectors, model, documents)
                 self._vectors = known = _Vectors(version, model, vectors)
             return known.vectors
+
+    async def _load_documents(self, connection: LibraryConnection) -> _Documents:
+        version, known = await read_version(connection), self._documents
+        if version != known.version:
+            there = {number for (number,) in await connection.fetch("SELECT id FROM library_documents")}
+            new = await connection.fetch(
+                "SELECT id, metadata, chunks FROM library_documents WHERE id > $1", known.version
+            )
+            facts = {number: each for number, each in known.facts.items() if number in there}
+            facts |= {number: DocumentFacts(parse_metadata(text), chunks) for number, text, chunks in new}
+            self._documents = known = _Documents(version, facts)
+        return known
 
 
 async def read_version(connection: LibraryConnection) -> int:
