@@ -43,6 +43,8 @@ def decode(body: object, model: str = "") -> ModelResponse:
         ModelError: of the class that matches the failure, when the body is an error with the status 200.
     """
     try:
+        if not isinstance(body, dict):
+            raise TypeError("it is no JSON object")
         match body:
             case {"choices": [dict(choice), *_]}:
                 return _decode(body, choice, model)
