@@ -161,11 +161,20 @@ class SqlStore(DocumentStore):
         limit: int = 1000,
         with_bodies: bool = True,
         newest_first: bool = False,
+        after: int | None = None,
     ) -> list[StoredDocument]:
         """Return the documents that match every filter; see `DocumentStore.find`."""
         check_texts(parent_id=parent_id, key=key)
         query = statements.find(
-            collection, statuses, names, parent_id, key, limit, with_bodies=with_bodies, newest_first=newest_first
+            collection,
+            statuses,
+            names,
+            parent_id,
+            key,
+            limit,
+            with_bodies=with_bodies,
+            newest_first=newest_first,
+            after=after,
         )
         found = [parse_document(row) for row in await self._execute(query, {})]
         return [await self._restore(document) for document in found] if with_bodies else found
