@@ -86,7 +86,7 @@ class RunControl:
             names: names of agents; all by default.
             limit: how many runs of the store are read.
             newest_first: true to get the newest first, and those beyond the limit not at all.
-            after: number of the run before the first, in this order: that of the last one of an earlier list.
+            after: number of the run before the first, in this order: that of the last run of an earlier list.
         """
         statuses = (status,) if isinstance(status, str) else status
         return await self._reader.list(

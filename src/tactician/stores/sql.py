@@ -147,8 +147,8 @@ class SqlStore(DocumentStore):
         """Return the content of a picture or file of a document; see `DocumentStore.load_attachment`."""
         check_texts(id=id, name=name)
         key = key_values(collection, id)
-        found = await self._run(lambda connection: load_attachments(connection, key, [name]))
-        return found[0][1] if found else None
+        rows = await self._run(lambda connection: load_attachments(connection, key, [name]))
+        return rows[0][1] if rows else None
 
     async def find(
         self,

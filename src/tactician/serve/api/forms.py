@@ -160,7 +160,7 @@ class RunDetailsForm(Form):
 
 
 class RunsForm(Form):
-    """Runs, the newest first. The next page, if any, is the one `after` the number in `next`."""
+    """Runs, the newest first. The next page, if any, begins `after` the number in `next`."""
 
     runs: tuple[RunForm, ...]
     next: int | None = None

@@ -10,7 +10,7 @@ from tactician.platform import Platform, RunView
 _BATCH: Final = 500
 """Runs that are read at a time."""
 _MOST_READ: Final = 10_000
-"""Runs that are read for a page, after which it ends with what was found so far."""
+"""Runs that are read for a page, after which it ends as it is."""
 
 
 @frozen
@@ -30,7 +30,7 @@ class RunChoice:
     is_outer: bool = False
 
     def fits(self, run: RunView) -> bool:
-        """Return whether a run of these statuses and names is wanted."""
+        """Return whether a run of these statuses and names is chosen."""
         if self.is_outer and run.parent_id:
             return False
         shown = "\n".join((run.id, run.name, run.status, run.failure or "", run.output)).casefold()
@@ -57,21 +57,21 @@ async def read_page(platform: Platform, choice: RunChoice, limit: int, after: in
 
     Args:
         platform: the platform.
-        choice: the runs that are wanted.
+        choice: the runs of the list.
         limit: number of runs at most.
         after: number of the run after which the page begins; the newest run is the first by default.
     """
-    found: list[RunView] = []
+    page: list[RunView] = []
     for _ in range(_MOST_READ // _BATCH):
         batch = await platform.runs(
             status=choice.statuses, names=choice.names, limit=_BATCH, newest_first=True, after=after
         )
         for run in batch:
-            if len(found) == limit:
-                return RunPage(tuple(found), after)
+            if len(page) == limit:
+                return RunPage(tuple(page), after)
             after = run.number
             if choice.fits(run):
-                found.append(run)
+                page.append(run)
         if len(batch) < _BATCH:
-            return RunPage(tuple(found), None)
-    return RunPage(tuple(found), after)
+            return RunPage(tuple(page), None)
+    return RunPage(tuple(page), after)
