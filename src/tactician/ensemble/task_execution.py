@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tactician.ensemble.assignment import Assignment
-from tactician.ensemble.learning import AT_ONCE, LearningOutbox
+from tactician.ensemble.early_exit import EarlyExit
+from tactician.ensemble.learning import LearningOutbox
+from tactician.ensemble.outcomes import TaskOutcome
 from tactician.ensemble.task_input import TaskInput
 from tactician.ensemble.task_progress import TaskProgress
 from tactician.runs import RunContext, RunResult, RunStatus
 
 
-@dataclass(slots=True)
 class TaskExecution:
     """Execution of a task in a run.
 
@@ -21,13 +20,29 @@ class TaskExecution:
         place: the context of the task, whose checkpoint has the progress.
         progress: the progress.
         outbox: the outbox for what the task leaves for later runs.
+        exit: the early end of the run.
+        outcomes: the outcomes of the tasks of the run so far, to which that of this task is added.
     """
 
-    job: Assignment
-    input: TaskInput
-    place: RunContext
-    progress: TaskProgress
-    outbox: LearningOutbox = AT_ONCE
+    __slots__ = ("exit", "input", "job", "outbox", "outcomes", "place", "progress")
+
+    def __init__(
+        self,
+        job: Assignment,
+        input: TaskInput,
+        place: RunContext,
+        progress: TaskProgress,
+        outbox: LearningOutbox,
+        exit: EarlyExit,
+        outcomes: dict[str, TaskOutcome],
+    ) -> None:
+        self.job = job
+        self.input = input
+        self.place = place
+        self.progress = progress
+        self.outbox = outbox
+        self.exit = exit
+        self.outcomes = outcomes
 
     def withdraw(self) -> None:
         """Drop what tasks inside of the task have left for later runs, since it is done again."""

@@ -17,47 +17,45 @@ class TaskProgress:
     Args:
         job: the task.
         place: the context whose checkpoint keeps the progress.
-        revision: the feedback with which the first attempt in this run begins, or `None`.
-
-    Attributes:
-        began: the time at which the task started, in this or in an earlier run of the program; `None` before.
-        attempt: the number of the attempt in this run, from 1.
-        skipped: the reason why the task is skipped; `None` when it is not.
-        is_completed: true when there was a final output before this execution.
-        has_run: true when an object that the saved output lacks is in the saved run of the agent.
     """
 
-    __slots__ = (
-        "_checkpoint", "_has_draft", "_job", "_place", "_revision",
-        "attempt", "began", "has_run", "is_completed", "skipped",
-    )  # fmt: skip
+    began: float | None = None
+    """The time at which the task started, in this or in an earlier run of the program; `None` before."""
+    attempt: int = 1
+    """The number of the attempt in this run, from 1."""
+    skipped: str | None = None
+    """The reason why the task is skipped; `None` when it is not."""
+    has_run: bool = False
+    """True when an object that the saved output lacks is in the saved run of the agent."""
+    _has_draft: bool = False
 
-    def __init__(self, job: Assignment, place: RunContext, revision: Revision | None = None) -> None:
+    def __init__(self, job: Assignment, place: RunContext) -> None:
         assert place.checkpoint is not None
-        data = place.checkpoint.data
-        began, attempt, skipped = data.get("began"), data.get("attempt"), data.get("skipped")
-        self.began = began if isinstance(began, float) else None
-        self.attempt = attempt if isinstance(attempt, int) else 1
-        self.skipped = None if skipped is None else str(skipped)
-        self.has_run = data.get("has_run") is True
-        self.is_completed = "output" in data
-        self._has_draft = "draft" in data
         self._checkpoint = place.checkpoint
         self._job = job
         self._place = place
-        self._revision = revision
+        if data := place.checkpoint.data:
+            began, attempt, skipped = data.get("began"), data.get("attempt"), data.get("skipped")
+            self.began = began if isinstance(began, float) else None
+            self.attempt = attempt if isinstance(attempt, int) else 1
+            self.skipped = None if skipped is None else str(skipped)
+            self.has_run = data.get("has_run") is True
+            self._has_draft = "draft" in data
 
     def begin(self, now: float) -> None:
         """Note the time at which the task starts."""
         self.began = now
         self._checkpoint.set(began=now)
 
-    @property
-    def revision(self) -> Revision | None:
-        """The feedback with which the attempt begins, and the output of the attempt before; `None` in the first."""
-        if self.attempt == 1 or (earlier := self.earlier) is None:
-            return self._revision
-        number = self.attempt + (0 if self._revision is None else self._revision.attempt - 1)
+    def create_revision(self, first: Revision | None) -> Revision | None:
+        """Return the feedback with which an attempt after the first begins, and the output of the attempt before.
+
+        Args:
+            first: the feedback with which the first attempt in this run began, or `None`.
+        """
+        if (earlier := self.earlier) is None:
+            return first
+        number = self.attempt + (0 if first is None else first.attempt - 1)
         return Revision(number, str(self._checkpoint.data.get("feedback", "")), earlier.raw)
 
     @property
@@ -72,7 +70,7 @@ class TaskProgress:
 
     @property
     def output(self) -> TaskOutput | None:
-        """The final output."""
+        """The final output; `None` while there is none."""
         return self._read("output")
 
     def note_run(self, *, has_run: bool) -> None:
@@ -87,15 +85,13 @@ class TaskProgress:
         self._checkpoint.set(draft=self._encode(output, has_run=self.has_run))
         await self._place.save_step("draft", output.task_id, output.raw)
 
-    async def save_output(self, output: TaskOutput) -> None:
-        """Save the final output."""
+    def keep_output(self, output: TaskOutput) -> None:
+        """Keep the final output. The next step that is saved has it."""
         saved = self._encode(output, has_run=self.has_run)
         if self._has_draft:
             self._checkpoint.set(output=saved, draft=None, earlier=None)
         else:
             self._checkpoint.set(output=saved)
-        if self._place.is_saved:
-            await self._place.save_step("task", output.task_id, output.raw)
 
     async def save_skip(self, reason: str) -> None:
         """Save that the task is skipped."""

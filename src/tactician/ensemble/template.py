@@ -14,17 +14,24 @@ def find_names(template: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(match[2] for match in _PLACES.finditer(template) if match[2] is not None))
 
 
+def write_format(template: str) -> str:
+    """Return the template as a format for the operator `%`, which fills it in much faster."""
+    return _PLACES.sub(_write_place, template.replace("%", "%%"))
+
+
 def fill_template(template: str, values: Mapping[str, str]) -> str:
     """Return the template with a value in each place. Braces in a value stay as they are.
 
     Raises:
         KeyError: when a value is missing.
     """
-    if "{" not in template:
-        return template
-    return _PLACES.sub(lambda match: values[match[2]] if match[1] is None else f"{{{match[1]}}}", template)
+    return write_format(template) % values
 
 
 def escape_template(text: str) -> str:
     """Return the template that stands for a text as it is."""
     return _PLACES.sub(lambda match: f"{{{match[0]}}}", text)
+
+
+def _write_place(match: re.Match[str]) -> str:
+    return f"{{{match[1]}}}" if match[2] is None else f"%({match[2]})s"

@@ -8,7 +8,7 @@ from collections import defaultdict
 from tactician.ensemble.early_exit import EarlyExit
 from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import INTERRUPTIONS, PhaseReviewError, TaskFailedError
-from tactician.ensemble.execution import TaskRunner
+from tactician.ensemble.execution import record_failures
 from tactician.ensemble.learning import LearningOutbox
 from tactician.ensemble.outcomes import SkippedTask, TaskOutcome
 from tactician.ensemble.phase_decisions import PhaseDecision, UndecidedError
@@ -76,7 +76,7 @@ class PhaseRuns:
     def record_failures(self) -> None:
         """Record failed tasks, which do not run again when the run goes on after a suspension."""
         for place, error in self._failures:
-            TaskRunner(self._environment, place).record_failures(error.failed)
+            record_failures(place, error.failed)
 
     async def _complete(self, name: str, start: int) -> None:
         """Run a phase, beginning with execution `start`, until its outputs are accepted."""
