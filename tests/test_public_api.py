@@ -40,7 +40,7 @@ PUBLIC = {
         DEFAULT_MAX_ITERATIONS DEFAULT_THRESHOLD Feedback RepeatUntil RepeatUntilAcceptable ScatterGather Scored
         SimpleAgent StepLike consensus repeat_until repeat_until_acceptable scatter_gather simple_agent
     """,
-    "tactician.ai": "Ai",
+    "tactician.ai": "Ai attach_images",
     "tactician.blueprint": """
         AgentBlueprint AgentRegistry Blueprint BlueprintRef BlueprintWarning Builder DEFAULT_LIMITS Difference
         EnsembleBlueprint Exporter

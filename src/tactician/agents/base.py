@@ -245,7 +245,8 @@ class BaseRunnable(ABC, Generic[T_co]):
         Args:
             name: the name for the model; by default that of the Runnable.
             description: the purpose; by default that of the Runnable.
-            arguments: type of its arguments, such as a pydantic model; by default a text, `request`.
+            arguments: type of its arguments, such as a pydantic model; by default the values for the templates of an
+                ensemble, and else a text, `request`.
             prompt: function from the arguments to the input of the Runnable; by default they are the input themselves,
                 which agents read as JSON.
         """

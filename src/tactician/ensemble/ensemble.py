@@ -183,8 +183,8 @@ class Ensemble(EnsembleRunnable):
         return super().diagram() if self._structure.is_hierarchical else draw_structure(self._structure)
 
     @property
+    @override
     def structure_problems(self) -> tuple[Problem, ...]:
-        """The mistakes in how the tasks and agents fit together."""
         return self._structure.problems
 
     @property
@@ -193,10 +193,11 @@ class Ensemble(EnsembleRunnable):
         return self._structure.templates
 
     @property
+    @override
     def value_names(self) -> tuple[str, ...]:
-        """The names for which its templates need values, each once."""
         return self._structure.value_names
 
+    @override
     def find_model_problems(self, context: RunContext) -> Iterator[Problem]:
         """Yield a problem for each task whose model cannot be used, and for a model that cannot make agents."""
         if self.synthesize is not None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
 
 from typing_extensions import override
 
 from tactician.agents import BaseRunnable
 from tactician.conversation import Conversation
-from tactician.ensemble.inputs import EnsembleInput
+from tactician.ensemble.inputs import TEXT_NAME, EnsembleInput, create_arguments_type
 from tactician.ensemble.results import EnsembleResult
+from tactician.errors import Problem
 from tactician.runs import Budget, Input, Response, RunContext, run_blocking
 
 
@@ -18,6 +20,26 @@ class EnsembleRunnable(BaseRunnable[object]):
 
     budget: Budget | None = None
     """The budget of each run that names no other budget."""
+
+    @property
+    @abstractmethod
+    def structure_problems(self) -> tuple[Problem, ...]:
+        """The mistakes in how the tasks and agents fit together."""
+
+    @property
+    @abstractmethod
+    def value_names(self) -> tuple[str, ...]:
+        """The names for which its templates need values, each once."""
+
+    @property
+    def tool_arguments(self) -> type[object] | None:
+        """The type of its arguments as a tool: a text for each value that the templates need; `None` for one text."""
+        names = self.value_names
+        return None if set(names) <= {TEXT_NAME} else create_arguments_type(names)
+
+    @abstractmethod
+    def find_model_problems(self, context: RunContext) -> Iterator[Problem]:
+        """Yield a problem for each model that cannot be used."""
 
     @override
     async def run(

@@ -47,9 +47,11 @@ class TaskEnvironment(NamedTuple):
     synthesize: ModelLike | None = None
     outbox: LearningOutbox = AT_ONCE
 
-    def find_revision(self, task_id: str) -> Revision | None:
-        """Return the revision of a task that runs again; `None` for other tasks."""
-        return self.revisions.get(task_id) or (self.revision if task_id in self.first_ids else None)
+    def collect_revisions(self) -> Mapping[str, Revision]:
+        """Return the revisions of the tasks that run again, by task id, those of the first tasks included."""
+        if self.revision is None:
+            return self.revisions
+        return {**dict.fromkeys(self.first_ids, self.revision), **self.revisions}
 
     @property
     def has_ended(self) -> bool:

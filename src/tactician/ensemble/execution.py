@@ -11,7 +11,9 @@ from tactician.ensemble.early_exit import ENDED, EarlyExit
 from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.learning import LearningOutbox
 from tactician.ensemble.lifecycle import perform_task, restore_task, skip_task
-from tactician.ensemble.outcomes import SkippedTask, TaskOutcome, TaskOutputs
+from tactician.ensemble.outcomes import OutputPredicate, SkippedTask, TaskOutcome, TaskOutputs
+from tactician.ensemble.predicates import evaluate_predicate
+from tactician.ensemble.results import EnsembleResult, ExitReason
 from tactician.ensemble.task_execution import TaskExecution
 from tactician.ensemble.task_input import TaskInput
 from tactician.ensemble.task_output import TaskOutput
@@ -36,7 +38,7 @@ class TaskRunner:
         outcomes: the outcomes of tasks so far, in the order in which they ended.
     """
 
-    __slots__ = ("_context", "_environment", "_exit", "_failures", "_tasks", "outcomes")
+    __slots__ = ("_context", "_environment", "_exit", "_failures", "_revisions", "_tasks", "outcomes")
 
     def __init__(self, environment: TaskEnvironment, context: RunContext, exit: EarlyExit) -> None:
         assert context.checkpoint is not None
@@ -45,6 +47,7 @@ class TaskRunner:
         self._exit = exit
         self._tasks = context.checkpoint.at("tasks")
         self._failures = _read_failures(self._tasks)
+        self._revisions = environment.collect_revisions()
         self.outcomes: dict[str, TaskOutcome] = {}
 
     def run(self, plan: TaskPlan) -> Awaitable[TaskOutcome]:
@@ -52,18 +55,58 @@ class TaskRunner:
 
         Raises:
             RunError: when the task failed before a suspension, or a limit of the run is reached.
-            Exception: any that its agent or handler raised.
+            Exception: any that its agent, its handler or its condition raised.
         """
-        job, place, environment = plan.job, self._find_place(plan), self._environment
-        progress, context_outputs = TaskProgress(job, place), self._find_context(plan)
-        if (reason := self._find_reason_to_skip(plan, context_outputs, progress)) is not None:
-            return self._skip(SkippedTask(plan.key, reason, context_outputs), progress, place)
-        given = self._fill_in(plan, context_outputs)
-        execution = TaskExecution(job, given, place, progress, environment.outbox, self._exit, self.outcomes)
-        if (saved := progress.output) is not None:
+        place = self._find_place(plan)
+        progress, outputs = TaskProgress(plan.job, place), self._find_context(plan)
+        if (reason := self._find_reason_to_skip(plan, outputs, progress)) is not None:
+            return self._skip(SkippedTask(plan.key, reason, outputs), progress, place)
+        if plan.job.task.when is None or progress.began is not None or plan.key in self._failures:
+            return self._start(plan, outputs, place, progress)
+        return self._run_if(plan.job.task.when, plan, outputs, place, progress)
+
+    async def _run_if(
+        self,
+        condition: OutputPredicate,
+        plan: TaskPlan,
+        outputs: tuple[TaskOutput, ...],
+        place: RunContext,
+        progress: TaskProgress,
+    ) -> TaskOutcome:
+        """Do a task if its condition holds."""
+        known = TaskOutputs(self._list_outputs())
+        failed = EnsembleResult.create(known.outputs, None, self._context, 0.0, exit_reason=ExitReason.FAILED)
+        reason = None
+        if not await evaluate_predicate(condition, known, f"task {plan.key!r}: its `when`", failed, place):
+            reason = "its condition `when` does not hold"
+        elif self._exit.reason is not None:
+            reason = ENDED
+        if reason is not None:
+            return await self._skip(SkippedTask(plan.key, reason, outputs), progress, place)
+        return await self._start(plan, outputs, place, progress)
+
+    def _start(
+        self, plan: TaskPlan, outputs: tuple[TaskOutput, ...], place: RunContext, progress: TaskProgress
+    ) -> Awaitable[TaskOutput | SkippedTask]:
+        """Do a task that has its input, or return its saved output, when the result is awaited."""
+        environment = self._environment
+        values, text = environment.input.values, environment.input.text
+        given = TaskInput(
+            plan.key,
+            plan.description % values,
+            plan.expected_output % values,
+            outputs,
+            values,
+            text if text and plan.key in environment.first_ids else "",
+            self._revisions.get(plan.key),
+            () if plan.job.task.memory else environment.earlier,
+            environment.forgotten,
+        )
+        execution = TaskExecution(plan.job, given, place, progress, environment.outbox, self._exit, self.outcomes)
+        if progress.is_completed and (saved := progress.output) is not None:
             return restore_task(plan, execution, saved)
-        if (failure := self._failures.get(plan.key)) is not None:
-            raise RunError(failure, execution.create_failed_result())
+        if plan.key in self._failures:
+            raise RunError(self._failures[plan.key], execution.create_failed_result())
         return perform_task(plan, execution)
 
     def _find_place(self, plan: TaskPlan) -> RunContext:
@@ -107,9 +150,7 @@ class TaskRunner:
             return None
         if task.context and not context_outputs and self._knows_context(plan):
             return "all its context tasks were skipped"
-        if task.when is None or task.when(TaskOutputs(self._list_outputs())):
-            return None
-        return "its condition `when` does not hold"
+        return None
 
     def _knows_context(self, plan: TaskPlan) -> bool:
         """Return whether context tasks of a task have ended; there are none where nothing is known."""
@@ -126,21 +167,6 @@ class TaskRunner:
             return skip_task(skipped, progress, place, self.outcomes)
         self.outcomes[skipped.task_id] = skipped  # the end is saved with the run
         return _give(skipped)
-
-    def _fill_in(self, plan: TaskPlan, context_outputs: tuple[TaskOutput, ...]) -> TaskInput:
-        environment = self._environment
-        values, text = environment.input.values, environment.input.text
-        return TaskInput(
-            plan.key,
-            plan.description % values,
-            plan.expected_output % values,
-            context_outputs,
-            values,
-            text if text and plan.key in environment.first_ids else "",
-            environment.find_revision(plan.key),
-            () if plan.job.task.memory else environment.earlier,
-            environment.forgotten,
-        )
 
 
 def record_failures(context: RunContext, failed: Mapping[str, Exception]) -> None:

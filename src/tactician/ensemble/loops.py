@@ -14,8 +14,8 @@ from tactician.ensemble.composite import Equipment
 from tactician.ensemble.drawing import Drawing
 from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import LoopLimitError
-from tactician.ensemble.outcomes import TaskOutputs
-from tactician.ensemble.predicates import OutputPredicate, describe_predicate, evaluate_predicate
+from tactician.ensemble.outcomes import OutputPredicate, TaskOutputs
+from tactician.ensemble.predicates import describe_predicate, evaluate_predicate
 from tactician.ensemble.results import CompositeResult
 from tactician.ensemble.running import TaskOrder, run_tasks
 from tactician.ensemble.task import TaskLike

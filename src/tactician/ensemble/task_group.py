@@ -96,6 +96,20 @@ class TaskGroup(Composite, EnsembleRunnable):
     def list_templates(self) -> Iterable[TaskTemplate]:
         return list_part_templates(self._parts.items())
 
+    @property
+    @override
+    def structure_problems(self) -> tuple[Problem, ...]:
+        return self._alone.structure_problems
+
+    @property
+    @override
+    def value_names(self) -> tuple[str, ...]:
+        return self._alone.value_names
+
+    @override
+    def find_model_problems(self, context: RunContext) -> Iterator[Problem]:
+        return self._alone.find_model_problems(context)
+
     @override
     async def _work(self, input: Input, context: RunContext) -> EnsembleResult:
         return await self._alone.run_inside(input, context)

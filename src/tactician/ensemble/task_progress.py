@@ -25,6 +25,8 @@ class TaskProgress:
     """The number of the attempt in this run, from 1."""
     skipped: str | None = None
     """The reason why the task is skipped; `None` when it is not."""
+    is_completed: bool = False
+    """True when there was a final output before this execution."""
     has_run: bool = False
     """True when an object that the saved output lacks is in the saved run of the agent."""
     _has_draft: bool = False
@@ -40,6 +42,7 @@ class TaskProgress:
             self.attempt = attempt if isinstance(attempt, int) else 1
             self.skipped = None if skipped is None else str(skipped)
             self.has_run = data.get("has_run") is True
+            self.is_completed = "output" in data
             self._has_draft = "draft" in data
 
     def begin(self, now: float) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tactician.errors import ConfigurationError
 from tactician.platform.lookup import RunLookup
-from tactician.platform.running import Runner
+from tactician.platform.runner import Runner
 from tactician.process import (
     AgentProcess,
     Named,
@@ -31,10 +31,7 @@ from tactician.runs import (
 from tactician.stores import Lease
 
 if TYPE_CHECKING:
-    from tactician.platform.read_model import RunReader
-    from tactician.platform.recorded_events import RecordedEvent
-    from tactician.platform.run_views import RunTree, RunView
-    from tactician.platform.step_views import RunComparison, StepView
+    from tactician.platform.views import RecordedEvent, RunComparison, RunReader, RunTree, RunView, StepView
     from tactician.trace import Trace
 
 _NOTHING: Mapping[str, Response] = MappingProxyType({})
@@ -339,6 +336,6 @@ class RunControl:
 
     @property
     def _reader(self) -> RunReader:
-        from tactician.platform.read_model import RunReader
+        from tactician.platform.views import RunReader
 
         return RunReader(self.services.store, self._lookup.processes.all())

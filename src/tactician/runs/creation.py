@@ -20,6 +20,7 @@ from tactician.runs.status import RunStatus
 from tactician.runs.steps import RunStart, Snapshot
 from tactician.runs.store import RunHeader, RunRecord, RunStore
 from tactician.runs.trace_context import find_trace_parent
+from tactician.runs.user import ChatUser, record_user
 
 OWNER: Final = f"program-{new_id()}"
 """Name of the owner of leases of runs that begin or are resumed in this program."""
@@ -75,10 +76,19 @@ def create_durable_run(
     Raises:
         StoredStateError: when the run is saved, and its input would not be read back equal.
     """
-    if (given := context.find(CallerTools)) is not None and context.checkpoint is not None:
-        context.checkpoint.at(_TOOLS).set(specs=Live(given.specs))
+    _record_caller(context)
     start = create_start(name, input, context, input_types)
     return DurableRun(context, create_record(name, context, kind), OWNER, start=start)
+
+
+def _record_caller(context: RunContext) -> None:
+    """Set in the checkpoint of a new run for whom it works, and which tools the caller executes."""
+    tree = context.checkpoint
+    assert tree is not None
+    if (user := context.find(ChatUser)) is not None:
+        record_user(tree, user)
+    if (given := context.find(CallerTools)) is not None:
+        tree.at(_TOOLS).set(specs=Live(given.specs))
 
 
 def create_record(name: str, context: RunContext, kind: str) -> RunRecord:
@@ -117,6 +127,7 @@ async def enqueue_run(
         StoredStateError: when its input would not be read back equal.
     """
     assert context.checkpoint is not None
+    _record_caller(context)
     runs = RunStore(context.store)
     start, tree = create_start(record.name, input, context, input_types), context.checkpoint.to_saved()
     body = runs.encode(Snapshot(start=start, spent=NOTHING_SPENT, tree=tree))

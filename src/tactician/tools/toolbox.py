@@ -52,6 +52,8 @@ def as_tool(value: ToolLike) -> Tool:
         problem += "; the name of a tool group goes into `tool_groups`, or `with_tool_group`"
     elif declared := find_declared_tools(value):
         problem += f"; pass the methods of the object: {', '.join(tool.name for tool in declared)}"
+    elif callable(getattr(value, "as_tool", None)):
+        problem += "; of this one, pass what its `as_tool()` returns"
     elif isinstance(value, Iterable):
         problem += "; pass each tool of a list by itself, as in `with_tools(*tools)`"
     raise DeclarationError(repr(value), [problem])

@@ -12,7 +12,6 @@ from starlette.responses import Response as HttpResponse
 from tactician.errors import RunConflictError
 from tactician.llm import Text, UserMessage
 from tactician.platform import RunView
-from tactician.process import ProcessOptions
 from tactician.runs import PendingRequest, Runnable, RunStatus, approve, reject
 from tactician.serve.api.forms import AnswerForm, RunDetailsForm, RunForm, RunsForm, StartForm, StepsForm
 from tactician.serve.api.inputs import find_runnable, read_agent_input, reads_messages
@@ -36,7 +35,7 @@ async def start_run(call: Call) -> RunForm:
     run_id = await platform.enqueue(
         agent,
         await _read_input(call, agent, form),
-        options=None if call.person.user is None else ProcessOptions(user=call.person.user),
+        user=call.person.user,
         priority=form.priority,
         deadline=deadline,
         idempotency_key=form.idempotency_key,

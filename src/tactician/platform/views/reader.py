@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tactician.errors import RunNotFoundError, StoredStateError
-from tactician.platform.recorded_events import RecordedEvent, read_recorded_events
-from tactician.platform.run_views import RunTree, RunView, view_child, view_process, view_record, view_state
-from tactician.platform.step_views import RunComparison, StepView, compare_runs, view_steps
+from tactician.platform.views.recorded_events import RecordedEvent, read_recorded_events
+from tactician.platform.views.runs import RunTree, RunView, view_child, view_process, view_record, view_state
+from tactician.platform.views.steps import RunComparison, StepView, compare_runs, view_steps
 from tactician.process import AgentProcess, IdleProcess
 from tactician.runs import RunStore
 from tactician.stores import DocumentStore
@@ -108,7 +108,7 @@ class RunReader:
             RunNotFoundError: when the store has none with the id.
             StoredStateError: when a step cannot be read.
         """
-        from tactician.platform.stored_traces import build_stored_trace
+        from tactician.platform.views.traces import build_stored_trace
 
         return build_stored_trace(await self.get_readable(run_id), await self.events(run_id))
 
