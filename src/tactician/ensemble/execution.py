@@ -9,6 +9,7 @@ from typing import Final
 
 from tactician.ensemble.early_exit import ENDED, EarlyExit
 from tactician.ensemble.environment import TaskEnvironment
+from tactician.ensemble.errors import INTERRUPTIONS
 from tactician.ensemble.learning import LearningOutbox
 from tactician.ensemble.lifecycle import perform_task, restore_task, skip_task
 from tactician.ensemble.outcomes import OutputPredicate, SkippedTask, TaskOutcome, TaskOutputs
@@ -20,6 +21,7 @@ from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.task_plan import TaskPlan
 from tactician.ensemble.task_progress import TaskProgress
 from tactician.ensemble.task_reviews import ReviewSettings
+from tactician.flow import StepFailed, StepSkipped, StepSuspended
 from tactician.runs import Checkpoint, RunContext, RunError
 from tactician.text import describe_error
 
@@ -36,9 +38,21 @@ class TaskRunner:
 
     Attributes:
         outcomes: the outcomes of tasks so far, in the order in which they ended.
+        failed: the errors of the tasks that failed.
+        skipped: the reasons why others did not start for that, or wait.
     """
 
-    __slots__ = ("_context", "_environment", "_exit", "_failures", "_revisions", "_tasks", "outcomes")
+    __slots__ = (
+        "_context",
+        "_environment",
+        "_exit",
+        "_failures",
+        "_revisions",
+        "_tasks",
+        "failed",
+        "outcomes",
+        "skipped",
+    )
 
     def __init__(self, environment: TaskEnvironment, context: RunContext, exit: EarlyExit) -> None:
         assert context.checkpoint is not None
@@ -49,6 +63,8 @@ class TaskRunner:
         self._failures = _read_failures(self._tasks)
         self._revisions = environment.collect_revisions()
         self.outcomes: dict[str, TaskOutcome] = {}
+        self.failed: dict[str, Exception] = {}
+        self.skipped: dict[str, str] = {}
 
     def run(self, plan: TaskPlan) -> Awaitable[TaskOutcome]:
         """Do a task when the result is awaited, and return its outcome.
@@ -58,7 +74,7 @@ class TaskRunner:
             Exception: any that its agent, its handler or its condition raised.
         """
         place = self._find_place(plan)
-        progress, outputs = TaskProgress(plan.job, place), self._find_context(plan)
+        progress, outputs = TaskProgress(place, plan.key, plan.kind), self._find_context(plan)
         if (reason := self._find_reason_to_skip(plan, outputs, progress)) is not None:
             return self._skip(SkippedTask(plan.key, reason, outputs), progress, place)
         if plan.job.task.when is None or progress.began is not None or plan.key in self._failures:
@@ -167,6 +183,21 @@ class TaskRunner:
             return skip_task(skipped, progress, place, self.outcomes)
         self.outcomes[skipped.task_id] = skipped  # the end is saved with the run
         return _give(skipped)
+
+    def note_end(self, end: StepFailed | StepSkipped | StepSuspended) -> None:
+        """Note the end of a task without an outcome.
+
+        Raises:
+            TacticianError: the error of a run that was interrupted.
+        """
+        if isinstance(end, StepSkipped):
+            self.skipped[end.key] = end.reason
+        elif isinstance(end, StepSuspended):
+            self.skipped[end.key] = "it waits for an answer"
+        elif isinstance(end.error, INTERRUPTIONS) or not isinstance(end.error, Exception):
+            raise end.error
+        else:
+            self.failed[end.key] = end.error
 
 
 def record_failures(context: RunContext, failed: Mapping[str, Exception]) -> None:

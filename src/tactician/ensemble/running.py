@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Final, Literal, TypeAlias
 
@@ -12,7 +12,7 @@ from tactician.clock import Clock
 from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.early_exit import EarlyExit
 from tactician.ensemble.environment import TaskEnvironment
-from tactician.ensemble.errors import INTERRUPTIONS, TaskFailedError
+from tactician.ensemble.errors import TaskFailedError
 from tactician.ensemble.execution import TaskRunner, record_failures
 from tactician.ensemble.outcomes import SkippedTask, TaskOutcome
 from tactician.ensemble.results import EnsembleResult, ExitReason
@@ -24,9 +24,6 @@ from tactician.flow import (
     FlowStep,
     Scheduler,
     StepCompleted,
-    StepFailed,
-    StepSkipped,
-    StepSuspended,
     run_in_turn,
 )
 from tactician.runs import RunContext, Suspended
@@ -63,7 +60,7 @@ class TaskOrder:
             TaskPlan.create(job, self.reviews, is_last=job is self.jobs[-1], beside=beside) for job in self.jobs
         )
 
-    @property
+    @cached_property
     def error_policy(self) -> ErrorPolicy:
         """The effect of a failed task as that of a step."""
         return "drain" if self.on_error == "fail_fast" else "continue"
@@ -95,44 +92,21 @@ async def run_tasks(
     began = note_begin(context)
     ending = exit or environment.exit or EarlyExit(context)
     runner = TaskRunner(environment, context, ending)
-    failures = _Failures()
     run = runner.run if room is NO_LIMIT else partial(_run_in_room, room, runner.run)
     try:
         if order.is_sequence:
-            await run_in_turn(order.plans, run, failures.add, on_error=order.error_policy)
+            await run_in_turn(order.plans, run, runner.note_end, on_error=order.error_policy)
         else:
-            await _schedule(order, run, failures, context.clock)
+            await _schedule(order, run, runner, context.clock)
     except Suspended:
-        if ending.reason is None and (not failures.failed or order.on_error == "continue"):
-            record_failures(context, failures.failed)
+        if ending.reason is None and (not runner.failed or order.on_error == "continue"):
+            record_failures(context, runner.failed)
             raise
-    result = _create_result(order, runner.outcomes, failures, ending, context, began)
-    if failures.failed:
-        raise _create_error(name, result, failures.failed) from next(iter(failures.failed.values()))
+    reason = ExitReason.FAILED if runner.failed else ending.reason or ExitReason.COMPLETED
+    result = _create_result(order, runner, context, began, reason)
+    if runner.failed:
+        raise _create_error(name, result, runner.failed) from next(iter(runner.failed.values()))
     return result
-
-
-@dataclass(slots=True)
-class _Failures:
-    """Tasks that failed, and those that did not start for that or wait, with the reasons."""
-
-    failed: dict[str, Exception] = field(default_factory=dict)
-    skipped: dict[str, str] = field(default_factory=dict)
-
-    def add(self, outcome: StepFailed | StepSkipped | StepSuspended) -> None:
-        """Add the outcome of a task.
-
-        Raises:
-            TacticianError: the error of a run that was interrupted.
-        """
-        if isinstance(outcome, StepSkipped):
-            self.skipped[outcome.key] = outcome.reason
-        elif isinstance(outcome, StepSuspended):
-            self.skipped[outcome.key] = "it waits for an answer"
-        elif isinstance(outcome.error, INTERRUPTIONS) or not isinstance(outcome.error, Exception):
-            raise outcome.error
-        else:
-            self.failed[outcome.key] = outcome.error
 
 
 async def _run_in_room(room: AbstractAsyncContextManager[object], run: _RunTask, plan: TaskPlan) -> TaskOutcome:
@@ -140,7 +114,7 @@ async def _run_in_room(room: AbstractAsyncContextManager[object], run: _RunTask,
         return await run(plan)
 
 
-async def _schedule(order: TaskOrder, run: _RunTask, failures: _Failures, clock: Clock) -> None:
+async def _schedule(order: TaskOrder, run: _RunTask, runner: TaskRunner, clock: Clock) -> None:
     """Run the tasks, each once its context tasks are completed."""
     scheduler: Scheduler[TaskOutcome] = Scheduler(
         max_concurrency=order.max_parallel, on_error=order.error_policy, clock=clock
@@ -149,7 +123,7 @@ async def _schedule(order: TaskOrder, run: _RunTask, failures: _Failures, clock:
         scheduler.add(*(FlowStep(plan.key, partial(_start, run, plan), plan.depends_on) for plan in order.plans))
         async for outcome in scheduler:
             if not isinstance(outcome, StepCompleted):
-                failures.add(outcome)
+                runner.note_end(outcome)
 
 
 def _start(run: _RunTask, plan: TaskPlan, _: Mapping[str, TaskOutcome]) -> Awaitable[TaskOutcome]:
@@ -168,18 +142,15 @@ def note_begin(context: RunContext) -> float:
 
 
 def _create_result(
-    order: TaskOrder,
-    outcomes: Mapping[str, TaskOutcome],
-    failures: _Failures,
-    ending: EarlyExit,
-    context: RunContext,
-    began: float,
+    order: TaskOrder, runner: TaskRunner, context: RunContext, began: float, reason: ExitReason
 ) -> EnsembleResult:
     """Return the result of the run, whose output is that of the last task in the list with an output."""
-    skipped = {key: one.reason for key, one in outcomes.items() if isinstance(one, SkippedTask)} | failures.skipped
-    outputs = [one for plan in order.plans if isinstance(one := outcomes.get(plan.key), TaskOutput)]
-    reason = ExitReason.FAILED if failures.failed else ending.reason or ExitReason.COMPLETED
-    duration = max(0.0, context.clock.time() - began)
+    outcomes = [runner.outcomes.get(plan.key) for plan in order.plans]
+    outputs = [outcome for outcome in outcomes if isinstance(outcome, TaskOutput)]
+    skipped = runner.skipped
+    if len(outputs) < len(outcomes):
+        skipped = {one.task_id: one.reason for one in outcomes if isinstance(one, SkippedTask)} | skipped
+    duration = max(0.0, context.services.clock.time() - began)
     last = outputs[-1] if outputs else None
     return EnsembleResult.create(outputs, last, context, duration, exit_reason=reason, skipped=skipped)
 

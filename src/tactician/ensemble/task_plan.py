@@ -47,6 +47,7 @@ class TaskPlan:
         context_ids: the ids of the tasks whose outputs it sees.
         follows_one: true when it names no context, and sees the output of the task before it.
         is_composite: true when other tasks do it.
+        kind: the declared type of its parsed output.
         is_typed: true when it has an output type.
     """
 
@@ -65,6 +66,7 @@ class TaskPlan:
     context_ids: tuple[str, ...]
     follows_one: bool
     is_composite: bool
+    kind: object
     is_typed: bool
 
     @classmethod
@@ -103,6 +105,7 @@ class TaskPlan:
             context_ids=context_ids,
             follows_one=task.context is None and len(context_ids) == 1,
             is_composite=composite is not None,
+            kind=job.output_kind,
             is_typed=task.output_type is not None,
         )
 

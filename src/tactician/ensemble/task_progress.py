@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.output_encoding import decode_task_output, encode_task_output
 from tactician.ensemble.task_input import Revision
 from tactician.ensemble.task_output import TaskOutput
@@ -15,8 +14,9 @@ class TaskProgress:
     """Progress of a task. A step that is done is not done again when the run continues elsewhere.
 
     Args:
-        job: the task.
         place: the context whose checkpoint keeps the progress.
+        task_id: the id of the task.
+        kind: the declared type of the parsed output.
     """
 
     began: float | None = None
@@ -31,10 +31,11 @@ class TaskProgress:
     """True when an object that the saved output lacks is in the saved run of the agent."""
     _has_draft: bool = False
 
-    def __init__(self, job: Assignment, place: RunContext) -> None:
+    def __init__(self, place: RunContext, task_id: str, kind: object) -> None:
         assert place.checkpoint is not None
         self._checkpoint = place.checkpoint
-        self._job = job
+        self._kind = kind
+        self._task_id = task_id
         self._place = place
         if data := place.checkpoint.data:
             began, attempt, skipped = data.get("began"), data.get("attempt"), data.get("skipped")
@@ -100,7 +101,7 @@ class TaskProgress:
         """Save that the task is skipped."""
         self.skipped = reason
         self._checkpoint.set(skipped=reason)
-        await self._place.save_step("skipped", self._job.task.id, reason)
+        await self._place.save_step("skipped", self._task_id, reason)
 
     async def begin_attempt(self, output: TaskOutput, feedback: str) -> None:
         """Begin another attempt, with feedback on an output."""
@@ -118,12 +119,14 @@ class TaskProgress:
         """Save that a step is done."""
         done = self._checkpoint.data.get("done")
         self._checkpoint.set(done=[*(done if isinstance(done, list) else ()), step])
-        await self._place.save_step(step, self._job.task.id)
+        await self._place.save_step(step, self._task_id)
 
     def _read(self, key: str) -> TaskOutput | None:
         saved = self._checkpoint.data.get(key)
-        return None if saved is None else revive(saved, partial(decode_task_output, kind=self._job.output_kind))
+        return None if saved is None else revive(saved, partial(decode_task_output, kind=self._kind))
 
     def _encode(self, output: TaskOutput, *, has_run: bool) -> Live[TaskOutput]:
-        encode = partial(encode_task_output, kind=self._job.output_kind, may_omit=has_run)
-        return Live.create(output, encode, is_saved=True) if self._place.is_saved else Live(output, encode)
+        encode = partial(encode_task_output, kind=self._kind, may_omit=has_run)
+        if self._checkpoint.journal is None:
+            return Live(output, encode)
+        return Live.create(output, encode, is_saved=True)
