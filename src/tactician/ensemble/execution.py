@@ -19,7 +19,6 @@ from tactician.ensemble.task_execution import TaskExecution
 from tactician.ensemble.task_input import TaskInput
 from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.task_plan import TaskPlan
-from tactician.ensemble.task_progress import TaskProgress
 from tactician.ensemble.task_reviews import ReviewSettings
 from tactician.flow import StepFailed, StepSkipped, StepSuspended
 from tactician.runs import Checkpoint, RunContext, RunError
@@ -73,41 +72,42 @@ class TaskRunner:
             RunError: when the task failed before a suspension, or a limit of the run is reached.
             Exception: any that its agent, its handler or its condition raised.
         """
-        place = self._find_place(plan)
-        progress, outputs = TaskProgress(place, plan.key, plan.kind), self._find_context(plan)
-        if (reason := self._find_reason_to_skip(plan, outputs, progress)) is not None:
-            return self._skip(SkippedTask(plan.key, reason, outputs), progress, place)
-        if plan.job.task.when is None or progress.began is not None or plan.key in self._failures:
-            return self._start(plan, outputs, place, progress)
-        return self._run_if(plan.job.task.when, plan, outputs, place, progress)
+        execution, outputs = self._create_execution(plan), self._find_context(plan)
+        if (reason := self._find_reason_to_skip(plan, outputs, execution)) is not None:
+            return self._skip(SkippedTask(plan.key, reason, outputs), execution)
+        if plan.job.task.when is None or execution.began is not None or plan.key in self._failures:
+            return self._start(plan, outputs, execution)
+        return self._run_if(plan.job.task.when, plan, outputs, execution)
+
+    def _create_execution(self, plan: TaskPlan) -> TaskExecution:
+        checkpoint, outbox = self._tasks.at(plan.job.key), self._environment.outbox
+        place = self._context.inside_part(checkpoint, is_internal=not plan.is_last)
+        if plan.is_composite:  # the tasks inside find there how the ensemble reviews and ends
+            place = place.inside({ReviewSettings: plan.reviews, EarlyExit: self._exit, LearningOutbox: outbox})
+        return TaskExecution(plan.job, place, checkpoint, plan.codec, outbox, self._exit, self.outcomes)
 
     async def _run_if(
-        self,
-        condition: OutputPredicate,
-        plan: TaskPlan,
-        outputs: tuple[TaskOutput, ...],
-        place: RunContext,
-        progress: TaskProgress,
+        self, condition: OutputPredicate, plan: TaskPlan, outputs: tuple[TaskOutput, ...], execution: TaskExecution
     ) -> TaskOutcome:
         """Do a task if its condition holds."""
-        known = TaskOutputs(self._list_outputs())
+        known, subject = TaskOutputs(self._list_outputs()), f"task {plan.key!r}: its `when`"
         failed = EnsembleResult.create(known.outputs, None, self._context, 0.0, exit_reason=ExitReason.FAILED)
         reason = None
-        if not await evaluate_predicate(condition, known, f"task {plan.key!r}: its `when`", failed, place):
+        if not await evaluate_predicate(condition, known, subject, failed, execution.place):
             reason = "its condition `when` does not hold"
         elif self._exit.reason is not None:
             reason = ENDED
         if reason is not None:
-            return await self._skip(SkippedTask(plan.key, reason, outputs), progress, place)
-        return await self._start(plan, outputs, place, progress)
+            return await self._skip(SkippedTask(plan.key, reason, outputs), execution)
+        return await self._start(plan, outputs, execution)
 
     def _start(
-        self, plan: TaskPlan, outputs: tuple[TaskOutput, ...], place: RunContext, progress: TaskProgress
+        self, plan: TaskPlan, outputs: tuple[TaskOutput, ...], execution: TaskExecution
     ) -> Awaitable[TaskOutput | SkippedTask]:
         """Do a task that has its input, or return its saved output, when the result is awaited."""
         environment = self._environment
         values, text = environment.input.values, environment.input.text
-        given = TaskInput(
+        execution.input = TaskInput(
             plan.key,
             plan.description % values,
             plan.expected_output % values,
@@ -118,20 +118,11 @@ class TaskRunner:
             () if plan.job.task.memory else environment.earlier,
             environment.forgotten,
         )
-        execution = TaskExecution(plan.job, given, place, progress, environment.outbox, self._exit, self.outcomes)
-        if progress.is_completed and (saved := progress.output) is not None:
+        if execution.is_completed and (saved := execution.output) is not None:
             return restore_task(plan, execution, saved)
         if plan.key in self._failures:
             raise RunError(self._failures[plan.key], execution.create_failed_result())
         return perform_task(plan, execution)
-
-    def _find_place(self, plan: TaskPlan) -> RunContext:
-        """Return the context of a task; the tasks inside a task find there how the ensemble reviews and ends."""
-        place = self._context.inside_part(self._tasks.at(plan.job.key), is_internal=not plan.is_last)
-        if not plan.is_composite:
-            return place
-        outbox = self._environment.outbox
-        return place.inside({ReviewSettings: plan.reviews, EarlyExit: self._exit, LearningOutbox: outbox})
 
     def _find_context(self, plan: TaskPlan) -> tuple[TaskOutput, ...]:
         """Return the outputs that a task sees. In a sequence, a skipped task passes on those that it would have seen.
@@ -154,12 +145,12 @@ class TaskRunner:
         return self.outcomes.get(name) or self._environment.known.get(name)
 
     def _find_reason_to_skip(
-        self, plan: TaskPlan, context_outputs: tuple[TaskOutput, ...], progress: TaskProgress
+        self, plan: TaskPlan, context_outputs: tuple[TaskOutput, ...], execution: TaskExecution
     ) -> str | None:
         """Return why a task is not to run; `None` when it runs, or has begun to."""
         task = plan.job.task
-        if progress.began is not None or progress.skipped is not None:
-            return progress.skipped
+        if execution.began is not None or execution.skipped is not None:
+            return execution.skipped
         if self._exit.reason is not None:
             return ENDED
         if plan.key in self._failures:
@@ -178,9 +169,9 @@ class TaskRunner:
         known = chain(environment.known.values(), environment.earlier, self.outcomes.values())
         return (outcome for outcome in known if isinstance(outcome, TaskOutput))
 
-    def _skip(self, skipped: SkippedTask, progress: TaskProgress, place: RunContext) -> Awaitable[SkippedTask]:
+    def _skip(self, skipped: SkippedTask, execution: TaskExecution) -> Awaitable[SkippedTask]:
         if skipped.reason != ENDED:
-            return skip_task(skipped, progress, place, self.outcomes)
+            return skip_task(skipped, execution)
         self.outcomes[skipped.task_id] = skipped  # the end is saved with the run
         return _give(skipped)
 

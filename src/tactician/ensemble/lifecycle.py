@@ -36,7 +36,6 @@ from tactician.ensemble.task_execution import TaskExecution
 from tactician.ensemble.task_learning import learn_again
 from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.task_plan import TaskPlan
-from tactician.ensemble.task_progress import TaskProgress
 from tactician.ensemble.task_signals import EnsembleExit, RetryRequested
 from tactician.runs import BudgetError, RepeatLimitError, RunContext, RunResult, Suspended, list_prompts
 from tactician.text import describe_error
@@ -57,8 +56,9 @@ async def perform_task(plan: TaskPlan, execution: TaskExecution) -> TaskOutcome:
         BudgetError: when the run has reached a limit.
         Exception: any that the agent or the handler raised.
     """
-    progress, place = execution.progress, execution.place
-    _begin(execution)
+    place = execution.place
+    is_observed = place.services.bus.is_observed
+    _begin(execution, is_observed=is_observed)
     try:
         for prepare in plan.preparations:
             await prepare(execution)
@@ -69,25 +69,17 @@ async def perform_task(plan: TaskPlan, execution: TaskExecution) -> TaskOutcome:
     except EnsembleExit as signal:
         execution.exit.request(signal.reason)
         if signal.output is None:
-            skipped = SkippedTask(plan.key, ENDED, execution.input.context_outputs)
-            return await skip_task(skipped, progress, place, execution.outcomes)
+            return await skip_task(SkippedTask(plan.key, ENDED, execution.input.context_outputs), execution)
         output = signal.output
     except BaseException as error:
         _report_failure(execution, error)
         raise
-    progress.keep_output(output)
-    if place.is_saved:
+    execution.keep_output(output)
+    if execution.is_saved:
         await place.save_step("task", plan.key, output.raw)
-    if place.is_observed:
-        place.emit(
-            TaskCompleted,
-            task_id=plan.key,
-            role=output.role,
-            raw=output.raw,
-            seconds=output.duration,
-            tool_calls=output.tool_calls,
-        )
     execution.outcomes[plan.key] = output
+    if is_observed:
+        _report_completion(output, place)
     return output
 
 
@@ -97,6 +89,7 @@ async def restore_task(plan: TaskPlan, execution: TaskExecution, saved: TaskOutp
     if output is saved and plan.is_composite and execution.outbox.holds:
         await _begin_work(plan, execution)  # the tasks inside leave theirs again
     await learn_again(execution, output)
+    execution.outcomes[plan.key] = output
     execution.place.emit(
         TaskRestored,
         task_id=output.task_id,
@@ -107,30 +100,39 @@ async def restore_task(plan: TaskPlan, execution: TaskExecution, saved: TaskOutp
         tool_calls=output.tool_calls,
         usage=output.usage,
     )
-    execution.outcomes[plan.key] = output
     return output
 
 
-async def skip_task(
-    skipped: SkippedTask, progress: TaskProgress, place: RunContext, outcomes: dict[str, TaskOutcome]
-) -> SkippedTask:
-    """Save that a task is skipped, and add it to the outcomes. That is decided once."""
-    if progress.skipped is None:
-        await progress.save_skip(skipped.reason)
-        place.emit(TaskSkipped, task_id=skipped.task_id, reason=skipped.reason)
-    outcomes[skipped.task_id] = skipped
+async def skip_task(skipped: SkippedTask, execution: TaskExecution) -> SkippedTask:
+    """Save that a task is skipped. That is decided once."""
+    if execution.skipped is None:
+        await execution.save_skip(skipped.reason)
+        execution.place.emit(TaskSkipped, task_id=skipped.task_id, reason=skipped.reason)
+    execution.outcomes[skipped.task_id] = skipped
     return skipped
 
 
-def _begin(execution: TaskExecution) -> None:
-    task_id, place, progress = execution.input.task_id, execution.place, execution.progress
-    if progress.began is not None:
-        place.emit(TaskResumed, task_id=task_id, role=execution.job.role)
+def _begin(execution: TaskExecution, *, is_observed: bool) -> None:
+    task_id, role, place = execution.input.task_id, execution.job.role, execution.place
+    if execution.began is not None:
+        place.emit(TaskResumed, task_id=task_id, role=role)
         return
     if (limit := place.find_limit()) is not None:
         raise BudgetError(f"task {task_id!r}: {limit}", execution.create_failed_result())
-    progress.begin(place.services.clock.time())
-    place.emit(TaskStarted, task_id=task_id, role=execution.job.role)
+    execution.begin(place.services.clock.time())
+    if is_observed:
+        place.emit(TaskStarted, task_id=task_id, role=role)
+
+
+def _report_completion(output: TaskOutput, place: RunContext) -> None:
+    place.emit(
+        TaskCompleted,
+        task_id=output.task_id,
+        role=output.role,
+        raw=output.raw,
+        seconds=output.duration,
+        tool_calls=output.tool_calls,
+    )
 
 
 def _report_failure(execution: TaskExecution, error: BaseException) -> None:
@@ -154,48 +156,47 @@ async def _find_accepted_output(plan: TaskPlan, execution: TaskExecution) -> Tas
 
 async def _attempt(plan: TaskPlan, execution: TaskExecution) -> TaskOutput:
     """Return the output of an attempt, which is saved for the steps that follow on it."""
-    if (draft := execution.progress.draft) is not None:
+    if (draft := execution.draft) is not None:
         return await _restore(plan, execution, draft)
     output = _create_output(plan, execution, await _begin_work(plan, execution))
-    await execution.progress.save_draft(output)
+    await execution.save_draft(output)
     return output
 
 
 def _begin_work(plan: TaskPlan, execution: TaskExecution) -> Awaitable[RunResult[object]]:
     """Return the work of an attempt."""
-    task, place, progress = execution.input, execution.place, execution.progress
-    if progress.attempt > 1:
-        task = replace(task, revision=progress.create_revision(task.revision))
-        place = place.at(f"attempt-{progress.attempt}")
-    return plan.work(task, place)
+    if execution.attempt == 1:
+        return plan.work(execution.input, execution.place)
+    task = replace(execution.input, revision=execution.create_revision())
+    return plan.work(task, execution.place.at(f"attempt-{execution.attempt}"))
 
 
 async def _check(plan: TaskPlan, execution: TaskExecution, output: TaskOutput) -> TaskOutput | None:
     """Return the output that counts; `None` when another attempt has to follow."""
-    progress, checked = execution.progress, output
+    checked = output
     try:
         for check in plan.checks:
             checked = await check(execution, checked)
     except RetryRequested as request:
-        if progress.attempt >= _MOST_ATTEMPTS:
+        if execution.attempt >= _MOST_ATTEMPTS:
             message = f"{plan.key!r}: no accepted output in {_MOST_ATTEMPTS} attempts"
             raise RepeatLimitError(message, execution.create_failed_result()) from request
-        execution.withdraw()
-        await progress.begin_attempt(output, request.feedback)
+        await execution.begin_attempt(output, request.feedback)
         return None
     except EnsembleExit as signal:
         raise EnsembleExit(signal.reason, _finish(execution, output)) from signal
     if checked is not output:
-        progress.note_run(has_run=False)  # the object is that of the reviewer, and not in the saved run
+        execution.note_run(has_run=False)  # the object is that of the reviewer, and not in the saved run
     return checked
 
 
 def _create_output(plan: TaskPlan, execution: TaskExecution, result: RunResult[object]) -> TaskOutput:
-    job, progress, now = execution.job, execution.progress, execution.place.services.clock.time()
-    output = create_task_output(execution.input, job.role, result, progress.began or now, now, is_typed=plan.is_typed)
-    if (has_run := job.has_run(output)) is not progress.has_run:
-        progress.note_run(has_run=has_run)
-    if progress.attempt == 1 or (earlier := progress.earlier) is None:
+    job, now = execution.job, execution.place.services.clock.time()
+    began = execution.began or now
+    output = create_task_output(execution.input, job.role, result, began, now, is_typed=plan.is_typed)
+    if output.parsed is not None or output.parts or execution.has_run:
+        execution.note_run(has_run=job.has_run(output))
+    if execution.attempt == 1 or (earlier := execution.earlier) is None:
         return output
     used, calls = earlier.usage + output.usage, earlier.tool_calls + output.tool_calls
     return replace(output, usage=used, tool_calls=calls)
@@ -203,7 +204,7 @@ def _create_output(plan: TaskPlan, execution: TaskExecution, result: RunResult[o
 
 async def _restore(plan: TaskPlan, execution: TaskExecution, output: TaskOutput) -> TaskOutput:
     """Return a saved output. An object that it lacks is in the saved run of its agent."""
-    if output.parsed is not None or not execution.progress.has_run:
+    if output.parsed is not None or not execution.has_run:
         return output
     return restore_object(output, await _begin_work(plan, execution), is_typed=plan.is_typed)
 
@@ -211,5 +212,5 @@ async def _restore(plan: TaskPlan, execution: TaskExecution, output: TaskOutput)
 def _finish(execution: TaskExecution, output: TaskOutput) -> TaskOutput:
     """Return an output on which other steps followed with the time of the end of the task."""
     now = execution.place.clock.time()
-    duration = max(0.0, now - (execution.progress.began or now))
+    duration = max(0.0, now - (execution.began or now))
     return replace(output, completed_at=datetime.fromtimestamp(now, UTC), duration=duration)

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.composite import find_composite
+from tactician.ensemble.output_encoding import OutputCodec
 from tactician.ensemble.reviewed_work import work_with_reviewer
 from tactician.ensemble.task_execution import TaskExecution
 from tactician.ensemble.task_guardrails import check_input, check_output
@@ -47,7 +48,7 @@ class TaskPlan:
         context_ids: the ids of the tasks whose outputs it sees.
         follows_one: true when it names no context, and sees the output of the task before it.
         is_composite: true when other tasks do it.
-        kind: the declared type of its parsed output.
+        codec: the codec for its outputs.
         is_typed: true when it has an output type.
     """
 
@@ -66,7 +67,7 @@ class TaskPlan:
     context_ids: tuple[str, ...]
     follows_one: bool
     is_composite: bool
-    kind: object
+    codec: OutputCodec
     is_typed: bool
 
     @classmethod
@@ -105,7 +106,7 @@ class TaskPlan:
             context_ids=context_ids,
             follows_one=task.context is None and len(context_ids) == 1,
             is_composite=composite is not None,
-            kind=job.output_kind,
+            codec=OutputCodec(job.output_kind),
             is_typed=task.output_type is not None,
         )
 
@@ -139,4 +140,4 @@ def _review_task(gate: TaskGate, execution: TaskExecution) -> Awaitable[None]:
 
 
 def _review_output(gate: TaskGate, execution: TaskExecution, output: TaskOutput) -> Awaitable[TaskOutput]:
-    return gate.review_output(output, execution.progress.attempt, execution.place)
+    return gate.review_output(output, execution.attempt, execution.place)
