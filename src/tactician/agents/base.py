@@ -103,15 +103,18 @@ class BaseRunnable(ABC, Generic[T_co]):
         return await self._start(input, context, budget, conversation)
 
     def _start(
-        self, input: Input, context: RunContext | None, budget: Budget | None, conversation: Conversation | None
+        self,
+        input: Input,
+        context: RunContext | None,
+        budget: Budget | None,
+        conversation: Conversation | None,
+        work: Callable[[Input, RunContext], Awaitable[RunResult[T_co]]] | None = None,
     ) -> Awaitable[RunResult[T_co]]:
+        """Begin a run; without a conversation, with the work in the place of `_work` that already has the input."""
+        if conversation is not None:
+            work = partial(self._work_in, conversation)
         return start_run(
-            self.name,
-            input,
-            self._with_trace(context),
-            budget,
-            self._work if conversation is None else self._choose_work(conversation),
-            input_types=self.input_types,
+            self.name, input, self._with_trace(context), budget, work or self._work, input_types=self.input_types
         )
 
     async def resume(

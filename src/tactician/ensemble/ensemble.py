@@ -208,23 +208,9 @@ class Ensemble(EnsembleRunnable):
         yield from find_model_problems(self._structure.places, context)
 
     @override
-    def _work(self, input: Input, context: RunContext) -> Coroutine[object, object, EnsembleResult]:
-        checked = EnsembleInput.create(input)
-        self._check(checked, context)
-        return self._begin(TaskEnvironment(self._show(checked), self._structure.first_ids), context)
-
-    def run_inside(self, input: Input, context: RunContext) -> Coroutine[object, object, EnsembleResult]:
-        """Check the ensemble and the input, and run the tasks inside a run.
-
-        Args:
-            input: the input of the run.
-            context: the context of the run.
-
-        Raises:
-            EnsembleDefinitionError: with all mistakes; then no task has run.
-            TaskFailedError: when a task fails.
-        """
-        return self._work(input, context)
+    def run_inside(self, input: EnsembleInput, context: RunContext) -> Coroutine[object, object, EnsembleResult]:
+        self._check(input, context)
+        return self._begin(TaskEnvironment(self._show(input), self._structure.first_ids), context)
 
     def run_tasks(self, environment: TaskEnvironment, context: RunContext) -> Coroutine[object, object, EnsembleResult]:
         """Run the tasks inside a run that has checked them.

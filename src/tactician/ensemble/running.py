@@ -15,7 +15,7 @@ from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import TaskFailedError
 from tactician.ensemble.execution import TaskRunner, record_failures
 from tactician.ensemble.outcomes import SkippedTask, TaskOutcome
-from tactician.ensemble.results import EnsembleResult, ExitReason
+from tactician.ensemble.results import COMPLETED, FAILED, EnsembleResult, ExitReason
 from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.task_plan import TaskPlan
 from tactician.ensemble.task_reviews import NO_REVIEWS, ReviewSettings
@@ -102,7 +102,7 @@ async def run_tasks(
         if ending.reason is None and (not runner.failed or order.on_error == "continue"):
             record_failures(context, runner.failed)
             raise
-    reason = ExitReason.FAILED if runner.failed else ending.reason or ExitReason.COMPLETED
+    reason = FAILED if runner.failed else ending.reason or COMPLETED
     result = _create_result(order, runner, context, began, reason)
     if runner.failed:
         raise _create_error(name, result, runner.failed) from next(iter(runner.failed.values()))
@@ -145,11 +145,11 @@ def _create_result(
     order: TaskOrder, runner: TaskRunner, context: RunContext, began: float, reason: ExitReason
 ) -> EnsembleResult:
     """Return the result of the run, whose output is that of the last task in the list with an output."""
-    outcomes = [runner.outcomes.get(plan.key) for plan in order.plans]
-    outputs = [outcome for outcome in outcomes if isinstance(outcome, TaskOutput)]
+    outcomes = runner.outcomes
+    outputs = [outcome for plan in order.plans if isinstance(outcome := outcomes.get(plan.key), TaskOutput)]
     skipped = runner.skipped
     if len(outputs) < len(outcomes):
-        skipped = {one.task_id: one.reason for one in outcomes if isinstance(one, SkippedTask)} | skipped
+        skipped = {key: one.reason for key, one in outcomes.items() if isinstance(one, SkippedTask)} | skipped
     duration = max(0.0, context.services.clock.time() - began)
     last = outputs[-1] if outputs else None
     return EnsembleResult.create(outputs, last, context, duration, exit_reason=reason, skipped=skipped)
