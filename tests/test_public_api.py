@@ -129,8 +129,8 @@ PUBLIC = {
         list_documents open_store store_path escape_invalid translate_json_errors
     """,
     "tactician.trace": """
-        CaptureMode Masking ModelUse Recorder Trace TraceNode TraceNote TracePause mask_nodes merge_uses subtract_use
-        write_event
+        CONTENT_NAME CaptureMode Masking ModelUse Recorder Trace TraceNode TraceNote TracePause mask_nodes merge_uses
+        name_content subtract_use write_event
     """,
     "tactician.testing": "FakeClock FakeContext ScriptError ScriptedModel Step ToolCall When",
 }

@@ -85,7 +85,8 @@ def receive(
     A call with the id of an earlier call that somebody has answered gets another, as an answer is for a single call.
     A run that begins again after its answer came has no earlier call: the answer is for the call that it repeats.
     """
-    context.tally.add(response.usage.attribute_to(model.name))
+    usage = response.usage
+    context.tally.add(usage if usage.model else usage.attribute_to(model.name))
     message = response.message
     calls = message.tool_calls
     if not calls:

@@ -88,6 +88,7 @@ class TurnLoop(Generic[T]):
         self._window: MessageWindow | None = None
         if strategy is not None:
             self._window = strategy.start(self._inside, find_token_counter(model.name))
+        self._toolbox: Toolbox | None = None
         self._turn_began: float | None = None
         self._state: TurnState
 
@@ -237,7 +238,7 @@ class TurnLoop(Generic[T]):
         return policy.max_tool_calls is not None and state.calls >= policy.max_tool_calls
 
     def _build_request(self, view: Sequence[Message], is_over: bool) -> ModelRequest:
-        tools = self._load_toolbox()
+        tools = self._toolbox = self._load_toolbox()
         if self._ending.instructions:
             self._system = _build_system_messages(
                 "\n\n".join(filter(None, (self._instructions, self._ending.instructions)))
@@ -276,9 +277,8 @@ class TurnLoop(Generic[T]):
         if self._state.is_last_word:
             self._refuse(calls)
             return None
-        tools = self._load_toolbox()
-        results = self._state.find_results(message)
-        if not results:
+        tools = self._toolbox or self._load_toolbox()
+        if not (results := self._state.find_results(message)):
             entered = set_current(self._inside)
             try:
                 results = await self._create_runner().answer(calls, tools)
@@ -315,7 +315,8 @@ class TurnLoop(Generic[T]):
         for call, result, tool in sorted(ends, key=_comes_after_handoffs):
             if isinstance(tool, Handoff):
                 messages = self._state.conversation.messages
-                delegated = await hand_over(tool, call, self._name, messages, self._with_own_model)
+                own = self._context.with_model(self._model, self._options)
+                delegated = await hand_over(tool, call, self._name, messages, own)
                 return cast("RunResult[T]", delegated)  # it is of the type that the handoff promises
             if isinstance(tool, TaskOver):
                 return await self._create_acceptance().accept_text(call.arguments)
@@ -326,11 +327,7 @@ class TurnLoop(Generic[T]):
     @cached_property
     def _inside(self) -> RunContext:
         """The context for work on behalf of the model: tools, guardrails, summaries."""
-        return self._with_own_model.as_internal()
-
-    @cached_property
-    def _with_own_model(self) -> RunContext:
-        return self._context.with_model(self._model, self._options)
+        return self._context.with_model(self._model, self._options, is_internal=True)
 
     def _create_runner(self) -> ToolRunner:
         return ToolRunner(self._inside, self._policy, self._state)

@@ -185,13 +185,15 @@ class Checkpoint:
         checkpoint.journal = None
         return checkpoint
 
-    def find_upwards(self, key: str) -> Iterator[Checkpoint]:
-        """Yield the checkpoints with this key in this checkpoint and in all around it, innermost first."""
+    def find_upwards(self, key: str) -> list[Checkpoint]:
+        """Return the checkpoints with this key in this checkpoint and in all around it, innermost first."""
+        found: list[Checkpoint] = []
         place: Checkpoint | None = self
         while place is not None:
-            if (child := (place._children or {}).get(key)) is not None:
-                yield child
+            if place._children is not None and (child := place._children.get(key)) is not None:
+                found.append(child)
             place = place._parent
+        return found
 
     def set(self, **values: object) -> None:
         """Set values of the data."""

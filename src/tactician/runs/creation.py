@@ -57,9 +57,12 @@ def find_caller_tools(context: RunContext) -> tuple[ToolSpec, ...]:
     """Return the tools of the caller of an outermost run, and of whoever resumed it; none inside such a run."""
     if len(context.path) > 1:
         return ()
-    places = () if context.checkpoint is None else context.checkpoint.find_upwards(_TOOLS)
+    given = context.find(CallerTools) if context.surroundings else None
+    places = [] if context.checkpoint is None else context.checkpoint.find_upwards(_TOOLS)
+    if given is None and not places:
+        return ()
     specs = {spec.name: spec for place in places for spec in revive(place.data["specs"], _read_specs)}
-    if (given := context.find(CallerTools)) is not None:
+    if given is not None:
         specs |= {spec.name: spec for spec in given.specs}
     return tuple(specs.values())
 

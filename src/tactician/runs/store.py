@@ -204,6 +204,10 @@ class RunStore:
         stored = await self._documents.load_steps(_COLLECTION, run_id, after=after, until=until)
         return [read_step(step) for step in stored]
 
+    async def load_attachment(self, run_id: str, name: str) -> bytes | None:
+        """Return the content of a picture or file of a run, by its SHA-256 hash, or `None`."""
+        return await self._documents.load_attachment(_COLLECTION, run_id, name)
+
     async def copy_steps(self, run_id: str, lease: Lease, *, until: int) -> None:
         """Append the first steps of a run to the empty log of another, unread."""
         for step in await self._documents.load_steps(_COLLECTION, run_id, until=until) if until else ():

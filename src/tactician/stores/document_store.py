@@ -100,6 +100,16 @@ class DocumentStore(Protocol):
         """
         ...
 
+    async def load_attachment(self, collection: str, id: str, name: str) -> bytes | None:
+        """Return the content of a picture or file that the body or a step of a document has, or `None`.
+
+        Args:
+            collection: collection of the document.
+            id: id of the document.
+            name: the SHA-256 hash of the content.
+        """
+        ...
+
     async def find(
         self,
         collection: str,

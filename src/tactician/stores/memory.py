@@ -128,6 +128,12 @@ class MemoryStore(DocumentStore):
             entry = self._find_entry(collection, id)
             return [] if entry is None else entry.steps[after:until]
 
+    async def load_attachment(self, collection: str, id: str, name: str) -> bytes | None:
+        """Return the content of a picture or file of a document; see `DocumentStore.load_attachment`."""
+        with self._lock:
+            entry = self._find_entry(collection, id)
+            return None if entry is None else entry.find_attachment(name)
+
     async def find(
         self,
         collection: str,

@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from tactician.errors import StoredStateError
+from tactician.stores.attachments import extract_attachments
 from tactician.stores.document import Body, Lease, StoredDocument, StoredStep, get_text
 from tactician.stores.packing import TextPacker
 
@@ -57,6 +58,14 @@ class MemoryEntry:
         self.document = replace(document, header="", body=None)
         self.header = document.header
         self.body = self.body if document.body is None else document.body
+
+    def find_attachment(self, name: str) -> bytes | None:
+        """Return the content of a picture or file of the body or of a step."""
+        for body in (self.body, *(step.body for step in self.steps)):
+            with suppress(StoredStateError):
+                if (content := extract_attachments(get_text(body))[1].get(name)) is not None:
+                    return content
+        return None
 
     def pack(self, packer: TextPacker) -> None:
         """Compress all texts. A document that has no JSON form stays as it is."""

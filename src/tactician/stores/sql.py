@@ -143,6 +143,13 @@ class SqlStore(DocumentStore):
         texts = await self._restore_texts(collection, id, [step.text for step in found])
         return [replace(step, body=text) for step, text in zip(found, texts, strict=True)] if texts else found
 
+    async def load_attachment(self, collection: str, id: str, name: str) -> bytes | None:
+        """Return the content of a picture or file of a document; see `DocumentStore.load_attachment`."""
+        check_texts(id=id, name=name)
+        key = key_values(collection, id)
+        found = await self._run(lambda connection: load_attachments(connection, key, [name]))
+        return found[0][1] if found else None
+
     async def find(
         self,
         collection: str,

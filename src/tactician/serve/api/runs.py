@@ -18,8 +18,9 @@ from tactician.serve.api.inputs import find_runnable, read_agent_input, reads_me
 from tactician.serve.api.operations import ApiOperation, Call
 from tactician.serve.api.pictures import send_picture
 from tactician.serve.api.run_lookup import find_result, find_run, find_tree, present_run
+from tactician.serve.api.run_pictures import find_run_picture
 from tactician.serve.api.uploads import read_pictures
-from tactician.serve.api.views import find_run_picture, show_run, show_step, show_tree
+from tactician.serve.api.views import show_run, show_step, show_tree
 from tactician.serve.problems import ApiError
 
 _MOST_RUNS: Final = 10_000
@@ -100,9 +101,8 @@ async def show_run_details(call: Call) -> RunDetailsForm:
 
 
 async def show_run_picture(call: Call) -> HttpResponse:
-    """Return a picture of a run: of its messages, its objects or its result."""
-    tree = await find_tree(call, call.find_id("run_id"))
-    picture = find_run_picture(tree, call.viewer, await find_result(call, tree.run), call.find_id("picture_id"))
+    """Return a picture of a run: of its messages, its objects, its result or its events."""
+    picture = await find_run_picture(call, call.find_id("run_id"), call.find_id("picture_id"))
     return send_picture(picture, call.request)
 
 

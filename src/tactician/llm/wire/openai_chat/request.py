@@ -153,18 +153,21 @@ def _call_id(identity: str, dialect: Dialect) -> str:
     return sha256(identity.encode("utf-8", "replace")).hexdigest()[:9]
 
 
-def _encode_tool(tool: ToolSpec) -> dict[str, object]:
-    return {
-        "type": "function",
-        "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters},
-    }
+def _list_tools(tools: Sequence[ToolSpec]) -> list[dict[str, object]]:
+    return [
+        {
+            "type": "function",
+            "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters},
+        }
+        for tool in tools
+    ]
 
 
-_tool = IdentityCache(_encode_tool)
+_tools = IdentityCache(_list_tools)
 
 
 def _encode_tools(request: ModelRequest, dialect: Dialect, body: dict[str, object]) -> None:
-    body["tools"] = [_tool(tool) for tool in request.tools]
+    body["tools"] = _tools(request.tools)
     choice = request.tool_choice
     if choice != "auto" and (dialect.forced_tools or choice == "none"):
         named: Mapping[str, object] = {"type": "function", "function": {"name": choice}}

@@ -57,8 +57,9 @@ def _decode(body: Mapping[str, object], model: str) -> ModelResponse:
     choice = expect_mappings(body["choices"])[0]
     message = expect_mapping(choice["message"])
     parts: list[AssistantPart] = [*_prose_parts(*_split_prose(message)), *collect_items(message)]
-    if calls := message.get("tool_calls"):
-        parts += [part for call in expect_mappings(calls) for part in _call(call)]
+    for call in expect_mappings(message.get("tool_calls") or ()):
+        decoded = _decode_call(call)
+        parts += decoded, *collect_items(call, decoded.id)
     answered_by = expect_string(body.get("model") or "")
     return ModelResponse(
         AssistantMessage(tuple(parts)),
@@ -97,15 +98,13 @@ def _read_thinking(thinking: object) -> str:
     return "".join(expect_string(piece.get("text") or "") for piece in expect_mappings(thinking))
 
 
-def _call(call: Mapping[str, object]) -> Iterator[AssistantPart]:
+def _decode_call(call: Mapping[str, object]) -> ToolCall:
     function = expect_mapping(call["function"])
-    decoded = ToolCall(
+    return ToolCall(
         expect_string(call.get("id") or ""),
         expect_string(function["name"]),
         expect_string(function.get("arguments") or "{}"),
     )
-    yield decoded
-    yield from collect_items(call, decoded.id)
 
 
 def _finish_reason(reason: object) -> FinishReason:
