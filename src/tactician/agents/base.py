@@ -106,8 +106,8 @@ class BaseRunnable(ABC, Generic[T_co]):
         self,
         input: Input,
         context: RunContext | None,
-        budget: Budget | None,
-        conversation: Conversation | None,
+        budget: Budget | None = None,
+        conversation: Conversation | None = None,
         work: Callable[[Input, RunContext], Awaitable[RunResult[T_co]]] | None = None,
     ) -> Awaitable[RunResult[T_co]]:
         """Begin a run; without a conversation, with the work in the place of `_work` that already has the input."""
@@ -357,6 +357,13 @@ class TypedRunnable(BaseRunnable[T], Generic[T]):
             failed = RunResult(None, RunStatus.FAILED, result.messages, context.tally, run_id=context.run_id)
             message = f"{self.name}: its answer is not a valid {self._output.name}: {error}"
             raise OutputError(message, failed, text) from error
+
+
+def find_start(runnable: Runnable) -> Callable[[Input, RunContext], Awaitable[RunResult[object]]]:
+    """Return the function that runs a Runnable inside a run; that of most has no coroutine around the run."""
+    if isinstance(runnable, BaseRunnable) and type(runnable).run is BaseRunnable.run:
+        return runnable._start
+    return lambda given, context: runnable.run(given, context=context)
 
 
 def find_input_types(*takers: Runnable | None) -> InputTypes:

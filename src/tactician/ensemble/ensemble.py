@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 from typing_extensions import override
@@ -223,7 +224,7 @@ class Ensemble(EnsembleRunnable):
             TaskFailedError: when a task fails.
         """
         shown, first_ids = self._show(environment.input), self._structure.first_ids
-        return self._begin(environment._replace(input=shown, first_ids=first_ids), context)
+        return self._begin(replace(environment, input=shown, first_ids=first_ids), context)
 
     def _show(self, input: EnsembleInput) -> EnsembleInput:
         """Return the input as the tasks see it: text that a template names stands nowhere else."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
+from dataclasses import replace
 
 from tactician.ensemble.early_exit import EarlyExit
 from tactician.ensemble.environment import TaskEnvironment
@@ -149,7 +150,7 @@ class PhaseRuns:
         revisions = await self._collect_revisions(name, number)
         is_reviewed, around = self._by_name[name].phase.review is not None, self._environment.outbox
         outbox = self._outboxes[name, number] = LearningOutbox(holds=is_reviewed, around=around)
-        return self._environment._replace(known=known, revisions=revisions, outbox=outbox)
+        return replace(self._environment, known=known, revisions=revisions, outbox=outbox)
 
     async def _collect_known(self, name: str, number: int) -> dict[str, TaskOutcome]:
         """Return the outcomes of the phases before, as an execution sees them, by task id."""
