@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Iterator, Mapping
 from itertools import chain
-from operator import attrgetter
-from typing import Final
 
 from tactician.ensemble.early_exit import ENDED, EarlyExit
 from tactician.ensemble.environment import TaskEnvironment
@@ -23,8 +21,6 @@ from tactician.ensemble.task_reviews import ReviewSettings
 from tactician.flow import StepFailed, StepSkipped, StepSuspended
 from tactician.runs import Checkpoint, RunContext, RunError
 from tactician.text import describe_error
-
-_get_readable: Final = attrgetter("readable")
 
 
 class TaskRunner:
@@ -58,8 +54,8 @@ class TaskRunner:
         self._environment = environment
         self._context = context
         self._exit = exit
-        self._tasks = context.checkpoint.at("tasks")
-        self._failures = _read_failures(self._tasks)
+        self._tasks = tasks = context.checkpoint.at("tasks")
+        self._failures = _read_failures(tasks)
         self._revisions = environment.collect_revisions()
         self.outcomes: dict[str, TaskOutcome] = {}
         self.failed: dict[str, Exception] = {}
@@ -109,8 +105,8 @@ class TaskRunner:
         values, text = environment.input.values, environment.input.text
         execution.input = TaskInput(
             plan.key,
-            plan.description % values,
-            plan.expected_output % values,
+            plan.description.fill(values),
+            plan.expected_output.fill(values),
             outputs,
             values,
             text if text and plan.key in environment.first_ids else "",
@@ -134,15 +130,14 @@ class TaskRunner:
         if environment.entry and plan.job.task.context is None and plan.key in environment.first_ids:
             outputs += environment.entry
         for name in plan.context_ids:
-            outcome = self._find_outcome(name)
+            outcome = self.outcomes.get(name) or environment.known.get(name)
             if isinstance(outcome, TaskOutput):
                 outputs.append(outcome)
             elif outcome is not None and plan.follows_one:
                 outputs += outcome.context_outputs
-        return tuple(outputs) if plan.is_composite else tuple(chain.from_iterable(map(_get_readable, outputs)))
-
-    def _find_outcome(self, name: str) -> TaskOutcome | None:
-        return self.outcomes.get(name) or self._environment.known.get(name)
+        if not outputs or plan.is_composite:
+            return tuple(outputs)
+        return tuple([shown for output in outputs for shown in (output.readable if output.shown else (output,))])
 
     def _find_reason_to_skip(
         self, plan: TaskPlan, context_outputs: tuple[TaskOutput, ...], execution: TaskExecution

@@ -58,7 +58,7 @@ async def perform_task(plan: TaskPlan, execution: TaskExecution) -> TaskOutcome:
     """
     place = execution.place
     is_observed = place.services.bus.is_observed
-    _begin(execution, is_observed=is_observed)
+    _begin(execution, is_observed)
     try:
         for prepare in plan.preparations:
             await prepare(execution)
@@ -112,7 +112,7 @@ async def skip_task(skipped: SkippedTask, execution: TaskExecution) -> SkippedTa
     return skipped
 
 
-def _begin(execution: TaskExecution, *, is_observed: bool) -> None:
+def _begin(execution: TaskExecution, is_observed: bool) -> None:
     task_id, role, place = execution.input.task_id, execution.job.role, execution.place
     if execution.began is not None:
         place.emit(TaskResumed, task_id=task_id, role=role)
@@ -193,7 +193,7 @@ async def _check(plan: TaskPlan, execution: TaskExecution, output: TaskOutput) -
 def _create_output(plan: TaskPlan, execution: TaskExecution, result: RunResult[object]) -> TaskOutput:
     job, now = execution.job, execution.place.services.clock.time()
     began = execution.began or now
-    output = create_task_output(execution.input, job.role, result, began, now, is_typed=plan.is_typed)
+    output = create_task_output(execution.input, job.role, result, began, now, plan.is_typed)
     if output.parsed is not None or output.parts or execution.has_run:
         execution.note_run(has_run=job.has_run(output))
     if execution.attempt == 1 or (earlier := execution.earlier) is None:

@@ -14,7 +14,7 @@ from tactician.tools import as_text
 
 
 def create_task_output(
-    task: TaskInput, role: str, result: RunResult[object], began: float, now: float, *, is_typed: bool
+    task: TaskInput, role: str, result: RunResult[object], began: float, now: float, is_typed: bool
 ) -> TaskOutput:
     """Return the output of a task.
 

@@ -21,6 +21,7 @@ from tactician.runs import RunContext, RunResult, RunStatus
 from tactician.trace import Trace
 
 _get_end: Final = attrgetter("completed_at")
+_DONE: Final = RunStatus.COMPLETED
 
 
 @frozen
@@ -103,7 +104,6 @@ class EnsembleResult(RunResult[object]):
         last: TaskOutput | None,
         context: RunContext,
         duration: float,
-        *,
         exit_reason: ExitReason = COMPLETED,
         skipped: Mapping[str, str] = MappingProxyType({}),
     ) -> EnsembleResult:
@@ -117,9 +117,10 @@ class EnsembleResult(RunResult[object]):
             exit_reason: the reason for the end.
             skipped: the reasons why other tasks did not run, by task id.
         """
-        result = cls(None, tally=context.tally, run_id=context.run_id, name=context.path[-1] if context.path else "")
+        result = cls(None, _DONE, (), context.tally, None, context.run_id)  # names of parameters take as long as these
+        result.name = context.path[-1] if context.path else ""
         result.task_outputs = tuple(sorted(outputs, key=_get_end))
-        result.duration, result.exit_reason, result.skipped = duration, exit_reason, dict(skipped)
+        result.duration, result.exit_reason, result.skipped = duration, exit_reason, skipped
         if exit_reason is FAILED:
             result.status = RunStatus.FAILED
         elif last is not None:

@@ -145,14 +145,12 @@ def _create_result(
     order: TaskOrder, runner: TaskRunner, context: RunContext, began: float, reason: ExitReason
 ) -> EnsembleResult:
     """Return the result of the run, whose output is that of the last task in the list with an output."""
-    outcomes = runner.outcomes
+    outcomes, skipped = runner.outcomes, runner.skipped
     outputs = [outcome for plan in order.plans if isinstance(outcome := outcomes.get(plan.key), TaskOutput)]
-    skipped = runner.skipped
     if len(outputs) < len(outcomes):
         skipped = {key: one.reason for key, one in outcomes.items() if isinstance(one, SkippedTask)} | skipped
     duration = max(0.0, context.services.clock.time() - began)
-    last = outputs[-1] if outputs else None
-    return EnsembleResult.create(outputs, last, context, duration, exit_reason=reason, skipped=skipped)
+    return EnsembleResult.create(outputs, outputs[-1] if outputs else None, context, duration, reason, skipped)
 
 
 def _create_error(name: str, result: EnsembleResult, failed: Mapping[str, Exception]) -> TaskFailedError:

@@ -118,12 +118,12 @@ class TaskExecution:
     async def save_draft(self, output: TaskOutput) -> None:
         """Save the output of the attempt."""
         self._has_draft = True
-        self._checkpoint.set(draft=self._encode(output, has_run=self.has_run))
+        self._checkpoint.set(draft=self._encode(output, self.has_run))
         await self.place.save_step("draft", output.task_id, output.raw)
 
     def keep_output(self, output: TaskOutput) -> None:
         """Keep the final output. The next step that is saved has it."""
-        saved = self._encode(output, has_run=self.has_run)
+        saved = self._encode(output, self.has_run)
         if self._has_draft:
             self._checkpoint.set(output=saved, draft=None, earlier=None)
         else:
@@ -138,7 +138,7 @@ class TaskExecution:
     async def begin_attempt(self, output: TaskOutput, feedback: str) -> None:
         """Begin another attempt, with feedback on an output; what tasks inside have left for later runs is dropped."""
         self.outbox.withdraw(self._checkpoint.path)
-        earlier = self._encode(output, has_run=True)
+        earlier = self._encode(output, True)
         self.attempt += 1
         self._checkpoint.set(attempt=self.attempt, feedback=feedback, earlier=earlier, draft=None)
         await self.place.save_step("revision", output.task_id, feedback)
@@ -162,7 +162,7 @@ class TaskExecution:
         saved = self._checkpoint.data.get(key)
         return None if saved is None else revive(saved, self._codec.decode)
 
-    def _encode(self, output: TaskOutput, *, has_run: bool) -> Live[TaskOutput]:
+    def _encode(self, output: TaskOutput, has_run: bool) -> Live[TaskOutput]:
         encode = self._codec.encode_beside_run if has_run else self._codec.encode
         if self._checkpoint.journal is None:
             return Live(output, encode)

@@ -16,7 +16,7 @@ from tactician.ensemble.task_learning import learn, recall
 from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.task_reviews import NO_REVIEWS, ReviewSettings, TaskGate, find_task_gate
 from tactician.ensemble.task_work import Work, choose_work
-from tactician.ensemble.template import write_format
+from tactician.ensemble.template import Template
 from tactician.frozen import frozen
 
 Preparation: TypeAlias = Callable[[TaskExecution], Awaitable[None]]
@@ -37,8 +37,8 @@ class TaskPlan:
         depends_on: the ids of those context tasks that run in the same order.
         is_last: true for the task whose output is that of the ensemble.
         reviews: the settings of the ensemble for reviews.
-        description: its description as a format; see `write_format`.
-        expected_output: its expected output as a format.
+        description: its description.
+        expected_output: its expected output.
         preparations: the steps before it runs, in order: what earlier runs have left, the review before, and the input
             guardrails.
         work: function that does the task.
@@ -57,8 +57,8 @@ class TaskPlan:
     depends_on: tuple[str, ...]
     is_last: bool
     reviews: ReviewSettings
-    description: str
-    expected_output: str
+    description: Template
+    expected_output: Template
     preparations: tuple[Preparation, ...]
     work: Work
     checks: tuple[Check, ...]
@@ -96,8 +96,8 @@ class TaskPlan:
             depends_on=tuple(dict.fromkeys(name for name in context_ids if name in beside)),
             is_last=is_last,
             reviews=reviews,
-            description=write_format(task.description),
-            expected_output=write_format(task.expected_output),
+            description=Template(task.description),
+            expected_output=Template(task.expected_output),
             preparations=tuple(_list_preparations(job, reviews)),
             work=_choose_work(job, reviews),
             checks=checks,
