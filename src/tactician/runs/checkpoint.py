@@ -187,13 +187,13 @@ class Checkpoint:
 
     def find_upwards(self, key: str) -> list[Checkpoint]:
         """Return the checkpoints with this key in this checkpoint and in all around it, innermost first."""
-        found: list[Checkpoint] = []
+        matches: list[Checkpoint] = []
         place: Checkpoint | None = self
         while place is not None:
             if place._children is not None and (child := place._children.get(key)) is not None:
-                found.append(child)
+                matches.append(child)
             place = place._parent
-        return found
+        return matches
 
     def set(self, **values: object) -> None:
         """Set values of the data."""
