@@ -363,7 +363,7 @@ def find_start(runnable: Runnable) -> Callable[[Input, RunContext], Awaitable[Ru
     """Return the function that runs a Runnable inside a run; that of most has no coroutine around the run."""
     if isinstance(runnable, BaseRunnable) and type(runnable).run is BaseRunnable.run:
         return runnable._start
-    return lambda given, context: runnable.run(given, context=context)
+    return lambda value, context: runnable.run(value, context=context)
 
 
 def find_input_types(*takers: Runnable | None) -> InputTypes:

@@ -82,12 +82,12 @@ class EnsembleRunnable(BaseRunnable[object]):
             EnsembleDefinitionError: with all mistakes in the ensemble and in the input; then no task has run.
             TaskFailedError: when a task fails; it has the outputs of all that were completed.
         """
-        given, limit = EnsembleInput.create(input), self.budget if budget is None else budget
+        checked, limit = EnsembleInput.create(input), self.budget if budget is None else budget
 
         def work(_: Input, inside: RunContext) -> Awaitable[EnsembleResult]:
-            return self.run_inside(given, inside)
+            return self.run_inside(checked, inside)
 
-        result = await self._start(given.to_plain(), context, limit, conversation, work)
+        result = await self._start(checked.to_plain(), context, limit, conversation, work)
         return result if isinstance(result, EnsembleResult) else EnsembleResult.of(result, self.name)
 
     @override

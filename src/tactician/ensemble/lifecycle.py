@@ -136,7 +136,7 @@ def _report_completion(output: TaskOutput, place: RunContext) -> None:
 
 
 def _report_failure(execution: TaskExecution, error: BaseException) -> None:
-    """Report a task that failed or waits, but not one that is interrupted."""
+    """Report a task that failed or waits, but no interruption."""
     task_id, place, role = execution.input.task_id, execution.place, execution.job.role
     if isinstance(error, Suspended):
         place.emit(TaskSuspended, task_id=task_id, role=role, prompts=list_prompts(error.pending))

@@ -148,7 +148,8 @@ def _create_result(
     outcomes, skipped = runner.outcomes, runner.skipped
     outputs = [outcome for plan in order.plans if isinstance(outcome := outcomes.get(plan.key), TaskOutput)]
     if len(outputs) < len(outcomes):
-        skipped = {key: one.reason for key, one in outcomes.items() if isinstance(one, SkippedTask)} | skipped
+        reasons = {key: end.reason for key, end in outcomes.items() if isinstance(end, SkippedTask)}
+        skipped = reasons | skipped
     duration = max(0.0, context.services.clock.time() - began)
     return EnsembleResult.create(outputs, outputs[-1] if outputs else None, context, duration, reason, skipped)
 

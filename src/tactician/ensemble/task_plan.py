@@ -1,4 +1,4 @@
-"""Plan of a task: all that each run would find out again, found out once for all runs of an ensemble."""
+"""Plan of a task: what is the same in all runs of an ensemble."""
 
 from __future__ import annotations
 

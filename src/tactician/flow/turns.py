@@ -34,7 +34,7 @@ async def run_in_turn(
     *,
     on_error: ErrorPolicy = "fail_fast",
 ) -> None:
-    """Do steps one after another, in the task of the caller. A step that waits holds up those behind it.
+    """Do steps in turn, in the task of the caller. A step that waits holds up those behind it.
 
     It is what a `Scheduler` does with steps that are known beforehand and never run at once, at a tenth of its cost.
     The results are the business of the work.
