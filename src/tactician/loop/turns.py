@@ -35,6 +35,7 @@ from tactician.loop.tool_runner import Refused, ToolRunner
 from tactician.prompts import KnowledgeCutoff
 from tactician.runs import (
     BudgetError,
+    RequestPace,
     RunContext,
     RunResult,
     Suspended,
@@ -88,6 +89,7 @@ class TurnLoop(Generic[T]):
         self._window: MessageWindow | None = None
         if strategy is not None:
             self._window = strategy.start(self._inside, find_token_counter(model.name))
+        self._is_saved = context.is_saved
         self._toolbox: Toolbox | None = None
         self._turn_began: float | None = None
         self._state: TurnState
@@ -166,7 +168,7 @@ class TurnLoop(Generic[T]):
                 result = await self._handle_calls(message, calls)
             elif (answer := self._read_reply(text := message.text)) is None:
                 result = None
-            elif self._context.is_saved or self._policy.guards.output:
+            elif self._is_saved or self._policy.guards.output:
                 result = await self._create_acceptance().accept_value(answer.value, text)
             else:
                 result = state.create_result(answer.value, self._context)
@@ -212,15 +214,16 @@ class TurnLoop(Generic[T]):
         conversation = state.conversation
         view = conversation.to_tuple() if self._window is None else await self._window.view(conversation)
         request = self._build_request(view, is_last_word)
-        is_saved = context.is_saved
-        if is_saved:
+        if self._is_saved:
             await context.begin_step()
+        if context.surroundings and (pace := context.find(RequestPace)) is not None:
+            await pace.turn()
         response = await ask(self._model, request, context, state.turn, self._output.partial)
         message = receive(response, self._model, context, conversation)
         state.cut_off = response.finish_reason == "length"
         conversation.append(message)
         state.answer = message
-        if is_saved:
+        if self._is_saved:
             await context.save_step("answer", self._model.name, _describe(message))
         return message
 

@@ -57,13 +57,13 @@ def find_caller_tools(context: RunContext) -> tuple[ToolSpec, ...]:
     """Return the tools of the caller of an outermost run, and of whoever resumed it; none inside such a run."""
     if len(context.path) > 1:
         return ()
-    given = context.find(CallerTools) if context.surroundings else None
+    offered = context.find(CallerTools) if context.surroundings else None
     places = [] if context.checkpoint is None else context.checkpoint.find_upwards(_TOOLS)
-    if given is None and not places:
+    if offered is None and not places:
         return ()
     specs = {spec.name: spec for place in places for spec in revive(place.data["specs"], _read_specs)}
-    if given is not None:
-        specs |= {spec.name: spec for spec in given.specs}
+    if offered is not None:
+        specs |= {spec.name: spec for spec in offered.specs}
     return tuple(specs.values())
 
 
@@ -90,8 +90,8 @@ def _record_caller(context: RunContext) -> None:
     assert tree is not None
     if (user := context.find(ChatUser)) is not None:
         record_user(tree, user)
-    if (given := context.find(CallerTools)) is not None:
-        tree.at(_TOOLS).set(specs=Live(given.specs))
+    if (offered := context.find(CallerTools)) is not None:
+        tree.at(_TOOLS).set(specs=Live(offered.specs))
 
 
 def create_record(name: str, context: RunContext, kind: str) -> RunRecord:

@@ -61,16 +61,19 @@ def encode(
 
 
 def _encode_messages(messages: Sequence[Message], dialect: Dialect) -> list[dict[str, object]]:
-    if [message for message in messages if isinstance(message, ToolResult) and message.images]:
-        messages = tuple(_move_pictures(messages))
-    encoded = [_encode_message(message, dialect) for message in messages]
+    encoded: list[dict[str, object]] = []
+    for message in messages:
+        if isinstance(message, ToolResult) and message.images:
+            encoded = [_encode_message(moved, dialect) for moved in _move_pictures(messages)]
+            break
+        encoded.append(_encode_message(message, dialect))
     if dialect.user_after_tool:
         return encoded
     separated: list[dict[str, object]] = []
-    for message in encoded:
-        if message["role"] == "user" and separated and separated[-1]["role"] == "tool":
+    for item in encoded:
+        if item["role"] == "user" and separated and separated[-1]["role"] == "tool":
             separated.append(_ACKNOWLEDGED)
-        separated.append(message)
+        separated.append(item)
     return separated
 
 
