@@ -33,7 +33,7 @@ PUBLIC = {
         RouterAgent RouteChosen RunnableTool SupervisorAgent Synthesis ModelWithTemperature achieves_goal
         action as_runnable by_name combine_specs component build_component_agent condition cost
         is_component is_planned is_planned_class list_input_objects planned_agent planned_spec run_in_conversation
-        find_planned_specs find_process_spec
+        find_planned_specs find_process_spec find_start
         raise_unless_completed resolve runnable state supervise
     """,
     "tactician.agents.flows": """

@@ -31,7 +31,7 @@ def _describe(name: str) -> str:
     return "what is to be done, in full" if name == TEXT_NAME else f"the {name.replace('_', ' ').strip()}"
 
 
-@frozen
+@frozen(enforced=False)
 class EnsembleInput:
     """Input of a run of an ensemble.
 
