@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from tactician import Agent, Ensemble, RunContext, Task, Workflow, runnable
+from tactician import Agent, Ensemble, Loop, RunContext, Task, Workflow, runnable
 from tactician.config import Settings
 from tactician.ensemble import EnsembleDefinitionError
 from tactician.llm import ModelCatalog
@@ -157,6 +157,29 @@ class TestSettings:
         with pytest.raises(EnsembleDefinitionError) as caught:
             await ensemble.run(context=context)
         assert places_of(caught.value.problems) == ["tasks[1].model"]
+
+    async def test_an_ensemble_that_is_an_agent_is_checked_too(self) -> None:
+        inner = Ensemble("Inner", [Task("a {topic} {input}"), Task("b", memory=["none"])])
+        loop = Loop([Task("c {topic}")], id="Loop")
+        tasks = [Task("x", agent=inner), Task("y", agent=loop)]
+        error = await mistakes_of(Ensemble("E", tasks, agents=[inner, loop, Ensemble("Idle", [Task("d {name}")])]))
+        listed = [(problem.path, problem.message.partition(":")[0]) for problem in error.problems]
+        needs = "an agent gets a text, and the tasks of {!r} need values for {!r}"
+        assert listed == [
+            ("tasks[0].agent.tasks[1].memory[0]", listed[0][1]),
+            ("tasks[0].agent", needs.format("Inner", "topic")),
+            ("tasks[1].agent", needs.format("Loop", "topic")),
+            ("agents[2]", needs.format("Idle", "name")),
+        ]
+
+    async def test_the_models_of_an_ensemble_that_is_an_agent_are_checked_too(self) -> None:
+        inner = Ensemble("Inner", [Task("a", model="nobody:nothing")])
+        loop = Loop([Task("b", model="nobody:nothing")])
+        ensemble = Ensemble("E", [Task("x", agent=inner), Task("y", agent=loop)], model=ScriptedModel())
+        with pytest.raises(EnsembleDefinitionError) as caught:
+            await ensemble.check(context=RunContext.over(ModelCatalog(Settings(), {})))
+        paths = ["tasks[0].agent.tasks[0].model", "tasks[1].agent.tasks[0].tasks[0].model"]
+        assert places_of(caught.value.problems) == paths
 
     async def test_all_mistakes_come_at_once(self) -> None:
         stranger = says("Stranger")

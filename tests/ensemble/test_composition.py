@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import pytest
+
 from tactician import (
     Agent,
     Ensemble,
+    Loop,
     ParallelAgents,
     Platform,
     RouterAgent,
@@ -21,6 +24,7 @@ from tactician import (
     planned_agent,
     runnable,
 )
+from tactician.errors import DeclarationError
 from tactician.testing import ScriptedModel, ToolCall
 from tests.ensemble.support import over, prompt_of, says, script_of
 
@@ -52,6 +56,36 @@ class TestEnsembleAsRunnable:
         model = ScriptedModel(ToolCall("newsroom", request="frogs"), "done")
         await Agent("A", model=model, tools=[ensemble.as_tool()]).run("go", context=over())
         assert "the news" in model.calls[1].prompt
+
+    async def test_the_arguments_of_a_tool_or_worker_are_the_values_for_the_templates(self) -> None:
+        task = Task("Report on {star_sign} for {input}", handler=lambda task: task.description)
+        ensemble = Ensemble("News", [task])
+        model = ScriptedModel(ToolCall("news", star_sign="Leo", input="Ann"), "done")
+        await Agent("A", model=model, tools=[ensemble.as_tool()]).run("go", context=over())
+        parameters = model.calls[0].tools[0].parameters
+        assert parameters["properties"] == {
+            "star_sign": {"type": "string", "description": "the star sign"},
+            "input": {"type": "string", "description": "what is to be done, in full"},
+        }
+        assert (parameters["required"], parameters["additionalProperties"]) == (["star_sign", "input"], False)
+        assert "Report on Leo for Ann" in model.calls[1].prompt
+        lead = ScriptedModel(ToolCall("invoke_loop", topic="frogs"), "led")
+        loop = Loop([Task("Report on {topic}", handler=lambda task: task.description)], max_iterations=1, id="Loop")
+        await SupervisorAgent("S", model=lead, workers={"news": loop}).run("go", context=over())
+        assert "Report on frogs" in lead.calls[1].prompt
+
+    async def test_a_tool_with_a_prompt_or_arguments_has_those(self) -> None:
+        ensemble = Ensemble("News", [Task("Report on {topic}", handler=lambda task: task.description)])
+        model = ScriptedModel(ToolCall("a", request="frogs"), ToolCall("b", text="toads"), "done")
+        first = ensemble.as_tool("a", prompt=lambda asked: {"topic": asked.request})
+        second = ensemble.as_tool("b", arguments=Poem, prompt=lambda poem: {"topic": poem.text})
+        await Agent("A", model=model, tools=[first, second]).run("go", context=over())
+        assert "Report on frogs" in model.calls[1].prompt
+        assert "Report on toads" in model.calls[2].prompt
+
+    def test_an_ensemble_that_is_passed_as_a_tool_says_what_to_pass(self) -> None:
+        with pytest.raises(DeclarationError, match=r"of this one, pass what its `as_tool\(\)` returns"):
+            Agent("A", tools=[newsroom()])  # type: ignore[list-item]
 
     async def test_an_ensemble_is_a_route_a_worker_and_a_member(self) -> None:
         router = RouterAgent("R", model=ScriptedModel("1"), routes={"news": newsroom("routed")})

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
 import pytest
 from pydantic import BaseModel
 
-from tactician import Agent, Ensemble, SupervisorAgent, Task, Workflow, guardrails, runnable
-from tactician.ensemble import ExitReason, TaskFailedError, TaskInput, TaskSkipped
+from tactician import Agent, Ensemble, Review, ReviewDecision, SupervisorAgent, Task, Workflow, guardrails, runnable
+from tactician.ensemble import (
+    ExitReason,
+    PredicateError,
+    TaskCompleted,
+    TaskFailedError,
+    TaskInput,
+    TaskOutputs,
+    TaskSkipped,
+)
 from tactician.errors import TacticianError
 from tactician.events import Event
 from tactician.guardrails import GuardrailError, GuardrailResult
@@ -67,6 +76,45 @@ class TestConditions:
             await Ensemble("E", [Task("Only", when=lambda done: bool(done.last.raw), handler=give("2"))]).run(
                 context=over()
             )
+
+    async def test_a_condition_may_be_async_and_run_an_agent(self) -> None:
+        judge = says("Judge", "no", "yes")
+
+        async def is_wanted(done: TaskOutputs) -> bool:
+            return (await judge.run(done.last.raw)).output == "yes"
+
+        draft = Task("Draft", handler=give("draft"))
+        first = Task("First", when=is_wanted, handler=give("1"))
+        second = Task("Second", when=is_wanted, handler=give("2"))
+        result = await Ensemble("E", [draft, first, second]).run(context=over())
+        assert (result.raw, set(result.skipped)) == ("2", {"First"})
+
+    async def test_a_condition_that_fails_says_of_which_task(self) -> None:
+        first = Task("First", handler=give("1"))
+        second = Task("Second", when=lambda done: done.last.raw.nothing, handler=give("2"))  # type: ignore[attr-defined]
+        with pytest.raises(TaskFailedError, match="task 'Second': its `when` failed: AttributeError") as caught:
+            await Ensemble("E", [first, second]).run(context=over())
+        error = caught.value.failed["Second"]
+        assert isinstance(error, PredicateError)
+        assert [output.task_id for output in error.outputs] == ["First"]
+
+    async def test_a_task_does_not_begin_when_the_ensemble_has_ended_while_its_condition_was_decided(self) -> None:
+        ended = asyncio.Event()
+
+        async def wait(done: TaskOutputs) -> bool:
+            await ended.wait()
+            return True
+
+        def hear(event: Event) -> None:
+            if isinstance(event, TaskCompleted):
+                ended.set()
+
+        slow = Task("Slow", when=wait, handler=give("slow"))
+        reviewed = Task("Reviewed", handler=give("1"), review=Review.after())
+        tasks = [slow, reviewed]
+        parallel = Ensemble("E", tasks, workflow=Workflow.PARALLEL, reviewer=lambda _: ReviewDecision.exit_early())
+        result = await parallel.run(context=over(None, hear))
+        assert ([*result.skipped], result.raw) == (["Slow"], "1")
 
     async def test_an_ensemble_whose_tasks_are_all_skipped_has_no_output(self) -> None:
         result = await Ensemble("E", [Task("Only", when=lambda _: False, handler=give("1"))]).run(context=over())

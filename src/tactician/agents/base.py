@@ -103,15 +103,18 @@ class BaseRunnable(ABC, Generic[T_co]):
         return await self._start(input, context, budget, conversation)
 
     def _start(
-        self, input: Input, context: RunContext | None, budget: Budget | None, conversation: Conversation | None
+        self,
+        input: Input,
+        context: RunContext | None,
+        budget: Budget | None = None,
+        conversation: Conversation | None = None,
+        work: Callable[[Input, RunContext], Awaitable[RunResult[T_co]]] | None = None,
     ) -> Awaitable[RunResult[T_co]]:
+        """Begin a run; without a conversation, with the work in the place of `_work` that already has the input."""
+        if conversation is not None:
+            work = partial(self._work_in, conversation)
         return start_run(
-            self.name,
-            input,
-            self._with_trace(context),
-            budget,
-            self._work if conversation is None else self._choose_work(conversation),
-            input_types=self.input_types,
+            self.name, input, self._with_trace(context), budget, work or self._work, input_types=self.input_types
         )
 
     async def resume(
@@ -245,7 +248,8 @@ class BaseRunnable(ABC, Generic[T_co]):
         Args:
             name: the name for the model; by default that of the Runnable.
             description: the purpose; by default that of the Runnable.
-            arguments: type of its arguments, such as a pydantic model; by default a text, `request`.
+            arguments: type of its arguments, such as a pydantic model; by default the values for the templates of an
+                ensemble, and else a text, `request`.
             prompt: function from the arguments to the input of the Runnable; by default they are the input themselves,
                 which agents read as JSON.
         """
@@ -353,6 +357,13 @@ class TypedRunnable(BaseRunnable[T], Generic[T]):
             failed = RunResult(None, RunStatus.FAILED, result.messages, context.tally, run_id=context.run_id)
             message = f"{self.name}: its answer is not a valid {self._output.name}: {error}"
             raise OutputError(message, failed, text) from error
+
+
+def find_start(runnable: Runnable) -> Callable[[Input, RunContext], Awaitable[RunResult[object]]]:
+    """Return the function that runs a Runnable inside a run; that of most has no coroutine around the run."""
+    if isinstance(runnable, BaseRunnable) and type(runnable).run is BaseRunnable.run:
+        return runnable._start
+    return lambda value, context: runnable.run(value, context=context)
 
 
 def find_input_types(*takers: Runnable | None) -> InputTypes:

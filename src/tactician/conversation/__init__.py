@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from tactician.conversation.tokens import TextCounter as TextCounter
     from tactician.conversation.tokens import TokenCounter as TokenCounter
     from tactician.conversation.tokens import find_token_counter as find_token_counter
-    from tactician.conversation.user import ChatUser as ChatUser
     from tactician.conversation.window_strategy import Chain as Chain
     from tactician.conversation.window_strategy import MessageWindow as MessageWindow
     from tactician.conversation.window_strategy import WindowStrategy as WindowStrategy
     from tactician.conversation.window_strategy import chain as chain
+    from tactician.runs import ChatUser as ChatUser
 else:
     __getattr__, __dir__, __all__ = export_late(
         __name__,
@@ -38,7 +38,7 @@ else:
             "tactician.conversation.store": "ConversationStore",
             "tactician.conversation.summarization": "Summarization",
             "tactician.conversation.tokens": "ESTIMATE TextCounter TokenCounter find_token_counter",
-            "tactician.conversation.user": "ChatUser",
             "tactician.conversation.window_strategy": "Chain MessageWindow WindowStrategy chain",
+            "tactician.runs": "ChatUser",
         },
     )

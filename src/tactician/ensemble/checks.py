@@ -11,6 +11,8 @@ from itertools import chain
 from tactician.agents import Agent
 from tactician.documents import did_you_mean
 from tactician.ensemble.composite import TaskTemplate, find_composite, walk_tasks
+from tactician.ensemble.ensemble_runnable import EnsembleRunnable
+from tactician.ensemble.inputs import TEXT_NAME
 from tactician.ensemble.task import Task, shorten
 from tactician.ensemble.task_input import Values
 from tactician.ensemble.template import find_names
@@ -59,8 +61,23 @@ def find_part_problems(parts: Iterable[tuple[str, Task]], agents: Sequence[objec
         if agents is not None:
             yield from (Problem(place, message) for place, message in _find_stranger(path, task, agents))
         yield from (Problem(place, message) for place, message in _find_agent_mistakes(path, task))
+        yield from find_agent_problems(f"{path}.agent", task.agent)
         if (composite := find_composite(task)) is not None:
             yield from (problem.inside(path) for problem in composite.find_problems(agents))
+
+
+def find_agent_problems(path: str, agent: object) -> Iterator[Problem]:
+    """Yield the mistakes in the tasks of an agent that is an ensemble, or a group of tasks, and gets a text.
+
+    Args:
+        path: the place of the agent.
+        agent: the agent, of any kind.
+    """
+    if isinstance(agent, EnsembleRunnable):
+        yield from (problem.inside(path) for problem in agent.structure_problems)
+        if names := [repr(name) for name in agent.value_names if name != TEXT_NAME]:
+            problem = f"an agent gets a text, and the tasks of {agent.name!r} need values for {', '.join(names)}"
+            yield Problem(path, f"{problem}: put it among the tasks itself, or write {{{TEXT_NAME}}} in its tasks")
 
 
 def find_made_problems(made: Mapping[str, Task], values: Values, known: Container[str]) -> Iterator[Problem]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from abc import abstractmethod
+from collections.abc import Awaitable, Coroutine, Iterator, Mapping
 
 from typing_extensions import override
 
 from tactician.agents import BaseRunnable
 from tactician.conversation import Conversation
-from tactician.ensemble.inputs import EnsembleInput
+from tactician.ensemble.inputs import TEXT_NAME, EnsembleInput, create_arguments_type
 from tactician.ensemble.results import EnsembleResult
+from tactician.errors import Problem
 from tactician.runs import Budget, Input, Response, RunContext, run_blocking
 
 
@@ -18,6 +20,43 @@ class EnsembleRunnable(BaseRunnable[object]):
 
     budget: Budget | None = None
     """The budget of each run that names no other budget."""
+
+    @property
+    @abstractmethod
+    def structure_problems(self) -> tuple[Problem, ...]:
+        """The mistakes in how the tasks and agents fit together."""
+
+    @property
+    @abstractmethod
+    def value_names(self) -> tuple[str, ...]:
+        """The names for which its templates need values, each once."""
+
+    @property
+    def tool_arguments(self) -> type[object] | None:
+        """The type of its arguments as a tool: a text for each value that the templates need; `None` for one text."""
+        names = self.value_names
+        return None if set(names) <= {TEXT_NAME} else create_arguments_type(names)
+
+    @abstractmethod
+    def find_model_problems(self, context: RunContext) -> Iterator[Problem]:
+        """Yield a problem for each model that cannot be used."""
+
+    @abstractmethod
+    def run_inside(self, input: EnsembleInput, context: RunContext) -> Coroutine[object, object, EnsembleResult]:
+        """Check the tasks and the input, and run the tasks inside a run.
+
+        Args:
+            input: the input of the run.
+            context: the context of the run.
+
+        Raises:
+            EnsembleDefinitionError: with all mistakes; then no task has run.
+            TaskFailedError: when a task fails.
+        """
+
+    @override
+    def _work(self, input: Input, context: RunContext) -> Coroutine[object, object, EnsembleResult]:
+        return self.run_inside(EnsembleInput.create(input), context)
 
     @override
     async def run(
@@ -43,9 +82,13 @@ class EnsembleRunnable(BaseRunnable[object]):
             EnsembleDefinitionError: with all mistakes in the ensemble and in the input; then no task has run.
             TaskFailedError: when a task fails; it has the outputs of all that were completed.
         """
-        plain = EnsembleInput.create(input).to_plain()
-        limit = self.budget if budget is None else budget
-        return EnsembleResult.of(await self._start(plain, context, limit, conversation), self.name)
+        checked, limit = EnsembleInput.create(input), self.budget if budget is None else budget
+
+        def work(_: Input, inside: RunContext) -> Awaitable[EnsembleResult]:
+            return self.run_inside(checked, inside)
+
+        result = await self._start(checked.to_plain(), context, limit, conversation, work)
+        return result if isinstance(result, EnsembleResult) else EnsembleResult.of(result, self.name)
 
     @override
     async def resume(

@@ -46,7 +46,7 @@ class TaskFailedError(RunError):
 
 
 class CompositeError(RunError):
-    """A loop, a graph or a map-reduce failed, although its tasks did not.
+    """A loop, a graph, a map-reduce or the condition of a task failed, although no task did.
 
     Attributes:
         outputs: the outputs of its tasks so far, in the order in which they ended.
@@ -58,7 +58,7 @@ class CompositeError(RunError):
 
 
 class PredicateError(CompositeError):
-    """A predicate of a loop or of a graph raised."""
+    """A predicate of a task, of a loop or of a graph raised."""
 
 
 class LoopLimitError(CompositeError):

@@ -16,8 +16,8 @@ from tactician.ensemble.drawing import Drawing
 from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import GraphError
 from tactician.ensemble.inputs import EnsembleInput
-from tactician.ensemble.outcomes import TaskOutputs
-from tactician.ensemble.predicates import OutputPredicate, describe_predicate, evaluate_predicate
+from tactician.ensemble.outcomes import OutputPredicate, TaskOutputs
+from tactician.ensemble.predicates import describe_predicate, evaluate_predicate
 from tactician.ensemble.results import CompositeResult
 from tactician.ensemble.running import TaskOrder, run_tasks
 from tactician.ensemble.task import Task, TaskLike
@@ -199,7 +199,8 @@ class _GraphRunnable(GroupRunnable[Graph]):
         known = {**environment.known, **{output.task_id: output for output in walk.outputs}}
         visible = tuple(other for other in job.context if other.id in known)
         entry = (*(environment.entry if state == self.group.start else ()), *walk.outputs[-1:])
-        inside = environment._replace(
+        inside = replace(
+            environment,
             input=environment.input if state == self.group.start else EnsembleInput(environment.input.values),
             first_ids=(job.task.id,),
             entry=tuple(readable for output in entry for readable in output.readable),

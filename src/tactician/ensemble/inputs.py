@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping
+from typing import Annotated, Final, cast
+
+from pydantic import ConfigDict, Field
+from typing_extensions import TypedDict
 
 from tactician.ensemble.task_input import Values
 from tactician.frozen import frozen
@@ -15,7 +18,20 @@ TEXT_NAME: Final = "input"
 """Name of the text of the caller in templates."""
 
 
-@frozen
+def create_arguments_type(names: Iterable[str]) -> type[object]:
+    """Return the type of a mapping with a text for each of these names, as the arguments of a tool."""
+    create = cast("Callable[..., type[object]]", TypedDict)  # the names of the keys are data
+    described = {name: Annotated[str, Field(description=_describe(name))] for name in names}
+    kind = create("Values", {**described})
+    kind.__pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[attr-defined]
+    return kind
+
+
+def _describe(name: str) -> str:
+    return "what is to be done, in full" if name == TEXT_NAME else f"the {name.replace('_', ' ').strip()}"
+
+
+@frozen(enforced=False)
 class EnsembleInput:
     """Input of a run of an ensemble.
 

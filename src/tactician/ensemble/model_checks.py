@@ -8,6 +8,7 @@ from typing import Protocol, runtime_checkable
 from tactician.agents import Agent
 from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.composite import find_composite
+from tactician.ensemble.ensemble_runnable import EnsembleRunnable
 from tactician.errors import ConfigurationError, Problem
 from tactician.runs import RunContext
 
@@ -40,5 +41,7 @@ def find_model_problems(jobs: Iterable[tuple[str, Assignment]], context: RunCont
                 yield Problem(f"{path}.model", str(error))
                 continue
             inside = context if is_agent else context.with_model(*selected)
+        if isinstance(job.task.agent, EnsembleRunnable):
+            yield from (problem.inside(f"{path}.agent") for problem in job.task.agent.find_model_problems(inside))
         if find_composite(job.task) is not None and isinstance(runnable, ModelUser):
             yield from (problem.inside(path) for problem in runnable.find_model_problems(inside))

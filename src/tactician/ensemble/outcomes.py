@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from typing import TypeAlias
 
 from tactician.documents import did_you_mean
@@ -72,8 +72,8 @@ class TaskOutputs:
         raise KeyError(f"no completed task has the id {task_id!r}.{did_you_mean(task_id, known)}")
 
 
-Predicate: TypeAlias = Callable[[TaskOutputs], bool]
-"""Function of the outputs so far."""
+OutputPredicate: TypeAlias = Callable[[TaskOutputs], bool | Awaitable[bool]]
+"""Sync or async function of the outputs so far."""
 
 
 def collect_context(ids: Collection[str], known: Iterable[TaskOutcome]) -> tuple[TaskOutput, ...]:

@@ -1,19 +1,14 @@
-"""Predicates of users over outputs: the ends of loops, and the edges of graphs."""
+"""Predicates of users over outputs: the conditions of tasks, the ends of loops, and the edges of graphs."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable
-from typing import TypeAlias
 
 from tactician.ensemble.errors import PredicateError
-from tactician.ensemble.outcomes import TaskOutputs
+from tactician.ensemble.outcomes import OutputPredicate, TaskOutputs
 from tactician.ensemble.results import EnsembleResult
 from tactician.runs import RunContext
 from tactician.text import describe_error
-
-OutputPredicate: TypeAlias = Callable[[TaskOutputs], bool | Awaitable[bool]]
-"""Sync or async function of the outputs so far."""
 
 
 async def evaluate_predicate(

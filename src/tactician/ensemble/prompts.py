@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from pydantic_core import to_json
@@ -49,7 +49,7 @@ def build_prompt(task: TaskInput, kind: type[object] | None, context: RunContext
 
 
 def list_context_sections(
-    outputs: Iterable[TaskOutput], context: RunContext, earlier: Iterable[TaskOutput] = ()
+    outputs: Sequence[TaskOutput], context: RunContext, earlier: Sequence[TaskOutput] = ()
 ) -> list[str]:
     """Return the section with the outputs of other tasks; nothing, when there are none.
 
@@ -58,10 +58,12 @@ def list_context_sections(
         context: the context of the task.
         earlier: outputs of earlier iterations of a loop, which stand before them.
     """
+    if not outputs and not earlier:
+        return []
     texts = [_format_output(output, context, " (earlier iteration)") for output in earlier]
     texts += [_format_output(output, context) for output in outputs]
     joined = "\n\n---\n\n".join(texts)
-    return [f"## Context from Previous Tasks\n\n{joined}"] if texts else []
+    return [f"## Context from Previous Tasks\n\n{joined}"]
 
 
 def list_delegation_sections(request: DelegationRequest, context: RunContext) -> Iterator[str]:

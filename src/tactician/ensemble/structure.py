@@ -10,6 +10,7 @@ from tactician.agents import Agent, Member
 from tactician.ensemble.arguments import EnsembleArguments
 from tactician.ensemble.assignment import Assignment, assign
 from tactician.ensemble.checks import (
+    find_agent_problems,
     find_hierarchy_mistakes,
     find_structure_problems,
     list_part_templates,
@@ -123,6 +124,11 @@ class EnsembleStructure:
         return tuple(dict.fromkeys(name for template in self.templates for name in template.names))
 
     @cached_property
+    def needed_values(self) -> frozenset[str]:
+        """The names for which the templates need values."""
+        return frozenset(self.value_names)
+
+    @cached_property
     def names_text(self) -> bool:
         """True when a template names the text of the caller."""
         return TEXT_NAME in self.value_names
@@ -167,6 +173,9 @@ class EnsembleStructure:
             yield from self.plan.find_problems(agents)
         else:
             yield from find_structure_problems(self.tasks, agents, workflow)
+        for number, agent in enumerate(agents or ()):
+            if all(task.agent is not agent for task in self.tasks):  # else it is checked with its task
+                yield from find_agent_problems(f"agents[{number}]", agent)
         places = walk_tasks((path, job.task) for path, job in self.places)
         mistakes = [*find_learning_mistakes(places, self._stores)]
         if self.delegates:

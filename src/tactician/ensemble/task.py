@@ -13,7 +13,7 @@ from pydantic.errors import PydanticUserError
 from tactician.agents import as_runnable
 from tactician.ensemble.errors import EnsembleDefinitionError
 from tactician.ensemble.learning import Reflection
-from tactician.ensemble.outcomes import Predicate
+from tactician.ensemble.outcomes import OutputPredicate
 from tactician.ensemble.reviews import Review
 from tactician.ensemble.task_input import TaskInput
 from tactician.errors import DeclarationError, Problem
@@ -68,9 +68,9 @@ class Task:
         input_guardrails: checks of the text that the agent is about to read; see `guardrails`.
         output_guardrails: checks of the output, also of a handler's. A check that asks for a retry leads to another
             attempt, `max_output_retries` times at most.
-        when: function of the outputs so far; the task is skipped when it returns `False`. A task whose context tasks
-            were all skipped is skipped too. A task without a context runs in a sequence anyway, and sees what
-            the skipped task would have seen.
+        when: sync or async function of the outputs so far; the task is skipped when it returns `False`. A task whose
+            context tasks were all skipped is skipped too. A task without a context runs in a sequence anyway, and sees
+            what the skipped task would have seen.
         memory: scopes of the ensemble's memory, whose entries the agent reads, and to which the output is added.
         reflect: true to improve the instructions for later runs by reflection on the output, or settings for it.
         review: the gate at which somebody decides before or after the task, or several; see `Review`. The policy of
@@ -98,7 +98,7 @@ class Task:
     max_tool_output_chars: int | None = None
     input_guardrails: Sequence[GuardrailLike] = ()
     output_guardrails: Sequence[GuardrailLike] = ()
-    when: Predicate | None = None
+    when: OutputPredicate | None = None
     memory: Sequence[str] = ()
     reflect: bool | Reflection = False
     review: Review | Sequence[Review] | None = None

@@ -2,38 +2,168 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 from tactician.ensemble.assignment import Assignment
-from tactician.ensemble.learning import AT_ONCE, LearningOutbox
-from tactician.ensemble.task_input import TaskInput
-from tactician.ensemble.task_progress import TaskProgress
-from tactician.runs import RunContext, RunResult, RunStatus
+from tactician.ensemble.early_exit import EarlyExit
+from tactician.ensemble.learning import LearningOutbox
+from tactician.ensemble.outcomes import TaskOutcome
+from tactician.ensemble.output_encoding import OutputCodec
+from tactician.ensemble.task_input import Revision, TaskInput
+from tactician.ensemble.task_output import TaskOutput
+from tactician.runs import Checkpoint, Live, RunContext, RunResult, RunStatus, revive
 
 
-@dataclass(slots=True)
 class TaskExecution:
-    """Execution of a task in a run.
+    """Execution of a task in a run: its input, and its progress, which is in the checkpoint of the task.
+
+    A step that is done is not done again when the run continues elsewhere.
+
+    Args:
+        job: the task.
+        place: the context of the task, whose checkpoint keeps the progress.
+        checkpoint: this checkpoint.
+        codec: the codec for its outputs.
+        outbox: the outbox for what the task leaves for later runs.
+        exit: the early end of the run.
+        outcomes: the outcomes of the tasks of the run so far, to which that of this task is added.
 
     Attributes:
-        job: the task.
-        input: its input, to which its first steps add what earlier runs have left.
-        place: the context of the task, whose checkpoint has the progress.
-        progress: the progress.
-        outbox: the outbox for what the task leaves for later runs.
+        input: the input of the task, to which its first steps add what earlier runs have left.
+        began: the time at which the task started, in this or in an earlier run of the program; `None` before.
+        attempt: the number of the attempt in this run, from 1.
+        skipped: the reason why the task is skipped; `None` when it is not.
+        is_completed: true when there was a final output before this execution.
+        has_run: true when an object that the saved output lacks is in the saved run of the agent.
     """
 
-    job: Assignment
+    __slots__ = (
+        "_checkpoint", "_codec", "_has_draft", "attempt", "began", "exit", "has_run", "input", "is_completed", "job",
+        "outbox", "outcomes", "place", "skipped",
+    )  # fmt: skip
     input: TaskInput
-    place: RunContext
-    progress: TaskProgress
-    outbox: LearningOutbox = AT_ONCE
 
-    def withdraw(self) -> None:
-        """Drop what tasks inside of the task have left for later runs, since it is done again."""
-        assert self.place.checkpoint is not None
-        self.outbox.withdraw(self.place.checkpoint.path)
+    def __init__(
+        self,
+        job: Assignment,
+        place: RunContext,
+        checkpoint: Checkpoint,
+        codec: OutputCodec,
+        outbox: LearningOutbox,
+        exit: EarlyExit,
+        outcomes: dict[str, TaskOutcome],
+    ) -> None:
+        self.job = job
+        self.place = place
+        self.outbox = outbox
+        self.exit = exit
+        self.outcomes = outcomes
+        self._checkpoint = checkpoint
+        self._codec = codec
+        self.began: float | None = None
+        self.skipped: str | None = None
+        self.attempt = 1
+        self.has_run = self.is_completed = self._has_draft = False
+        if data := checkpoint.data:
+            self._restore(data)
+
+    def _restore(self, data: Mapping[str, object]) -> None:
+        began, attempt, skipped = data.get("began"), data.get("attempt"), data.get("skipped")
+        self.began = began if isinstance(began, float) else None
+        self.attempt = attempt if isinstance(attempt, int) else 1
+        self.skipped = None if skipped is None else str(skipped)
+        self.has_run = data.get("has_run") is True
+        self.is_completed = "output" in data
+        self._has_draft = "draft" in data
+
+    @property
+    def is_saved(self) -> bool:
+        """True when each step of the run is saved."""
+        return self._checkpoint.journal is not None
+
+    def begin(self, now: float) -> None:
+        """Note the time at which the task starts."""
+        self.began = now
+        self._checkpoint.set(began=now)
+
+    def create_revision(self) -> Revision | None:
+        """Return the feedback with which an attempt after the first begins, and the output of the attempt before."""
+        first, earlier = self.input.revision, self.earlier
+        if earlier is None:
+            return first
+        number = self.attempt + (0 if first is None else first.attempt - 1)
+        return Revision(number, str(self._checkpoint.data.get("feedback", "")), earlier.raw)
+
+    @property
+    def earlier(self) -> TaskOutput | None:
+        """The output of the attempt before; `None` in the first."""
+        return None if self.attempt == 1 else self._read("earlier")
+
+    @property
+    def draft(self) -> TaskOutput | None:
+        """The output of the attempt, which is not final before all later steps are done."""
+        return self._read("draft")
+
+    @property
+    def output(self) -> TaskOutput | None:
+        """The final output; `None` while there is none."""
+        return self._read("output")
+
+    def note_run(self, *, has_run: bool) -> None:
+        """Note whether the output is that of a saved run, which has the object that the saved output may lack."""
+        if has_run is not self.has_run:
+            self.has_run = has_run
+            self._checkpoint.set(has_run=has_run)
+
+    async def save_draft(self, output: TaskOutput) -> None:
+        """Save the output of the attempt."""
+        self._has_draft = True
+        self._checkpoint.set(draft=self._encode(output, self.has_run))
+        await self.place.save_step("draft", output.task_id, output.raw)
+
+    def keep_output(self, output: TaskOutput) -> None:
+        """Keep the final output. The next step that is saved has it."""
+        saved = self._encode(output, self.has_run)
+        if self._has_draft:
+            self._checkpoint.set(output=saved, draft=None, earlier=None)
+        else:
+            self._checkpoint.set(output=saved)
+
+    async def save_skip(self, reason: str) -> None:
+        """Save that the task is skipped."""
+        self.skipped = reason
+        self._checkpoint.set(skipped=reason)
+        await self.place.save_step("skipped", self.job.task.id, reason)
+
+    async def begin_attempt(self, output: TaskOutput, feedback: str) -> None:
+        """Begin another attempt, with feedback on an output; what tasks inside have left for later runs is dropped."""
+        self.outbox.withdraw(self._checkpoint.path)
+        earlier = self._encode(output, True)
+        self.attempt += 1
+        self._checkpoint.set(attempt=self.attempt, feedback=feedback, earlier=earlier, draft=None)
+        await self.place.save_step("revision", output.task_id, feedback)
+
+    def is_done(self, step: str) -> bool:
+        """Return whether a step is done. The name of a step that each attempt does has the number of the attempt."""
+        done = self._checkpoint.data.get("done")
+        return isinstance(done, list) and step in done
+
+    async def mark_done(self, step: str) -> None:
+        """Save that a step is done."""
+        done = self._checkpoint.data.get("done")
+        self._checkpoint.set(done=[*(done if isinstance(done, list) else ()), step])
+        await self.place.save_step(step, self.job.task.id)
 
     def create_failed_result(self) -> RunResult[None]:
         """Return the result of the run so far, for errors."""
         return RunResult(None, RunStatus.FAILED, tally=self.place.tally, run_id=self.place.run_id)
+
+    def _read(self, key: str) -> TaskOutput | None:
+        saved = self._checkpoint.data.get(key)
+        return None if saved is None else revive(saved, self._codec.decode)
+
+    def _encode(self, output: TaskOutput, has_run: bool) -> Live[TaskOutput]:
+        encode = self._codec.encode_beside_run if has_run else self._codec.encode
+        if self._checkpoint.journal is None:
+            return Live(output, encode)
+        return Live.create(output, encode, is_saved=True)

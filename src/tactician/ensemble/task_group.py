@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import ClassVar, Generic, TypeVar
 
@@ -96,9 +96,23 @@ class TaskGroup(Composite, EnsembleRunnable):
     def list_templates(self) -> Iterable[TaskTemplate]:
         return list_part_templates(self._parts.items())
 
+    @property
     @override
-    async def _work(self, input: Input, context: RunContext) -> EnsembleResult:
-        return await self._alone.run_inside(input, context)
+    def structure_problems(self) -> tuple[Problem, ...]:
+        return self._alone.structure_problems
+
+    @property
+    @override
+    def value_names(self) -> tuple[str, ...]:
+        return self._alone.value_names
+
+    @override
+    def find_model_problems(self, context: RunContext) -> Iterator[Problem]:
+        return self._alone.find_model_problems(context)
+
+    @override
+    def run_inside(self, input: EnsembleInput, context: RunContext) -> Coroutine[object, object, EnsembleResult]:
+        return self._alone.run_inside(input, context)
 
     @property
     @override

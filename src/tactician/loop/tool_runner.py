@@ -69,7 +69,9 @@ class ToolRunner:
         answers = self._state.answers
         if len(calls) > 1:
             self._keep_one_handoff(calls, tools)
-        await self._run([call for call in calls if call.id not in answers], tools)
+        left = [call for call in calls if call.id not in answers] if answers else calls
+        limit = None if self._policy.parallel_tools else 1
+        await gather_or_suspend(*[self._answer(call, tools) for call in left], max_concurrency=limit)
         results = [answers[call.id] for call in calls]
         self._state.conversation.extend(results)
         answers.clear()
@@ -89,7 +91,7 @@ class ToolRunner:
         if not isinstance(result, ToolCall):
             return result
         try:
-            return await self._report_call(result, tool, tools)
+            return await self._run_and_report(result, tool, tools)
         except Refused as refused:
             self._stop = refused
             raise
@@ -105,17 +107,14 @@ class ToolRunner:
             why_not = f"Not done: the conversation goes to {handoffs[0].name} already."
             self._state.answers[call.id] = ToolResult(call.id, call.name, why_not, is_error=True)
 
-    async def _run(self, calls: Sequence[ToolCall], tools: Toolbox) -> None:
-        limit = None if self._policy.parallel_tools else 1
-        await gather_or_suspend(*(self._answer(call, tools) for call in calls), max_concurrency=limit)
-
     async def _answer(self, call: ToolCall, tools: Toolbox) -> None:
         tool = tools.find(call.name)
         if self._policy.guards.tool_input or (tool is not None and tool.traits.needs_approval):
             call = _repair_call(call)  # what is checked must be what is run
         result = self._apply_decision(call, tool)
         if isinstance(result, ToolCall):
-            result = _trim(await self._format(await self._report_call(result, tool, tools), tool), self._policy)
+            shown = await self._format(await self._run_and_report(result, tool, tools), tool)
+            result = _trim(shown, self._policy)
         else:
             result = await self._format(result, tool)
         self._state.answers[call.id] = result
@@ -152,8 +151,14 @@ class ToolRunner:
         text = response.text if isinstance(response, StoredAnswer) else as_text(response)
         return ToolResult(call.id, call.name, text)
 
-    async def _report_call(self, call: ToolCall, tool: Tool | None, tools: Toolbox) -> ToolResult:
-        """Run a call, with an event before and after it."""
+    def _run_and_report(
+        self, call: ToolCall, tool: Tool | None, tools: Toolbox
+    ) -> Coroutine[object, object, ToolResult]:
+        """Run a call, with an event before and after it if anybody listens."""
+        run = self._report if self._context.services.bus.is_observed else self._produce_result
+        return run(call, tool, tools)
+
+    async def _report(self, call: ToolCall, tool: Tool | None, tools: Toolbox) -> ToolResult:
         self._context.emit(ToolCalled, call=call)
         started = perf_counter()
         try:

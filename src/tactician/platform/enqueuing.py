@@ -11,9 +11,18 @@ from typing_extensions import TypedDict
 from tactician.agents import planned_spec
 from tactician.errors import ConfigurationError, RunConflictError
 from tactician.platform.registry import Registry
-from tactician.platform.running import Objects, create_board
+from tactician.platform.runner import Objects, create_board
 from tactician.process import AgentProcess, Named, ProcessOptions, check_options, with_named
-from tactician.runs import PROCESS_KIND, InputTypes, RunContext, RunStore, Services, create_record, enqueue_run
+from tactician.runs import (
+    PROCESS_KIND,
+    ChatUser,
+    InputTypes,
+    RunContext,
+    RunStore,
+    Services,
+    create_record,
+    enqueue_run,
+)
 
 
 class EnqueueOptions(TypedDict, total=False):
@@ -22,6 +31,7 @@ class EnqueueOptions(TypedDict, total=False):
     Attributes:
         named: further objects for a planned agent, by their names.
         options: settings of a process.
+        user: the user that the run works for, whom code inside it finds by `context.find(ChatUser)`.
         priority: rank among the runs that wait for a worker; the highest comes first.
         deadline: time by which the run has to end.
         idempotency_key: key of the run. Enqueued again with the same key, nothing is started, and the id of the first
@@ -30,6 +40,7 @@ class EnqueueOptions(TypedDict, total=False):
 
     named: Named | None
     options: ProcessOptions | None
+    user: ChatUser | None
     priority: int
     deadline: datetime | None
     idempotency_key: str | None
@@ -58,13 +69,12 @@ class Enqueuer:
         """
         if not self._services.is_durable:
             raise ConfigurationError("A platform needs a store for workers to find runs: Platform(store=...)")
-        key, options, deadline = settings.get("idempotency_key"), settings.get("options"), settings.get("deadline")
+        key, options = settings.get("idempotency_key"), settings.get("options")
         if (known := await self._find_enqueued(key)) is not None:
             return known
         objects = with_named(objects, settings.get("named"))
         runnable = self._registry.runnable(agent)
-        around = self._context() if deadline is None else self._context().with_deadline(deadline.timestamp())
-        context, is_process = around.child(runnable.name), planned_spec(runnable) is not None
+        context, is_process = self._create_context(runnable.name, settings), planned_spec(runnable) is not None
         if is_process:
             spec = self._registry.admit(agent)
             board = await create_board(self._services.store, spec, options)
@@ -83,6 +93,14 @@ class Enqueuer:
             if (known := await self._find_enqueued(key)) is None:
                 raise
             return known
+
+    def _create_context(self, name: str, settings: EnqueueOptions) -> RunContext:
+        context, deadline, user = self._context(), settings.get("deadline"), settings.get("user")
+        if deadline is not None:
+            context = context.with_deadline(deadline.timestamp())
+        if user is not None:
+            context = context.inside({ChatUser: user})
+        return context.child(name)
 
     async def _find_enqueued(self, key: str | None) -> str | None:
         records = [] if key is None else await self._runs.find(idempotency_key=key)

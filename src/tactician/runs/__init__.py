@@ -133,6 +133,7 @@ if TYPE_CHECKING:
     from tactician.runs.threads import run_blocking as run_blocking
     from tactician.runs.trace_context import find_trace_parent as find_trace_parent
     from tactician.runs.trace_context import set_trace_source as set_trace_source
+    from tactician.runs.user import ChatUser as ChatUser
 else:
     __getattr__, __dir__, __all__ = export_late(
         __name__,
@@ -181,5 +182,6 @@ else:
             "tactician.runs.telemetry": "TELEMETRY load_capture_mode start_telemetry",
             "tactician.runs.threads": "in_thread run_blocking",
             "tactician.runs.trace_context": "find_trace_parent set_trace_source",
+            "tactician.runs.user": "ChatUser",
         },
     )

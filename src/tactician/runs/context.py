@@ -213,9 +213,19 @@ class RunContext:
             raise ConfigurationError(f"{place}: no {kind.__name__} is here; only actions of planned agents have it")
         return service
 
-    def inside(self, surroundings: Mapping[type, object]) -> RunContext:
-        """Return the same context inside what code in it, and in all runs inside it, can `find` by these classes."""
-        return self._copy(surroundings={**self.surroundings, **surroundings})
+    def inside(
+        self, surroundings: Mapping[type, object], *, receive: Callable[[object], object] | None = None
+    ) -> RunContext:
+        """Return the same context inside what code in it, and in all runs inside it, can `find` by these classes.
+
+        Args:
+            surroundings: what it is inside, by class.
+            receive: one more receiver of the objects that tools produce.
+        """
+        surroundings = {**self.surroundings, **surroundings}
+        if receive is None:
+            return self._copy(surroundings=surroundings)
+        return self._copy(surroundings=surroundings, artifacts=ArtifactChannel(self.artifacts, receive))
 
     def child(self, name: str, budget: Budget | None = None, *, key: str | None = None) -> RunContext:
         """Return the context of a run inside this run.
@@ -253,10 +263,6 @@ class RunContext:
         events = StepEvents(find_capture_mode)
         services = self.services.with_bus(self.bus.create_child(events))
         return self._copy(services=services, surroundings={**self.surroundings, StepEvents: events})
-
-    def with_receiver(self, receive: Callable[[object], object]) -> RunContext:
-        """Return the same context with one more receiver of the objects that tools produce."""
-        return self._copy(artifacts=ArtifactChannel(self.artifacts, receive))
 
     def with_artifacts(self, channel: ArtifactChannel) -> RunContext:
         """Return the same context with another channel of the objects that tools produce."""
@@ -394,7 +400,7 @@ class RunContext:
         options = options.with_defaults(self.pins)
         return self.own_model or self.models.resolve(options), options
 
-    def with_model(self, model: LanguageModel, options: LlmOptions) -> RunContext:
+    def with_model(self, model: LanguageModel, options: LlmOptions, *, is_internal: bool = False) -> RunContext:
         """Return the same context for all that is done on behalf of a call to a model.
 
         A model that is a source of models itself, as a router, is the source of all models then, as it has the keys.
@@ -402,11 +408,13 @@ class RunContext:
         Args:
             model: the model of the call.
             options: its options, of which only `pins` are inherited.
+            is_internal: true for what is not part of the answer of this run; see `as_internal`.
         """
         services = self.services
         if hasattr(type(model), "resolve"):  # isinstance of a protocol takes as long as a turn
             services = services.with_models(as_model_source(model))
-        return self._copy(own_model=model, pins=options.pins, services=services)
+        level = len(self.path) if is_internal else self.answer_level
+        return self._copy(own_model=model, pins=options.pins, services=services, answer_level=level)
 
     def with_services(self, services: Services) -> RunContext:
         """Return the same context on another platform, with its models, for the same listeners."""

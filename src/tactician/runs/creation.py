@@ -20,6 +20,7 @@ from tactician.runs.status import RunStatus
 from tactician.runs.steps import RunStart, Snapshot
 from tactician.runs.store import RunHeader, RunRecord, RunStore
 from tactician.runs.trace_context import find_trace_parent
+from tactician.runs.user import ChatUser, record_user
 
 OWNER: Final = f"program-{new_id()}"
 """Name of the owner of leases of runs that begin or are resumed in this program."""
@@ -56,10 +57,13 @@ def find_caller_tools(context: RunContext) -> tuple[ToolSpec, ...]:
     """Return the tools of the caller of an outermost run, and of whoever resumed it; none inside such a run."""
     if len(context.path) > 1:
         return ()
-    places = () if context.checkpoint is None else context.checkpoint.find_upwards(_TOOLS)
+    offered = context.find(CallerTools) if context.surroundings else None
+    places = [] if context.checkpoint is None else context.checkpoint.find_upwards(_TOOLS)
+    if offered is None and not places:
+        return ()
     specs = {spec.name: spec for place in places for spec in revive(place.data["specs"], _read_specs)}
-    if (given := context.find(CallerTools)) is not None:
-        specs |= {spec.name: spec for spec in given.specs}
+    if offered is not None:
+        specs |= {spec.name: spec for spec in offered.specs}
     return tuple(specs.values())
 
 
@@ -75,10 +79,19 @@ def create_durable_run(
     Raises:
         StoredStateError: when the run is saved, and its input would not be read back equal.
     """
-    if (given := context.find(CallerTools)) is not None and context.checkpoint is not None:
-        context.checkpoint.at(_TOOLS).set(specs=Live(given.specs))
+    _record_caller(context)
     start = create_start(name, input, context, input_types)
     return DurableRun(context, create_record(name, context, kind), OWNER, start=start)
+
+
+def _record_caller(context: RunContext) -> None:
+    """Set in the checkpoint of a new run for whom it works, and which tools the caller executes."""
+    tree = context.checkpoint
+    assert tree is not None
+    if (user := context.find(ChatUser)) is not None:
+        record_user(tree, user)
+    if (offered := context.find(CallerTools)) is not None:
+        tree.at(_TOOLS).set(specs=Live(offered.specs))
 
 
 def create_record(name: str, context: RunContext, kind: str) -> RunRecord:
@@ -117,6 +130,7 @@ async def enqueue_run(
         StoredStateError: when its input would not be read back equal.
     """
     assert context.checkpoint is not None
+    _record_caller(context)
     runs = RunStore(context.store)
     start, tree = create_start(record.name, input, context, input_types), context.checkpoint.to_saved()
     body = runs.encode(Snapshot(start=start, spent=NOTHING_SPENT, tree=tree))

@@ -25,5 +25,7 @@ def find_formatter(context: RunContext) -> ContextFormatter | None:
 
 def format_data(value: object, context: RunContext) -> str:
     """Return data for a model in the format of the run; text that is JSON too, and other text as it is."""
-    formatter = find_formatter(context) or JsonFormatter()
+    formatter = find_formatter(context)
+    if formatter is None:
+        return value if isinstance(value, str) else JsonFormatter().format(value)
     return formatter.format_json(value) if isinstance(value, str) else formatter.format(value)

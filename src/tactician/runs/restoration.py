@@ -16,6 +16,7 @@ from tactician.runs.status import RunStatus
 from tactician.runs.steps import RunStart, RunState
 from tactician.runs.store import RunRecord, RunStore
 from tactician.runs.suspension import PendingRequest, Response
+from tactician.runs.user import ChatUser, find_user
 from tactician.stores import Lease
 
 
@@ -74,7 +75,9 @@ async def restore_claimed(
 def restore_context(
     record: RunRecord, state: RunState, outer: RunContext, responses: Mapping[str, Response]
 ) -> RunContext:
-    """Return the context in which a run continues, with all answers that count."""
+    """Return the context in which a run continues, with the user that it works for and all answers that count."""
+    if (user := find_user(state.tree)) is not None:
+        outer = outer.inside({ChatUser: user})
     child = outer.child(record.name)
     spent = state.spent
     for used in spent["usage"]:

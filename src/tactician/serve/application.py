@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import Final
 
 from starlette.applications import Starlette
-from starlette.authentication import SimpleUser
+from starlette.authentication import BaseUser, SimpleUser, UnauthenticatedUser
 from starlette.routing import BaseRoute, Mount, Route
 
 from tactician.agents import planned_spec
@@ -95,8 +95,12 @@ def _offer_a2a(server: ApiServer, url: str | None) -> _Offer:
     settings = A2aSettings(lease=server.limits.lease, max_request_bytes=server.limits.body)
     published = _list_published(server.platform)
     inner = a2a_app(server.platform, f"{url.rstrip('/')}{_A2A}", publish=published, settings=settings)
-    mounted = MountedServer(inner, server, lambda person: SimpleUser(person.name))
+    mounted = MountedServer(inner, server, _create_user)
     return _Offer([Route(_CARD, mounted), Mount(_A2A, mounted)], inner)
+
+
+def _create_user(person: Person) -> BaseUser:
+    return UnauthenticatedUser() if person.user is None else SimpleUser(person.user.id)
 
 
 def _list_published(platform: Platform) -> tuple[Runnable, ...]:

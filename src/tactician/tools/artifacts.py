@@ -51,7 +51,7 @@ class ArtifactProduced(Event):
 def collect_artifacts() -> Iterator[Sequence[object]]:
     """Collect the objects that tools produce in the runs that are started inside a `with` block, in order."""
     objects: list[object] = []
-    with RunContext.around().with_receiver(objects.append).enter():
+    with RunContext.around().inside({}, receive=objects.append).enter():
         yield objects
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, ClassVar, Generic, cast
+from typing import Annotated, ClassVar, Generic, Protocol, cast, runtime_checkable
 
 import pydantic
 from pydantic.errors import PydanticUserError
@@ -45,6 +45,16 @@ class ToolParameter:
     is_required: bool = True
 
 
+@runtime_checkable
+class TypedInput(Protocol):
+    """Runnable that says itself which arguments it has as a tool, such as an ensemble with templates."""
+
+    @property
+    def tool_arguments(self) -> type[object] | None:
+        """The type of the arguments; `None` for a text."""
+        ...
+
+
 A = TypeVar("A", default=ToolRequest)
 
 
@@ -55,13 +65,14 @@ class RunnableTool(Tool, Generic[A]):
         runnable: the Runnable.
         name: the name for the model; that of the Runnable by default.
         description: the purpose; that of the Runnable by default.
-        arguments: type of the arguments, such as a pydantic model or a dataclass; by default a text, `request`.
+        arguments: type of the arguments, such as a pydantic model or a dataclass; by default those that the Runnable
+            names, such as the values for the templates of an ensemble, and else a text, `request`.
         prompt: function from the arguments to the input of the Runnable; by default they are the input themselves,
             which agents read as JSON.
         parameters: the parameters, in the place of a type of the arguments; the input is the arguments as JSON.
 
     Attributes:
-        arguments: type of the arguments; `None` for a text, and for parameters.
+        arguments: type of the arguments; `None` for the default, and for parameters.
         prompt: function from the arguments to the input of the Runnable.
         parameters: the parameters that take the place of a type.
 
@@ -85,7 +96,8 @@ class RunnableTool(Tool, Generic[A]):
         self.arguments, self.prompt, self.parameters = arguments, prompt, tuple(parameters)
         if parameters and (arguments or prompt):
             raise DeclarationError(f"tool {label}", ["it has parameters and arguments: leave out either"])
-        kind = _build_arguments(label, parameters) if parameters else arguments or ToolRequest
+        own = runnable.tool_arguments if isinstance(runnable, TypedInput) and prompt is None else None
+        kind = _build_arguments(label, parameters) if parameters else arguments or own or ToolRequest
         self._arguments: pydantic.TypeAdapter[A] = _create_adapter(label, cast("type[A]", kind))
         schema = {key: value for key, value in self._arguments.json_schema().items() if key != "title"}
         if arguments is None and not parameters:

@@ -14,7 +14,6 @@ from tactician.runs import RunContext, reset_current, set_current
 from tactician.text import describe_error, replace_surrogates
 from tactician.tools.arguments import repair_arguments
 from tactician.tools.function import FunctionTool, tool
-from tactician.tools.output import ToolOutput
 from tactician.tools.provider import ToolProvider
 from tactician.tools.tool import Tool, create_result
 
@@ -52,6 +51,8 @@ def as_tool(value: ToolLike) -> Tool:
         problem += "; the name of a tool group goes into `tool_groups`, or `with_tool_group`"
     elif declared := find_declared_tools(value):
         problem += f"; pass the methods of the object: {', '.join(tool.name for tool in declared)}"
+    elif callable(getattr(value, "as_tool", None)):
+        problem += "; of this one, pass what its `as_tool()` returns"
     elif isinstance(value, Iterable):
         problem += "; pass each tool of a list by itself, as in `with_tools(*tools)`"
     raise DeclarationError(repr(value), [problem])
@@ -141,7 +142,13 @@ class Toolbox:
         try:
             entered = set_current(context)
             try:
-                return create_result(call, await _call_with_repair(tool, call.arguments, context))
+                try:
+                    output = await tool.call(call.arguments, context)
+                except InvalidArgumentsError:
+                    if (repaired := await _repair(call.arguments)) is None:
+                        raise
+                    output = await tool.call(repaired, context)
+                return create_result(call, output)
             finally:
                 reset_current(entered)
         except (ConfigurationError, Replan):
@@ -158,14 +165,8 @@ class Toolbox:
             return ToolResult(call.id, call.name, describe_error(error), is_error=True)
 
 
-async def _call_with_repair(tool: Tool, arguments: str, context: RunContext) -> str | ToolOutput:
-    """Call the tool, with repaired arguments if they are invalid and their meaning is clear."""
-    try:
-        return await tool.call(arguments, context)
-    except InvalidArgumentsError:
-        # A long text takes seconds, in which nothing else would run in the event loop.
-        is_long = len(arguments) > _LONG_ARGUMENTS
-        repaired = await asyncio.to_thread(repair_arguments, arguments) if is_long else repair_arguments(arguments)
-        if repaired is None:
-            raise
-        return await tool.call(repaired, context)
+async def _repair(arguments: str) -> str | None:
+    """Return invalid arguments as they were meant, if that is clear."""
+    # A long text takes seconds, in which nothing else would run in the event loop.
+    is_long = len(arguments) > _LONG_ARGUMENTS
+    return await asyncio.to_thread(repair_arguments, arguments) if is_long else repair_arguments(arguments)

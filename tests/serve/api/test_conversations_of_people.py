@@ -14,9 +14,7 @@ from tactician import (
     Planner,
     Platform,
     RunContext,
-    UserInput,
     UserMessage,
-    achieves_goal,
     action,
     planned_agent,
     tool,
@@ -26,7 +24,7 @@ from tactician.rag import Library, RagTools, parse_markdown
 from tactician.serve import Person
 from tactician.stores import MemoryStore
 from tactician.testing import ScriptedModel, ToolCall
-from tests.serve.api.serving import find, served, start
+from tests.serve.api.serving import served
 from tests.support.stored import JsonStore
 
 ANNA, BERT, CARL = "anna-has-a-secret", "bert-has-a-secret", "carl-has-a-secret"
@@ -50,15 +48,6 @@ class Waiter:
     ) -> Favourite:
         context.send(f"{user.id}: {known.food if known else 'nothing'}")
         return Favourite(message.text)
-
-
-@planned_agent(description="Says who asks")
-class Clerk:
-    @achieves_goal("It is said")
-    @action
-    def say(self, message: UserInput) -> str:
-        user = RunContext.current().find(ChatUser)
-        return "nobody" if user is None else user.id
 
 
 @tool
@@ -147,14 +136,6 @@ async def test_tools_know_who_asks(platform: Platform) -> None:
         shown = await client.get("/api/conversations/c", headers=as_person(ANNA))
 
     assert [message["content"] for message in shown.json()["messages"] if message["role"] == "tool"] == ["anna"]
-
-
-async def test_a_planned_agent_that_is_started_knows_who_asks() -> None:
-    platform = Platform(ScriptedModel(), store=MemoryStore()).register(Clerk())
-    async with served(platform, people=PEOPLE) as client:
-        client.headers.update(as_person(BERT))
-        run = await find(client, await start(client, "clerk", "Hello"), "completed")
-    assert run["output"] == "bert"
 
 
 async def test_without_tokens_nobody_asks(platform: Platform) -> None:

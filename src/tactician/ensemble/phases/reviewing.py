@@ -119,7 +119,7 @@ async def _run_once(
     revisions: Mapping[str, Revision] = MappingProxyType({}),
 ) -> PhaseDecision:
     environment = TaskEnvironment(input, known=outcomes, revisions=revisions)
-    output = await TaskRunner(environment, place, exit).run(TaskPlan.create(job, settings), {})
+    output = await TaskRunner(environment, place, exit).run(TaskPlan.create(job, settings))
     if isinstance(output, SkippedTask):  # its `when` says that there is nothing to review
         return PhaseDecision.approve()
     return output.get_parsed(PhaseDecision)

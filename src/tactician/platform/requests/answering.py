@@ -13,7 +13,7 @@ from typing_extensions import override
 from tactician.agents import BaseRunnable, run_in_conversation
 from tactician.conversation import ChatUser, Conversation
 from tactician.errors import AgentNotFoundError, ConfigurationError, RunNotFoundError, StoreError
-from tactician.platform.names import REQUESTS
+from tactician.platform.registry import REQUESTS
 from tactician.platform.requests.conversations import Conversations
 from tactician.platform.requests.open_conversation import OpenConversation
 from tactician.platform.requests.preceding_run import PrecedingRun

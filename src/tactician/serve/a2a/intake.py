@@ -15,7 +15,7 @@ from tactician.errors import ResponseError, RunConflictError, StoredStateError
 from tactician.events import new_id
 from tactician.frozen import frozen
 from tactician.platform import Platform
-from tactician.runs import Response, RunRecord, RunStatus, RunStore
+from tactician.runs import ChatUser, Response, RunRecord, RunStatus, RunStore
 from tactician.serve.a2a.answers import list_questions, read_answer
 from tactician.serve.a2a.executor import TaskExecutor
 from tactician.serve.a2a.settings import A2aSettings
@@ -85,7 +85,8 @@ class TaskIntake:
         saved.CopyFrom(message)
         earlier = await self._list_earlier(message.context_id, owner, skill)
         saved.context_id = message.context_id or new_id()
-        task_id = await self._enqueue(skill, earlier, to_json_object(saved), _get_key(known, owner))
+        request = {"skill": skill.id, "earlier": earlier, "message": to_json_object(saved)}
+        task_id = await self._enqueue(request, owner, _get_key(known, owner))
         saved.task_id = task_id
         document = await self._documents.add(
             TaskDocument(
@@ -141,12 +142,10 @@ class TaskIntake:
         exchanges = [await self._views.list_exchange(task) for task in reversed(tasks[:_MOST_EARLIER])]
         return [message for exchange in exchanges for message in exchange][-_MOST_MESSAGES:]
 
-    async def _enqueue(
-        self, skill: PublishedSkill, earlier: list[JsonObject], message: JsonObject, key: str | None
-    ) -> str:
-        request = {"skill": skill.id, "earlier": earlier, "message": message}
+    async def _enqueue(self, request: Mapping[str, object], owner: str, key: str | None) -> str:
+        user = ChatUser(owner) if owner else None
         try:
-            return await self._platform.enqueue(TASK_RUNS, request, idempotency_key=key)
+            return await self._platform.enqueue(TASK_RUNS, request, user=user, idempotency_key=key)
         except StoredStateError as error:
             raise InvalidParamsError(f"The message cannot be stored: {error}") from error
 

@@ -15,7 +15,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from starlette.requests import Request
 
 from tactician.events import Event
-from tactician.runs import PendingRequest, Respondent, RunContext
+from tactician.runs import ChatUser, PendingRequest, Respondent, RunContext
 from tactician.serve.api import Person
 from tactician.serve.mcp.forms import build_elicitation
 
@@ -64,6 +64,18 @@ class Caller:
         http = self._request.request
         person = http.scope.get("person") if isinstance(http, Request) else None
         return person if isinstance(person, Person) else None
+
+    @property
+    def user(self) -> ChatUser | None:
+        """The user that new runs work for: the person whom the server knows, else the subject of the access token."""
+        if (person := self._find_person()) is not None:
+            return person.user
+        token = get_access_token()
+        return None if token is None or not token.subject else ChatUser(token.subject)
+
+    def surround(self, context: RunContext) -> RunContext:
+        """Return the context in which what the client starts finds its user."""
+        return context if self.user is None else context.inside({ChatUser: self.user})
 
     def may_answer(self, request: PendingRequest) -> bool:
         """Return whether the client has the role that the request requires."""

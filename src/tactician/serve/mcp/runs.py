@@ -62,7 +62,8 @@ class ClientRuns:
 
     async def start(self, entry: RunEntry, work: Work, caller: Caller) -> CallResult:
         """Run something published as far as it can go, and ask the person at the client where it waits."""
-        return await self._settle(entry, await self._run(work, caller, entry), caller)
+        result = await self._run(lambda context: work(caller.surround(context)), caller, entry)
+        return await self._settle(entry, result, caller)
 
     async def continue_call(
         self, state: str, filled: Mapping[str, types.ElicitResult], caller: Caller, entry: RunEntry | None = None

@@ -114,7 +114,7 @@ class PlainTool(PublishedTool):
         return write_error(f"{self.name} was not approved. {getattr(decision, 'reason', '')}".strip())
 
     async def _call(self, arguments: str, caller: Caller) -> CallResult:
-        async with caller.listen(self._platform.context()) as context:
+        async with caller.listen(caller.surround(self._platform.context())) as context:
             with context.enter():
                 async with asyncio.timeout(self._tool.traits.timeout):
                     return self._form.write(await self._tool.call(arguments, context))
