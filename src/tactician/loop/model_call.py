@@ -49,7 +49,7 @@ def ask(
         ModelError: when the model cannot be called.
     """
     fitted, restore = adapt_request(request, model.features)
-    if context.is_observed:
+    if context.services.bus.is_observed:
         streams = context.streaming and restore is None
         asked = _ask_aloud(model, request, fitted, context, turn, partial if streams else None)
     else:

@@ -155,7 +155,7 @@ class ToolRunner:
         self, call: ToolCall, tool: Tool | None, tools: Toolbox
     ) -> Coroutine[object, object, ToolResult]:
         """Run a call, with an event before and after it if anybody listens."""
-        run = self._report if self._context.is_observed else self._produce_result
+        run = self._report if self._context.services.bus.is_observed else self._produce_result
         return run(call, tool, tools)
 
     async def _report(self, call: ToolCall, tool: Tool | None, tools: Toolbox) -> ToolResult:
