@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from tactician.runs.differences import find_difference as find_difference
     from tactician.runs.durable import DEFAULT_LEASE as DEFAULT_LEASE
     from tactician.runs.durable import DurableRun as DurableRun
+    from tactician.runs.durable import LeaseTime as LeaseTime
     from tactician.runs.durable import kill_run as kill_run
     from tactician.runs.errors import BudgetError as BudgetError
     from tactician.runs.errors import HandoffError as HandoffError
@@ -147,7 +148,7 @@ else:
                 "CallerTools RunKey create_durable_run create_record enqueue_run find_caller_tools"
             ),
             "tactician.runs.differences": "find_difference",
-            "tactician.runs.durable": "DEFAULT_LEASE DurableRun kill_run",
+            "tactician.runs.durable": "DEFAULT_LEASE DurableRun LeaseTime kill_run",
             "tactician.runs.errors": (
                 "BudgetError HandoffError NoConsensusError OutputError RepeatLimitError RoutingError RunError "
                 "RunKilledError StreamTimeoutError TurnLimitError"

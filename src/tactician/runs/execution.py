@@ -17,7 +17,7 @@ from tactician.frozen import frozen
 from tactician.runs.budget import Budget
 from tactician.runs.context import MISSED_DEADLINE, RunContext, reset_current, set_current
 from tactician.runs.creation import OWNER, create_durable_run
-from tactician.runs.durable import DEFAULT_LEASE, DurableRun
+from tactician.runs.durable import DurableRun, LeaseTime
 from tactician.runs.endings import complete_run, create_resting_result, fail_run, suspend_run, terminate_run
 from tactician.runs.errors import RunKilledError
 from tactician.runs.events import RequestAnswered
@@ -122,13 +122,14 @@ async def resume_run(
     respondent = outer.find(Respondent) or NOBODY
     check_roles(responses, waiting.header.pending, respondent)
     outer = outer.inside({Respondent: NOBODY})  # what the run does is not done in the role of who answered
-    claimed = await RunStore(outer.store).claim(OWNER, DEFAULT_LEASE, run_id=run_id)
+    seconds = outer.services.find(LeaseTime).seconds
+    claimed = await RunStore(outer.store).claim(OWNER, seconds, run_id=run_id)
     if claimed is None:
         raise RunConflictError(
             f"The run {run_id} of {name} is being continued by another worker: respond again once it waits."
         )
     record, lease = claimed
-    restored = await restore_claimed(record, lease, outer, DEFAULT_LEASE, responses)
+    restored = await restore_claimed(record, lease, outer, seconds, responses)
     answers = _Answers(responses, respondent, mark_answered(record.header.pending, responses))
     return await _continue(restored, work, input_types, answers)
 
@@ -138,7 +139,7 @@ async def continue_run(
     lease: Lease,
     context: RunContext,
     work: Work[T],
-    seconds: float = DEFAULT_LEASE,
+    seconds: float | None = None,
     *,
     input_types: InputTypes = NO_TYPES,
 ) -> RunResult[T]:

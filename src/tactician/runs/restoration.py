@@ -10,7 +10,7 @@ from tactician.frozen import frozen
 from tactician.runs.budget import BudgetMeter, restore_budget
 from tactician.runs.checkpoint import Checkpoint
 from tactician.runs.context import RunContext
-from tactician.runs.durable import DEFAULT_LEASE, DurableRun
+from tactician.runs.durable import DurableRun
 from tactician.runs.responses import collect_responses
 from tactician.runs.status import RunStatus
 from tactician.runs.steps import RunStart, RunState
@@ -58,7 +58,7 @@ async def restore_claimed(
     record: RunRecord,
     lease: Lease,
     outer: RunContext,
-    seconds: float = DEFAULT_LEASE,
+    seconds: float | None = None,
     responses: Mapping[str, Response] = MappingProxyType({}),
 ) -> RestoredRun:
     """Restore a run that was claimed. Release the lease if that fails."""
