@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from tactician.runs.inputs import READS_MESSAGES as READS_MESSAGES
     from tactician.runs.inputs import InputTypes as InputTypes
     from tactician.runs.inputs import restore_input as restore_input
+    from tactician.runs.kept_artifacts import deliver_produced as deliver_produced
     from tactician.runs.output import format_output as format_output
     from tactician.runs.output import read_output as read_output
     from tactician.runs.pace import Pace as Pace
@@ -161,6 +162,7 @@ else:
             "tactician.runs.forking": "Fork ForkOptions prepare_fork",
             "tactician.runs.formatting": "find_formatter format_data with_formatter",
             "tactician.runs.inputs": "NO_TYPES READS_MESSAGES InputTypes restore_input",
+            "tactician.runs.kept_artifacts": "deliver_produced",
             "tactician.runs.output": "format_output read_output",
             "tactician.runs.pace": "Pace RequestPace",
             "tactician.runs.parameters": "RunParameter find_run_parameter",

@@ -22,6 +22,7 @@ from tactician.runs.endings import complete_run, create_resting_result, fail_run
 from tactician.runs.errors import RunKilledError
 from tactician.runs.events import RequestAnswered
 from tactician.runs.inputs import NO_TYPES, InputTypes, restore_input
+from tactician.runs.kept_artifacts import attach_artifacts
 from tactician.runs.reporting import report_run
 from tactician.runs.respondents import NOBODY, Respondent, check_roles
 from tactician.runs.responses import describe_answers, mark_answered, record_responses
@@ -255,7 +256,7 @@ async def _run_inside(input: Input, child: RunContext, work: Work[T]) -> RunResu
     try:
         entered = set_current(child)
         try:
-            return _attach_artifacts(await work(input, child), child)
+            return attach_artifacts(await work(input, child), child)
         finally:
             reset_current(entered)
     except BaseException as error:
@@ -279,7 +280,7 @@ async def _run_in_memory(
     try:
         entered = set_current(child)  # a context manager takes three calls more
         try:
-            result = _attach_artifacts(await work(input, child), child)
+            result = attach_artifacts(await work(input, child), child)
         finally:
             reset_current(entered)
         if child.checkpoint is not None:
@@ -289,7 +290,7 @@ async def _run_in_memory(
         if (suspended := find_suspension(error)) is None:
             raise
         run = create_durable_run(child.path[-1], input, child, kind=kind, input_types=input_types)
-        return _attach_artifacts(await suspend_run(run, child, suspended), child)
+        return attach_artifacts(await suspend_run(run, child, suspended), child)
 
 
 async def _work(
@@ -306,19 +307,12 @@ async def _work(
         raise
     except BaseException as error:
         if (suspended := find_suspension(error)) is not None:
-            return _attach_artifacts(await suspend_run(run, child, suspended), child)
+            return attach_artifacts(await suspend_run(run, child, suspended), child)
         if isinstance(error, Exception):  # else it is interrupted, and any worker may continue it
             await fail_run(run, error, () if child.find_missed_deadline() else pending)
         raise
     await complete_run(run, child, result)
-    return _attach_artifacts(result, child)
-
-
-def _attach_artifacts(result: RunResult[T], context: RunContext) -> RunResult[T]:
-    """Return the result with the objects that tools have produced."""
-    if context.artifacts is not None and context.artifacts.values:
-        result.artifacts = tuple(context.artifacts.values)
-    return result
+    return attach_artifacts(result, child)
 
 
 async def _find_waiting(name: str, run_id: str, context: RunContext) -> RunRecord:
