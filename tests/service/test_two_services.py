@@ -134,6 +134,7 @@ async def test_two_first_requests_at_the_same_moment_share_the_conversation(tmp_
         results = await asyncio.gather(*asked, return_exceptions=True)
         answered = [result for result in results if not isinstance(result, BaseException)]
         assert answered, results
+        assert all(isinstance(result, RunConflictError) for result in results if result not in answered), results
         texts = said(await first.conversation("same"))
         assert texts[::2] == ["x"] * len(answered)
 
