@@ -122,7 +122,7 @@ PUBLIC = {
         fetch_repository find_cache_folder load_references
     """,
     "tactician.serve": """
-        A2aSettings McpPrompt McpPublisher McpResource Person RequestLimits a2a_app ag_ui_app app load_people
+        A2aSettings ServedPrompt McpPublisher McpResource Person RequestLimits a2a_app ag_ui_app app load_people
     """,
     "tactician.service": "AgentOptions AgentService ModelOptions Picture",
     "tactician.stores": """

@@ -14,7 +14,7 @@ from tactician import Export, Image, Platform, achieves_goal, action, ask_human,
 from tactician.agents import FunctionRunnable
 from tactician.errors import ToolError
 from tactician.llm import Document, JsonSchema, Text, UserMessage
-from tactician.serve import McpPrompt, McpPublisher, McpResource
+from tactician.serve import McpPublisher, McpResource, ServedPrompt
 from tactician.testing import ScriptedModel
 from tactician.tools import DeclaredTool, RunnableTool, ToolOutput
 
@@ -292,8 +292,8 @@ publisher = McpPublisher(
     publish("test_embedded_resource", _embed),
     publish("test_multiple_content_types", _mix),
     prompts=[
-        McpPrompt("test_prompt_with_image", write_with_image),
-        McpPrompt("test_prompt_with_embedded_resource", write_with_resource),
+        ServedPrompt("test_prompt_with_image", write_with_image),
+        ServedPrompt("test_prompt_with_embedded_resource", write_with_resource),
     ],
     resources=[
         McpResource("test://watched-resource", lambda: "Watched."),

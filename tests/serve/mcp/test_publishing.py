@@ -18,7 +18,7 @@ from tactician import Agent, Image, Platform, achieves_goal, action, planned_age
 from tactician.errors import ConfigurationError, DeclarationError
 from tactician.llm import AssistantMessage, Document, Message, Text, UserMessage
 from tactician.prompts import Reference
-from tactician.serve import McpPrompt, McpPublisher, McpResource
+from tactician.serve import McpPublisher, McpResource, ServedPrompt
 from tactician.serve.mcp.limits import MOST_SUBSCRIPTIONS
 from tactician.testing import ScriptedModel
 from tactician.tools import ToolGroup, ToolOutput
@@ -268,7 +268,7 @@ class TestWrittenPrompts:
             asked = UserMessage((Text(f"Review {title}, {tone}"), picture, note))
             return ["Hello", asked, AssistantMessage((Text("Gladly."),))]
 
-        publisher = McpPublisher(Platform(ScriptedModel()), prompts=[McpPrompt("review", review)])
+        publisher = McpPublisher(Platform(ScriptedModel()), prompts=[ServedPrompt("review", review)])
         async with connect(publisher, era) as client:
             (listed,) = (await client.list_prompts()).prompts
             messages = (await client.get_prompt("review", {"title": "Frogs", "other": "x"})).messages
@@ -287,7 +287,7 @@ class TestWrittenPrompts:
         assert completed.completion.values == []
 
     async def test_two_of_one_name_are_an_error(self) -> None:
-        prompts = [McpPrompt("a", lambda: "x"), McpPrompt("a", lambda: "y")]
+        prompts = [ServedPrompt("a", lambda: "x"), ServedPrompt("a", lambda: "y")]
         async with connect(McpPublisher(Platform(ScriptedModel()), prompts=prompts)) as client:
             with pytest.raises(MCPError, match="'a' is used twice"):
                 await client.list_prompts()

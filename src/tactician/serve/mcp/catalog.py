@@ -9,7 +9,7 @@ from typing import TypeVar
 from tactician.errors import DeclarationError
 from tactician.platform import GoalTool, Platform
 from tactician.serve.mcp.banner import Banner
-from tactician.serve.mcp.prompts import McpPrompt, PublishedPrompt, ToolPrompt, WrittenPrompt
+from tactician.serve.mcp.prompts import PublishedPrompt, ServedPrompt, ToolPrompt, WrittenPrompt
 from tactician.serve.mcp.resources import McpResource, describe_agent, describe_reference
 from tactician.serve.mcp.runs import ClientRuns, RunEntry
 from tactician.serve.mcp.sources import McpSource, ToolSources
@@ -39,7 +39,7 @@ class Catalog:
         platform: Platform,
         sources: Sequence[McpSource],
         resources: Iterable[McpResource],
-        prompts: Iterable[McpPrompt],
+        prompts: Iterable[ServedPrompt],
         banner: Banner,
         is_stopping: Callable[[], bool],
     ) -> None:

@@ -20,8 +20,8 @@ _MOST_OFFERED: Final = 100
 
 
 @dataclass(frozen=True)
-class McpPrompt:
-    """Prompt for clients: `McpPrompt("review", write_review)`.
+class ServedPrompt:
+    """Prompt for clients: `ServedPrompt("review", write_review)`.
 
     Attributes:
         name: the name.
@@ -57,7 +57,7 @@ class PublishedPrompt(ABC):
 class WrittenPrompt(PublishedPrompt):
     """Prompt that a function of the program writes."""
 
-    def __init__(self, prompt: McpPrompt) -> None:
+    def __init__(self, prompt: ServedPrompt) -> None:
         self._prompt = prompt
         parameters = inspect.signature(prompt.write).parameters.values()
         arguments = [types.PromptArgument(name=one.name, required=one.default is one.empty) for one in parameters]

@@ -25,7 +25,7 @@ from tactician.serve.mcp.banner import Banner
 from tactician.serve.mcp.catalog import Catalog
 from tactician.serve.mcp.changes import ChangeNotices
 from tactician.serve.mcp.handlers import Handlers
-from tactician.serve.mcp.prompts import McpPrompt
+from tactician.serve.mcp.prompts import ServedPrompt
 from tactician.serve.mcp.resources import McpResource
 from tactician.serve.mcp.sources import McpSource
 
@@ -72,7 +72,7 @@ class McpPublisher:
         name: str = "Tactician",
         instructions: str | None = None,
         resources: Iterable[McpResource] = (),
-        prompts: Iterable[McpPrompt] = (),
+        prompts: Iterable[ServedPrompt] = (),
         secret: str | None = None,
         token: str | None = None,
         token_verifier: TokenVerifier | None = None,
