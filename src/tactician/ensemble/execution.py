@@ -77,7 +77,7 @@ class TaskRunner:
 
     def _create_execution(self, plan: TaskPlan) -> TaskExecution:
         checkpoint, outbox = self._tasks.at(plan.job.key), self._environment.outbox
-        place = self._context.inside_part(checkpoint, is_internal=not plan.is_last)
+        place = self._context.inside_part(checkpoint, not plan.is_last)
         if plan.is_composite:  # the tasks inside find there how the ensemble reviews and ends
             place = place.inside({ReviewSettings: plan.reviews, EarlyExit: self._exit, LearningOutbox: outbox})
         return TaskExecution(plan.job, place, checkpoint, plan.codec, outbox, self._exit, self.outcomes)
@@ -106,7 +106,7 @@ class TaskRunner:
         execution.input = TaskInput(
             plan.key,
             plan.description.fill(values),
-            plan.expected_output.fill(values),
+            plan.expected_output.fill(values) if plan.job.task.expected_output else "",
             outputs,
             values,
             text if text and plan.key in environment.first_ids else "",
