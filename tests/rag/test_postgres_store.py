@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
 
+import asyncpg
 import pytest
 
 from tactician.errors import StoreError
-from tactician.rag import ChunkStore, Library, PostgresChunkStore
-from tests.rag.store_conformance import StoreConformance
+from tactician.rag import ChunkStore, Library, PostgresChunkStore, parse_markdown
+from tests.rag.shared_store_conformance import SharedStoreConformance
+from tests.rag.store_conformance import StoreConformance, titles
 from tests.stores import postgres
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[postgres.Server]:
-    with postgres.running(postgres.installed_with_vectors()) as server:
+    with postgres.running(postgres.installed()) as server:
         yield server
 
 
@@ -23,14 +25,44 @@ def url(server: postgres.Server) -> str:
     return f"postgresql://{server.address}/{server.create_database()}"
 
 
-class TestInPostgres(StoreConformance):
+class TestInPostgres(StoreConformance, SharedStoreConformance):
+    async def read_vocabulary(self, location: str) -> set[str]:
+        connection = await asyncpg.connect(location)
+        try:
+            return {word for (word,) in await connection.fetch("SELECT word FROM library_vocabulary")}
+        finally:
+            await connection.close()
+
     @pytest.fixture
-    async def store(self, url: str) -> AsyncIterator[ChunkStore]:
-        store = PostgresChunkStore(url)
-        for document in await store.list_documents():
-            await store.remove(document.uri)
+    async def store(self, location: str) -> AsyncIterator[ChunkStore]:
+        store = PostgresChunkStore(location)
         yield store
         await store.aclose()
+
+    @pytest.fixture
+    async def location(self, url: str) -> AsyncIterator[str]:
+        yield url
+        async with Library(url) as library:
+            for document in await library.list_documents():
+                await library.remove(document.uri)
+
+
+@pytest.mark.parametrize("is_analyzed", [False, True])
+async def test_words_that_are_in_many_chunks_are_left_out_where_there_are_rarer_ones(
+    is_analyzed: bool, server: postgres.Server
+) -> None:
+    url = f"postgresql://{server.address}/{server.create_database()}"
+    sections = "\n\n".join(f"## Number {number}\n\nCommon text." for number in range(2_600))
+    async with Library(url) as library:
+        await library.add(parse_markdown("# Old\n\nCommon, and rare.", "old.md"))
+        await library.add(parse_markdown(f"# New\n\n{sections}", "new.md"))
+        if is_analyzed:
+            connection = await asyncpg.connect(url)
+            await connection.execute("ANALYZE library_chunks")
+            await connection.close()
+        assert titles(await library.text("common rare")) == ["Old"]
+        assert len(await library.text("common", top_k=3_000)) == 2_601
+        assert titles(await library.text("+common rare", top_k=1)) == ["Old"]
 
 
 async def test_a_url_opens_the_database(url: str) -> None:

@@ -20,7 +20,6 @@ from tactician.llm import TraceMetadata
 from tactician.loop import InvalidOutput, output_type, read_answer_text
 from tactician.process import PlannedAgentSpec, renew_processes
 from tactician.runs import (
-    DEFAULT_LEASE,
     NO_TYPES,
     Budget,
     Fork,
@@ -143,7 +142,7 @@ class BaseRunnable(ABC, Generic[T_co]):
         return await resume_run(self.name, run_id, responses, traced, work, input_types=self.input_types)
 
     async def continue_claimed(
-        self, record: RunRecord, lease: Lease, *, context: RunContext, seconds: float = DEFAULT_LEASE
+        self, record: RunRecord, lease: Lease, *, context: RunContext, seconds: float | None = None
     ) -> RunResult[T_co]:
         """Continue a claimed run as far as possible: a run that was enqueued, or whose worker died.
 

@@ -140,6 +140,14 @@ class Checkpoint:
         self._is_dropped = False
 
     @property
+    def root(self) -> Checkpoint:
+        """The checkpoint of the outermost run."""
+        place = self
+        while place._parent is not None:
+            place = place._parent
+        return place
+
+    @property
     def names(self) -> Keys:
         """The name of the outermost run, and the keys that lead here."""
         names, place = [self._key], self._parent

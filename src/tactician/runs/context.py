@@ -22,7 +22,7 @@ from tactician.llm import (
     UsageTally,
     as_model_source,
 )
-from tactician.runs.artifacts import ArtifactChannel, ProducedArtifact
+from tactician.runs.artifacts import ArtifactChannel
 from tactician.runs.budget import UNLIMITED, Budget, BudgetMeter
 from tactician.runs.checkpoint import Checkpoint
 from tactician.runs.pace import Pace
@@ -267,13 +267,6 @@ class RunContext:
     def with_artifacts(self, channel: ArtifactChannel) -> RunContext:
         """Return the same context with another channel of the objects that tools produce."""
         return self._copy(artifacts=channel)
-
-    def deliver(self, produced: ProducedArtifact) -> None:
-        """Deliver an object that a tool produced to all who receive it."""
-        if self.artifacts is None:
-            produced.announce()
-        else:
-            self.artifacts.deliver(produced)
 
     @property
     def is_durable(self) -> bool:

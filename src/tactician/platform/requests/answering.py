@@ -19,7 +19,6 @@ from tactician.platform.requests.open_conversation import OpenConversation
 from tactician.platform.requests.preceding_run import PrecedingRun
 from tactician.platform.requests.request import REQUEST_TYPES, Request, create_model_agent, prepare_agent
 from tactician.runs import (
-    DEFAULT_LEASE,
     Budget,
     Fork,
     Input,
@@ -113,7 +112,7 @@ class Requests(BaseRunnable[object]):
 
     @override
     async def continue_claimed(
-        self, record: RunRecord, lease: Lease, *, context: RunContext, seconds: float = DEFAULT_LEASE
+        self, record: RunRecord, lease: Lease, *, context: RunContext, seconds: float | None = None
     ) -> RunResult[object]:
         async with self._prepare(record, lease, context) as answer:
             return await continue_run(record, lease, context, answer, seconds, input_types=REQUEST_TYPES)
