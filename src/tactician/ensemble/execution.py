@@ -51,11 +51,12 @@ class TaskRunner(TasksRun):
             Exception: any that its agent, its handler or its condition raised.
         """
         execution, outputs = TaskExecution(plan, self), self._find_context(plan)
-        if (reason := self._find_reason_to_skip(plan, outputs, execution)) is not None:
+        if (reason := self._find_reason_to_skip(execution, outputs)) is not None:
             return self._skip(SkippedTask(plan.key, reason, outputs), execution)
-        if plan.job.task.when is None or execution.began is not None or plan.key in self._failures:
+        condition = plan.job.task.when
+        if condition is None or execution.began is not None or plan.key in self._failures:
             return self._start(execution, outputs)
-        return self._run_if(plan.job.task.when, execution, outputs)
+        return self._run_if(condition, execution, outputs)
 
     async def _run_if(
         self, condition: OutputPredicate, execution: TaskExecution, outputs: tuple[TaskOutput, ...]
@@ -113,18 +114,14 @@ class TaskRunner(TasksRun):
             return tuple(outputs)
         return tuple([shown for output in outputs for shown in (output.readable if output.shown else (output,))])
 
-    def _find_reason_to_skip(
-        self, plan: TaskPlan, context_outputs: tuple[TaskOutput, ...], execution: TaskExecution
-    ) -> str | None:
+    def _find_reason_to_skip(self, execution: TaskExecution, outputs: tuple[TaskOutput, ...]) -> str | None:
         """Return why a task is not to run; `None` when it runs, or has begun to."""
-        task = plan.job.task
         if execution.began is not None or execution.skipped is not None:
             return execution.skipped
         if self.exit.reason is not None:
             return ENDED
-        if plan.key in self._failures:
-            return None
-        if task.context and not context_outputs and self._knows_context(plan):
+        task, has_failed = execution.plan.job.task, execution.plan.key in self._failures
+        if task.context and not outputs and not has_failed and self._knows_context(execution.plan):
             return "all its context tasks were skipped"
         return None
 
