@@ -12,10 +12,9 @@ from tactician.ensemble.lifecycle import perform_task, restore_task, skip_task
 from tactician.ensemble.outcomes import OutputPredicate, SkippedTask, TaskOutcome, TaskOutputs
 from tactician.ensemble.predicates import evaluate_predicate
 from tactician.ensemble.results import EnsembleResult, ExitReason
-from tactician.ensemble.task_execution import TaskExecution, TasksRun
+from tactician.ensemble.task_execution import TaskExecution, TaskPlan, TasksRun
 from tactician.ensemble.task_input import TaskInput
 from tactician.ensemble.task_output import TaskOutput
-from tactician.ensemble.task_plan import TaskPlan
 from tactician.flow import StepFailed, StepSkipped, StepSuspended
 from tactician.runs import Checkpoint, RunContext, RunError
 from tactician.text import describe_error

@@ -1,21 +1,74 @@
-"""Execution of a task in a run of an ensemble, as the steps of its lifecycle see it."""
+"""Plan of a task, and its execution in a run of an ensemble, as the steps of its lifecycle see them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TypeAlias
 
+from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.early_exit import EarlyExit
 from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.learning import LearningOutbox
 from tactician.ensemble.outcomes import TaskOutcome
+from tactician.ensemble.output_encoding import OutputCodec
 from tactician.ensemble.task_input import Revision, TaskInput
 from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.task_reviews import ReviewSettings
+from tactician.ensemble.task_work import Work
+from tactician.ensemble.template import Template
+from tactician.frozen import frozen
 from tactician.runs import Live, RunContext, RunResult, RunStatus, revive
 
-if TYPE_CHECKING:
-    from tactician.ensemble.task_plan import TaskPlan
+Preparation: TypeAlias = Callable[["TaskExecution"], Awaitable[None]]
+"""Step before a task runs."""
+Check: TypeAlias = Callable[["TaskExecution", TaskOutput], Awaitable[TaskOutput]]
+"""Step that returns the output that counts, or asks for another attempt with `RetryRequested`."""
+Conclusion: TypeAlias = Callable[["TaskExecution", TaskOutput], Awaitable[None]]
+"""Step after the output is accepted."""
+
+
+@frozen
+class TaskPlan:
+    """Task of an ensemble, with the steps that it has. Most tasks have only their work.
+
+    Attributes:
+        job: the task.
+        key: its id.
+        depends_on: the ids of those context tasks that run in the same order.
+        is_last: true for the task whose output is that of the ensemble.
+        reviews: the settings of the ensemble for reviews.
+        description: its description.
+        expected_output: its expected output.
+        preparations: the steps before it runs, in order: what earlier runs have left, the review before, and the input
+            guardrails.
+        work: function that does the task.
+        checks: the steps that accept its output, in order: the output guardrails, and the review after.
+        conclusions: the steps after that: what later runs read.
+        is_followed: true when other steps follow on the output, so that it is saved before.
+        context_ids: the ids of the tasks whose outputs it sees.
+        follows_one: true when it names no context, and sees the output of the task before it.
+        is_composite: true when other tasks do it.
+        codec: the codec for its outputs.
+        is_typed: true when it has an output type.
+    """
+
+    job: Assignment
+    key: str
+    depends_on: tuple[str, ...]
+    is_last: bool
+    reviews: ReviewSettings
+    description: Template
+    expected_output: Template
+    preparations: tuple[Preparation, ...]
+    work: Work
+    checks: tuple[Check, ...]
+    conclusions: tuple[Conclusion, ...]
+    is_followed: bool
+    context_ids: tuple[str, ...]
+    follows_one: bool
+    is_composite: bool
+    codec: OutputCodec
+    is_typed: bool
 
 
 class TasksRun:
