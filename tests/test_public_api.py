@@ -121,7 +121,9 @@ PUBLIC = {
         RepositoryAddress TextFile WebPage WritePath confine_paths create_contributor create_reference describe_entry
         fetch_repository find_cache_folder load_references
     """,
-    "tactician.serve": "A2aSettings McpPublisher McpResource Person RequestLimits a2a_app ag_ui_app app load_people",
+    "tactician.serve": """
+        A2aSettings ServedPrompt McpPublisher McpResource Person RequestLimits a2a_app ag_ui_app app load_people
+    """,
     "tactician.service": "AgentOptions AgentService ModelOptions Picture",
     "tactician.stores": """
         AT_ONCE Body DocumentStore HeldLease LEASE_HEARTBEAT Lease MemoryStore PostgresStore SqliteStore

@@ -250,7 +250,8 @@ class Ensemble(EnsembleRunnable):
 
     @override
     def _with_trace(self, context: RunContext | None) -> RunContext | None:
-        return observe_run(super()._with_trace(context), self.listeners, self.capture)
+        traced = context if self.trace is None else super()._with_trace(context)
+        return observe_run(traced, self.listeners, self.capture)
 
     def _check(self, input: EnsembleInput, context: RunContext) -> None:
         models, structure = context.services.models, self._structure

@@ -8,22 +8,19 @@ from itertools import chain
 from tactician.ensemble.early_exit import ENDED, EarlyExit
 from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import INTERRUPTIONS
-from tactician.ensemble.learning import LearningOutbox
 from tactician.ensemble.lifecycle import perform_task, restore_task, skip_task
 from tactician.ensemble.outcomes import OutputPredicate, SkippedTask, TaskOutcome, TaskOutputs
 from tactician.ensemble.predicates import evaluate_predicate
 from tactician.ensemble.results import EnsembleResult, ExitReason
-from tactician.ensemble.task_execution import TaskExecution
+from tactician.ensemble.task_execution import TaskExecution, TaskPlan, TasksRun
 from tactician.ensemble.task_input import TaskInput
 from tactician.ensemble.task_output import TaskOutput
-from tactician.ensemble.task_plan import TaskPlan
-from tactician.ensemble.task_reviews import ReviewSettings
 from tactician.flow import StepFailed, StepSkipped, StepSuspended
 from tactician.runs import Checkpoint, RunContext, RunError
 from tactician.text import describe_error
 
 
-class TaskRunner:
+class TaskRunner(TasksRun):
     """Runner of the tasks in a run of an ensemble. A completed task is saved, and does not run again.
 
     Args:
@@ -32,32 +29,16 @@ class TaskRunner:
         exit: the early end of the run.
 
     Attributes:
-        outcomes: the outcomes of tasks so far, in the order in which they ended.
         failed: the errors of the tasks that failed.
         skipped: the reasons why others did not start for that, or wait.
     """
 
-    __slots__ = (
-        "_context",
-        "_environment",
-        "_exit",
-        "_failures",
-        "_revisions",
-        "_tasks",
-        "failed",
-        "outcomes",
-        "skipped",
-    )
+    __slots__ = ("_failures", "_revisions", "failed", "skipped")
 
     def __init__(self, environment: TaskEnvironment, context: RunContext, exit: EarlyExit) -> None:
-        assert context.checkpoint is not None
-        self._environment = environment
-        self._context = context
-        self._exit = exit
-        self._tasks = tasks = context.checkpoint.at("tasks")
-        self._failures = _read_failures(tasks)
+        super().__init__(environment, context, exit)
+        self._failures = _read_failures(self.places)
         self._revisions = environment.collect_revisions()
-        self.outcomes: dict[str, TaskOutcome] = {}
         self.failed: dict[str, Exception] = {}
         self.skipped: dict[str, str] = {}
 
@@ -68,45 +49,38 @@ class TaskRunner:
             RunError: when the task failed before a suspension, or a limit of the run is reached.
             Exception: any that its agent, its handler or its condition raised.
         """
-        execution, outputs = self._create_execution(plan), self._find_context(plan)
-        if (reason := self._find_reason_to_skip(plan, outputs, execution)) is not None:
+        execution, outputs = TaskExecution(plan, self), self._find_context(plan)
+        if (reason := self._find_reason_to_skip(execution, outputs)) is not None:
             return self._skip(SkippedTask(plan.key, reason, outputs), execution)
-        if plan.job.task.when is None or execution.began is not None or plan.key in self._failures:
-            return self._start(plan, outputs, execution)
-        return self._run_if(plan.job.task.when, plan, outputs, execution)
-
-    def _create_execution(self, plan: TaskPlan) -> TaskExecution:
-        checkpoint, outbox = self._tasks.at(plan.job.key), self._environment.outbox
-        place = self._context.inside_part(checkpoint, is_internal=not plan.is_last)
-        if plan.is_composite:  # the tasks inside find there how the ensemble reviews and ends
-            place = place.inside({ReviewSettings: plan.reviews, EarlyExit: self._exit, LearningOutbox: outbox})
-        return TaskExecution(plan.job, place, checkpoint, plan.codec, outbox, self._exit, self.outcomes)
+        condition = plan.job.task.when
+        if condition is None or execution.began is not None or plan.key in self._failures:
+            return self._start(execution, outputs)
+        return self._run_if(condition, execution, outputs)
 
     async def _run_if(
-        self, condition: OutputPredicate, plan: TaskPlan, outputs: tuple[TaskOutput, ...], execution: TaskExecution
+        self, condition: OutputPredicate, execution: TaskExecution, outputs: tuple[TaskOutput, ...]
     ) -> TaskOutcome:
         """Do a task if its condition holds."""
-        known, subject = TaskOutputs(self._list_outputs()), f"task {plan.key!r}: its `when`"
-        failed = EnsembleResult.create(known.outputs, None, self._context, 0.0, exit_reason=ExitReason.FAILED)
+        task_id, known = execution.plan.key, TaskOutputs(self._list_outputs())
+        subject = f"task {task_id!r}: its `when`"
+        failed = EnsembleResult.create(known.outputs, None, self.context, 0.0, exit_reason=ExitReason.FAILED)
         reason = None
         if not await evaluate_predicate(condition, known, subject, failed, execution.place):
             reason = "its condition `when` does not hold"
-        elif self._exit.reason is not None:
+        elif self.exit.reason is not None:
             reason = ENDED
         if reason is not None:
-            return await self._skip(SkippedTask(plan.key, reason, outputs), execution)
-        return await self._start(plan, outputs, execution)
+            return await self._skip(SkippedTask(task_id, reason, outputs), execution)
+        return await self._start(execution, outputs)
 
-    def _start(
-        self, plan: TaskPlan, outputs: tuple[TaskOutput, ...], execution: TaskExecution
-    ) -> Awaitable[TaskOutput | SkippedTask]:
-        """Do a task that has its input, or return its saved output, when the result is awaited."""
-        environment = self._environment
+    def _start(self, execution: TaskExecution, outputs: tuple[TaskOutput, ...]) -> Awaitable[TaskOutcome]:
+        """Do a task that sees these outputs, or return its saved output, when the result is awaited."""
+        plan, environment = execution.plan, self.environment
         values, text = environment.input.values, environment.input.text
         execution.input = TaskInput(
             plan.key,
             plan.description.fill(values),
-            plan.expected_output.fill(values),
+            plan.expected_output.fill(values) if plan.job.task.expected_output else "",
             outputs,
             values,
             text if text and plan.key in environment.first_ids else "",
@@ -115,10 +89,10 @@ class TaskRunner:
             environment.forgotten,
         )
         if execution.is_completed and (saved := execution.output) is not None:
-            return restore_task(plan, execution, saved)
+            return restore_task(execution, saved)
         if plan.key in self._failures:
             raise RunError(self._failures[plan.key], execution.create_failed_result())
-        return perform_task(plan, execution)
+        return perform_task(execution)
 
     def _find_context(self, plan: TaskPlan) -> tuple[TaskOutput, ...]:
         """Return the outputs that a task sees. In a sequence, a skipped task passes on those that it would have seen.
@@ -126,7 +100,7 @@ class TaskRunner:
         A group of tasks chooses itself which outputs its tasks see.
         """
         outputs: list[TaskOutput] = []
-        environment = self._environment
+        environment = self.environment
         if environment.entry and plan.job.task.context is None and plan.key in environment.first_ids:
             outputs += environment.entry
         for name in plan.context_ids:
@@ -139,28 +113,24 @@ class TaskRunner:
             return tuple(outputs)
         return tuple([shown for output in outputs for shown in (output.readable if output.shown else (output,))])
 
-    def _find_reason_to_skip(
-        self, plan: TaskPlan, context_outputs: tuple[TaskOutput, ...], execution: TaskExecution
-    ) -> str | None:
+    def _find_reason_to_skip(self, execution: TaskExecution, outputs: tuple[TaskOutput, ...]) -> str | None:
         """Return why a task is not to run; `None` when it runs, or has begun to."""
-        task = plan.job.task
         if execution.began is not None or execution.skipped is not None:
             return execution.skipped
-        if self._exit.reason is not None:
+        if self.exit.reason is not None:
             return ENDED
-        if plan.key in self._failures:
-            return None
-        if task.context and not context_outputs and self._knows_context(plan):
+        task, has_failed = execution.plan.job.task, execution.plan.key in self._failures
+        if task.context and not outputs and not has_failed and self._knows_context(execution.plan):
             return "all its context tasks were skipped"
         return None
 
     def _knows_context(self, plan: TaskPlan) -> bool:
         """Return whether context tasks of a task have ended; there are none where nothing is known."""
-        return bool(self._environment.known) or any(name in self.outcomes for name in plan.depends_on)
+        return bool(self.environment.known) or any(name in self.outcomes for name in plan.depends_on)
 
     def _list_outputs(self) -> Iterator[TaskOutput]:
         """Yield the outputs so far, in the order in which the tasks ended."""
-        environment = self._environment
+        environment = self.environment
         known = chain(environment.known.values(), environment.earlier, self.outcomes.values())
         return (outcome for outcome in known if isinstance(outcome, TaskOutput))
 

@@ -35,7 +35,6 @@ from tactician.ensemble.task_events import (
 from tactician.ensemble.task_execution import TaskExecution
 from tactician.ensemble.task_learning import learn_again
 from tactician.ensemble.task_output import TaskOutput
-from tactician.ensemble.task_plan import TaskPlan
 from tactician.ensemble.task_signals import EnsembleExit, RetryRequested
 from tactician.runs import BudgetError, RepeatLimitError, RunContext, RunResult, Suspended, list_prompts
 from tactician.text import describe_error
@@ -43,12 +42,11 @@ from tactician.text import describe_error
 _MOST_ATTEMPTS: Final = 100
 
 
-async def perform_task(plan: TaskPlan, execution: TaskExecution) -> TaskOutcome:
+async def perform_task(execution: TaskExecution) -> TaskOutcome:
     """Do all steps of a task, and return its output; that it is skipped, when a review has ended the ensemble before.
 
     Args:
-        plan: the steps.
-        execution: the input of the task, and its progress in the run.
+        execution: the input of the task, its plan, and its progress in the run.
 
     Raises:
         ReviewRejectedError: when nobody has decided in time, and that rejects the task.
@@ -56,18 +54,18 @@ async def perform_task(plan: TaskPlan, execution: TaskExecution) -> TaskOutcome:
         BudgetError: when the run has reached a limit.
         Exception: any that the agent or the handler raised.
     """
-    place = execution.place
+    plan, place = execution.plan, execution.place
     is_observed = place.services.bus.is_observed
     _begin(execution, is_observed)
     try:
         for prepare in plan.preparations:
             await prepare(execution)
         if plan.is_followed:
-            output = await _find_accepted_output(plan, execution)
+            output = await _find_accepted_output(execution)
         else:
-            output = _create_output(plan, execution, await _begin_work(plan, execution))
+            output = _create_output(execution, await _begin_work(execution))
     except EnsembleExit as signal:
-        execution.exit.request(signal.reason)
+        execution.run.exit.request(signal.reason)
         if signal.output is None:
             return await skip_task(SkippedTask(plan.key, ENDED, execution.input.context_outputs), execution)
         output = signal.output
@@ -75,21 +73,21 @@ async def perform_task(plan: TaskPlan, execution: TaskExecution) -> TaskOutcome:
         _report_failure(execution, error)
         raise
     execution.keep_output(output)
-    if execution.is_saved:
+    if execution.checkpoint.journal is not None:
         await place.save_step("task", plan.key, output.raw)
-    execution.outcomes[plan.key] = output
+    execution.run.outcomes[plan.key] = output
     if is_observed:
         _report_completion(output, place)
     return output
 
 
-async def restore_task(plan: TaskPlan, execution: TaskExecution, saved: TaskOutput) -> TaskOutput:
+async def restore_task(execution: TaskExecution, saved: TaskOutput) -> TaskOutput:
     """Return the saved output of a completed task, and leave again what it has left in an outbox."""
-    output = await _restore(plan, execution, saved)
+    plan, output = execution.plan, await _restore(execution, saved)
     if output is saved and plan.is_composite and execution.outbox.holds:
-        await _begin_work(plan, execution)  # the tasks inside leave theirs again
+        await _begin_work(execution)  # the tasks inside leave theirs again
     await learn_again(execution, output)
-    execution.outcomes[plan.key] = output
+    execution.run.outcomes[plan.key] = output
     execution.place.emit(
         TaskRestored,
         task_id=output.task_id,
@@ -108,12 +106,12 @@ async def skip_task(skipped: SkippedTask, execution: TaskExecution) -> SkippedTa
     if execution.skipped is None:
         await execution.save_skip(skipped.reason)
         execution.place.emit(TaskSkipped, task_id=skipped.task_id, reason=skipped.reason)
-    execution.outcomes[skipped.task_id] = skipped
+    execution.run.outcomes[skipped.task_id] = skipped
     return skipped
 
 
 def _begin(execution: TaskExecution, is_observed: bool) -> None:
-    task_id, role, place = execution.input.task_id, execution.job.role, execution.place
+    task_id, role, place = execution.input.task_id, execution.plan.job.role, execution.place
     if execution.began is not None:
         place.emit(TaskResumed, task_id=task_id, role=role)
         return
@@ -137,49 +135,50 @@ def _report_completion(output: TaskOutput, place: RunContext) -> None:
 
 def _report_failure(execution: TaskExecution, error: BaseException) -> None:
     """Report a task that failed or waits, but no interruption."""
-    task_id, place, role = execution.input.task_id, execution.place, execution.job.role
+    task_id, place, role = execution.input.task_id, execution.place, execution.plan.job.role
     if isinstance(error, Suspended):
         place.emit(TaskSuspended, task_id=task_id, role=role, prompts=list_prompts(error.pending))
     elif isinstance(error, Exception) and not isinstance(error, INTERRUPTIONS):
         place.emit(TaskFailed, task_id=task_id, role=role, error=describe_error(error))
 
 
-async def _find_accepted_output(plan: TaskPlan, execution: TaskExecution) -> TaskOutput:
+async def _find_accepted_output(execution: TaskExecution) -> TaskOutput:
     """Return the output of the first attempt that the checks accept, after the steps that follow on it."""
-    output = await _attempt(plan, execution)
-    while (accepted := await _check(plan, execution, output)) is None:
-        output = await _attempt(plan, execution)
-    for conclude in plan.conclusions:
+    output = await _attempt(execution)
+    while (accepted := await _check(execution, output)) is None:
+        output = await _attempt(execution)
+    for conclude in execution.plan.conclusions:
         await conclude(execution, accepted)
     return _finish(execution, accepted)
 
 
-async def _attempt(plan: TaskPlan, execution: TaskExecution) -> TaskOutput:
+async def _attempt(execution: TaskExecution) -> TaskOutput:
     """Return the output of an attempt, which is saved for the steps that follow on it."""
     if (draft := execution.draft) is not None:
-        return await _restore(plan, execution, draft)
-    output = _create_output(plan, execution, await _begin_work(plan, execution))
+        return await _restore(execution, draft)
+    output = _create_output(execution, await _begin_work(execution))
     await execution.save_draft(output)
     return output
 
 
-def _begin_work(plan: TaskPlan, execution: TaskExecution) -> Awaitable[RunResult[object]]:
+def _begin_work(execution: TaskExecution) -> Awaitable[RunResult[object]]:
     """Return the work of an attempt."""
+    plan = execution.plan
     if execution.attempt == 1:
         return plan.work(execution.input, execution.place)
     task = replace(execution.input, revision=execution.create_revision())
     return plan.work(task, execution.place.at(f"attempt-{execution.attempt}"))
 
 
-async def _check(plan: TaskPlan, execution: TaskExecution, output: TaskOutput) -> TaskOutput | None:
+async def _check(execution: TaskExecution, output: TaskOutput) -> TaskOutput | None:
     """Return the output that counts; `None` when another attempt has to follow."""
     checked = output
     try:
-        for check in plan.checks:
+        for check in execution.plan.checks:
             checked = await check(execution, checked)
     except RetryRequested as request:
         if execution.attempt >= _MOST_ATTEMPTS:
-            message = f"{plan.key!r}: no accepted output in {_MOST_ATTEMPTS} attempts"
+            message = f"{execution.plan.key!r}: no accepted output in {_MOST_ATTEMPTS} attempts"
             raise RepeatLimitError(message, execution.create_failed_result()) from request
         await execution.begin_attempt(output, request.feedback)
         return None
@@ -190,23 +189,23 @@ async def _check(plan: TaskPlan, execution: TaskExecution, output: TaskOutput) -
     return checked
 
 
-def _create_output(plan: TaskPlan, execution: TaskExecution, result: RunResult[object]) -> TaskOutput:
-    job, now = execution.job, execution.place.services.clock.time()
+def _create_output(execution: TaskExecution, result: RunResult[object]) -> TaskOutput:
+    plan, now = execution.plan, execution.place.services.clock.time()
     began = execution.began or now
-    output = create_task_output(execution.input, job.role, result, began, now, plan.is_typed)
+    output = create_task_output(execution.input, plan.job.role, result, began, now, plan.is_typed)
     if output.parsed is not None or output.parts or execution.has_run:
-        execution.note_run(has_run=job.has_run(output))
+        execution.note_run(has_run=plan.job.has_run(output))
     if execution.attempt == 1 or (earlier := execution.earlier) is None:
         return output
     used, calls = earlier.usage + output.usage, earlier.tool_calls + output.tool_calls
     return replace(output, usage=used, tool_calls=calls)
 
 
-async def _restore(plan: TaskPlan, execution: TaskExecution, output: TaskOutput) -> TaskOutput:
+async def _restore(execution: TaskExecution, output: TaskOutput) -> TaskOutput:
     """Return a saved output. An object that it lacks is in the saved run of its agent."""
     if output.parsed is not None or not execution.has_run:
         return output
-    return restore_object(output, await _begin_work(plan, execution), is_typed=plan.is_typed)
+    return restore_object(output, await _begin_work(execution), is_typed=execution.plan.is_typed)
 
 
 def _finish(execution: TaskExecution, output: TaskOutput) -> TaskOutput:

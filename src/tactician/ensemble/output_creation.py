@@ -57,5 +57,7 @@ def count_tool_calls(result: RunResult[object]) -> int:
     """Return the number of tool calls in the conversations of a run and of those beside it."""
     if isinstance(result, EnsembleResult):
         return result.total_tool_calls
+    if len(result.messages) < 3 and not result.related:  # a question and its answer
+        return 0
     own = list(map(type, result.messages)).count(ToolResult)  # no message is of a subclass
-    return own + sum(map(count_tool_calls, result.related)) if result.related else own
+    return own + sum(map(count_tool_calls, result.related))

@@ -60,8 +60,8 @@ def list_context_sections(
     """
     if not outputs and not earlier:
         return []
-    texts = [_format_output(output, context, " (earlier iteration)") for output in earlier]
-    texts += [_format_output(output, context) for output in outputs]
+    texts = [_format_output(output, context, " (earlier iteration)") for output in earlier] if earlier else []
+    texts += [_format_output(output, context, "") for output in outputs]
     joined = "\n\n---\n\n".join(texts)
     return [f"## Context from Previous Tasks\n\n{joined}"]
 
@@ -82,7 +82,7 @@ def list_format_sections(kind: type[object] | None) -> Iterator[str]:
         yield f"## Output Format\n\nAnswer with JSON that matches this schema, and nothing else:\n\n{schema}"
 
 
-def _format_output(output: TaskOutput, context: RunContext, note: str = "") -> str:
+def _format_output(output: TaskOutput, context: RunContext, note: str) -> str:
     return f"### {output.role}: {output.description}{note}\n\n{format_data(output.raw, context)}"
 
 

@@ -16,8 +16,9 @@ from tactician.ensemble.errors import TaskFailedError
 from tactician.ensemble.execution import TaskRunner, record_failures
 from tactician.ensemble.outcomes import SkippedTask, TaskOutcome
 from tactician.ensemble.results import COMPLETED, FAILED, EnsembleResult, ExitReason
+from tactician.ensemble.task_execution import TaskPlan
 from tactician.ensemble.task_output import TaskOutput
-from tactician.ensemble.task_plan import TaskPlan
+from tactician.ensemble.task_plan import create_plan
 from tactician.ensemble.task_reviews import NO_REVIEWS, ReviewSettings
 from tactician.flow import (
     ErrorPolicy,
@@ -56,9 +57,7 @@ class TaskOrder:
     def plans(self) -> tuple[TaskPlan, ...]:
         """The plans of the tasks. The output of the last task is that of the ensemble."""
         beside = {job.task.id for job in self.jobs}
-        return tuple(
-            TaskPlan.create(job, self.reviews, is_last=job is self.jobs[-1], beside=beside) for job in self.jobs
-        )
+        return tuple(create_plan(job, self.reviews, is_last=job is self.jobs[-1], beside=beside) for job in self.jobs)
 
     @cached_property
     def error_policy(self) -> ErrorPolicy:

@@ -28,7 +28,7 @@ async def check_input(execution: TaskExecution) -> None:
     Raises:
         GuardrailError: when a guardrail stops the task.
     """
-    task, step = execution.job.task, "input guardrails"
+    task, step = execution.plan.job.task, "input guardrails"
     if execution.is_done(step):
         return
     message = UserMessage(build_prompt(execution.input, task.output_type, execution.place))
@@ -45,7 +45,7 @@ async def check_output(execution: TaskExecution, output: TaskOutput) -> TaskOutp
         RetryRequested: when a guardrail asks for another attempt.
         GuardrailError: when a guardrail stops the task, or all attempts are used up.
     """
-    task, step = execution.job.task, f"output guardrails {execution.attempt}"
+    task, step = execution.plan.job.task, f"output guardrails {execution.attempt}"
     if execution.is_done(step):
         return output
     checked = CheckedOutput(output.raw, output.raw if output.parsed is None else output.parsed)

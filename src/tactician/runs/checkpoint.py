@@ -255,10 +255,9 @@ class Checkpoint:
         A checkpoint and those inside it refer to each other: only the garbage collector would take them apart.
         """
         places = [self]
-        while places:
-            place = places.pop()
-            if place._children:
-                places += place._children.values()
+        for place in places:  # it grows meanwhile
+            if (children := place._children) is not None:
+                places += children.values()
                 place._children = None
 
     def detach(self) -> None:

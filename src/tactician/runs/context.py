@@ -331,11 +331,10 @@ class RunContext:
         """Return the context of what runs under this key, such as a tool call: it keeps its checkpoint over a pause."""
         return self if self.checkpoint is None else self._copy(checkpoint=self.checkpoint.at(key))
 
-    def inside_part(self, checkpoint: Checkpoint, *, is_internal: bool) -> RunContext:
+    def inside_part(self, checkpoint: Checkpoint, is_internal: bool) -> RunContext:
         """Return the context of a part of the run with this checkpoint; see `step`, and `as_internal`."""
-        if is_internal:
-            return self._copy(checkpoint=checkpoint, answer_level=len(self.path))
-        return self._copy(checkpoint=checkpoint)
+        level = len(self.path) if is_internal else self.answer_level
+        return self._copy(checkpoint=checkpoint, answer_level=level)
 
     def with_deadline(self, deadline: float) -> RunContext:
         """Return the same context for a run that has to end before a moment, in seconds since the epoch.

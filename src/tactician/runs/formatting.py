@@ -19,6 +19,8 @@ def with_formatter(context: RunContext, formatter: ContextFormatter) -> RunConte
 
 def find_formatter(context: RunContext) -> ContextFormatter | None:
     """Return the formatter of a run; `None` for one that writes JSON, as all do by default."""
+    if not context.surroundings:
+        return None
     found = context.find(_RunFormat)
     return None if found is None or isinstance(found.formatter, JsonFormatter) else found.formatter
 
