@@ -13,6 +13,13 @@ from tests.rag.shared_store_conformance import SharedStoreConformance
 from tests.rag.store_conformance import StoreConformance, titles
 from tests.stores import postgres
 
+OTHER_TABLE = """
+CREATE SCHEMA "Other Schema";
+CREATE TABLE "Other Schema".library_chunks AS SELECT to_tsvector('english', 'rare') AS words FROM generate_series(1, 9);
+ANALYZE "Other Schema".library_chunks;
+"""
+"""Table of the same name, whose statistics are not those of the library."""
+
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[postgres.Server]:
@@ -59,10 +66,22 @@ async def test_words_that_are_in_many_chunks_are_left_out_where_there_are_rarer_
         if is_analyzed:
             connection = await asyncpg.connect(url)
             await connection.execute("ANALYZE library_chunks")
+            await connection.execute(OTHER_TABLE)
             await connection.close()
         assert titles(await library.text("common rare")) == ["Old"]
         assert len(await library.text("common", top_k=3_000)) == 2_601
         assert titles(await library.text("+common rare", top_k=1)) == ["Old"]
+
+
+async def test_a_server_that_stops_and_starts_again() -> None:
+    with postgres.running(postgres.installed()) as server:
+        async with Library(f"postgresql://{server.address}/{server.create_database()}") as library:
+            await library.add(parse_markdown("# Cars\n\nThe automobile has wheels.", "cars.md"))
+            server.crash()
+            with pytest.raises(StoreError, match="cannot be used"):
+                await library.text("wheels")
+            server.start()
+            assert titles(await library.text("wheels")) == ["Cars"]
 
 
 async def test_a_url_opens_the_database(url: str) -> None:

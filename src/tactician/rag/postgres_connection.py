@@ -23,10 +23,11 @@ _MAX_RANKED: Final = 10_000
 
 _COUNT: Final = """
 WITH common AS MATERIALIZED (
-  SELECT quote_literal(lexeme) AS query FROM pg_stats s
-  JOIN pg_class t ON t.oid = 'library_chunks'::regclass AND t.relnamespace = s.schemaname::regnamespace
+  SELECT quote_literal(lexeme) AS query FROM pg_class t
+  JOIN pg_namespace n ON n.oid = t.relnamespace
+  JOIN pg_stats s ON s.schemaname = n.nspname AND s.tablename = t.relname AND s.attname = 'words'
   CROSS JOIN unnest(s.most_common_elems::text::text[], s.most_common_elem_freqs) AS word(lexeme, frequency)
-  WHERE s.tablename = t.relname AND s.attname = 'words' AND lexeme IS NOT NULL AND frequency * t.reltuples >= $2::bigint
+  WHERE t.oid = 'library_chunks'::regclass AND lexeme IS NOT NULL AND frequency * t.reltuples >= $2::bigint
 ), queries AS MATERIALIZED (
   SELECT expression, to_tsquery('english', expression) AS query FROM json_array_elements_text($1::json) AS expression
 )

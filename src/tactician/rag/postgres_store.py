@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 from tactician.errors import StoreError
@@ -64,9 +64,13 @@ class PostgresChunkStore(SqlChunkStore):
 
     @asynccontextmanager
     async def _connect(self) -> AsyncIterator[PostgresConnection]:
-        opened = await self._open()
-        async with opened.pool.acquire() as connection:
-            yield PostgresConnection(connection, opened.refreshing)
+        opened, asyncpg = await self._open(), _import_asyncpg()
+        lost = (OSError, asyncpg.InterfaceError, asyncpg.PostgresConnectionError, asyncpg.OperatorInterventionError)
+        try:
+            async with opened.pool.acquire() as connection:
+                yield PostgresConnection(connection, opened.refreshing)
+        except lost as error:
+            raise StoreError(f"The library in PostgreSQL cannot be used: {type(error).__name__}: {error}") from error
 
     async def _open(self) -> _Opened:
         """Return the connections of the running event loop, which are opened on first use."""
@@ -87,9 +91,7 @@ class _Opened(NamedTuple):
 
 
 async def _open_pool(url: str) -> _Opened:
-    with require_extra("postgres", "A library in PostgreSQL needs"):
-        import asyncpg
-    pool = None
+    asyncpg, pool = _import_asyncpg(), None
     try:
         pool = await asyncpg.create_pool(
             url, min_size=0, max_size=_CONNECTIONS, init=prepare_connection, reset=keep_connection
@@ -102,3 +104,9 @@ async def _open_pool(url: str) -> _Opened:
             await pool.close()
         raise StoreError(f"The library in PostgreSQL cannot be opened: {type(error).__name__}: {error}") from error
     return _Opened(pool, asyncio.Lock())
+
+
+def _import_asyncpg() -> Any:  # noqa: ANN401 - the module of an extra
+    with require_extra("postgres", "A library in PostgreSQL needs"):
+        import asyncpg
+    return asyncpg
