@@ -101,6 +101,18 @@ class SharedStoreConformance:
         assert {"alligator", "chameleon"} < await self.read_vocabulary(location)
         assert "porcupine" not in await self.read_vocabulary(location)
 
+    async def test_a_word_stays_as_long_as_a_document_has_it(self, location: str, sharers: Sharers) -> None:
+        one, other = sharers
+        for number in range(4):
+            await one.add(parse_markdown(f"# N{number}\n\nA porcupine.", f"{number}.md"))
+        await other.add(parse_markdown("# N0\n\nA porcupine, changed.", "0.md"))
+        for number in (1, 3, 0):
+            await other.remove(f"{number}.md")
+            assert "porcupine" in await self.read_vocabulary(location)
+        assert titles(await one.text("porcupin~")) == ["N2"]
+        await one.remove("2.md")
+        assert await self.read_vocabulary(location) == set()
+
     async def test_many_changes_with_searches_between_them(self, sharers: Sharers) -> None:
         one, other = sharers
         for number in range(40):

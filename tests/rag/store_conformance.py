@@ -258,6 +258,13 @@ class StoreConformance:
         found = await vectors.measure()
         assert (found.documents, found.chunks, found.vectors) == (2, 4, {"counting": 4})
 
+    async def test_a_document_without_text_is_replaced_and_removed(self, library: Library) -> None:
+        for _ in range(2):
+            await library.add(parse_markdown("# Empty", "empty.md"))
+        assert [one.chunks for one in await library.list_documents()] == [3, 1, 1, 0]
+        assert await library.remove("empty.md")
+        assert len(await library.list_documents()) == 3
+
     async def test_a_text_is_embedded_once(self, store: ChunkStore) -> None:
         model = CountingEmbedder()
         library = Library(store, embedder=model)

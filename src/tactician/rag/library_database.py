@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from tactician.llm import Vector
 from tactician.rag.chunk_store import DocumentRecord, RankedChunk, StoreStatistics, TextToEmbed
@@ -32,6 +32,11 @@ from tactician.rag.vector_index import VectorIndex, pack_vectors
 from tactician.rag.word_query import MAX_ROWS, WordClauses
 
 _TEXTS_AT_ONCE: Final = 2_000
+
+
+class _Removed(NamedTuple):
+    document: int
+    texts: Sequence[TextToEmbed]
 
 
 class LibraryDatabase:
@@ -63,14 +68,14 @@ class LibraryDatabase:
         )
         words = list_words(chunk.text for chunk in chunks)
         await self._add_words(words, document)
-        await self._remove_orphans(old, words)
+        await self._remove_orphans(old, words, document)
 
     async def remove(self, uri: str) -> bool:
         """Remove a document, and return whether it was there."""
-        await self._begin_version()
-        is_there = bool(await self._fetch("SELECT 1 FROM library_documents WHERE uri = $1", uri))
-        await self._remove_orphans(await self._delete(uri), set())
-        return is_there
+        version = await self._begin_version()
+        old = await self._delete(uri)
+        await self._remove_orphans(old, set(), version)
+        return old is not None
 
     async def find_document(self, uri: str) -> DocumentRecord | None:
         """Return the entry of the document at an address, or `None`."""
@@ -190,16 +195,15 @@ class LibraryDatabase:
         await self._connection.write("UPDATE library_state SET version = version + $1", [(1,)])
         return await read_version(self._connection)
 
-    async def _delete(self, uri: str) -> list[TextToEmbed]:
-        """Remove a document, and return the texts of its chunks."""
-        rows = await self._fetch(
-            "SELECT c.digest, c.text FROM library_chunks c JOIN library_documents d ON d.id = c.document "
-            "WHERE d.uri = $1",
-            uri,
-        )
-        if rows:
-            await self._connection.write("DELETE FROM library_documents WHERE uri = $1", [(uri,)])
-        return [TextToEmbed(*row) for row in rows]
+    async def _delete(self, uri: str) -> _Removed | None:
+        """Remove a document, and return what it had; `None` when it was not there."""
+        documents = await self._fetch("SELECT id FROM library_documents WHERE uri = $1", uri)
+        if not documents:
+            return None
+        ((document,),) = documents
+        texts = await self._fetch("SELECT digest, text FROM library_chunks WHERE document = $1", document)
+        await self._connection.write("DELETE FROM library_documents WHERE id = $1", [(document,)])
+        return _Removed(document, [TextToEmbed(*row) for row in texts])
 
     async def _add_words(self, words: Collection[str], version: int) -> None:
         """Add those words to the vocabulary that are not there."""
@@ -210,26 +214,39 @@ class LibraryDatabase:
             [(json.dumps(list(words)), version)],
         )
 
-    async def _remove_orphans(self, texts: Sequence[TextToEmbed], kept: Collection[str]) -> None:
+    async def _remove_orphans(self, removed: _Removed | None, kept: Collection[str], version: int) -> None:
         """Remove the vectors of texts that are in no chunk any more, and their words.
 
         Args:
-            texts: the texts of chunks that are gone.
+            removed: the document that is gone, if there was any.
             kept: words that are known to be in chunks.
+            version: the version of the library.
         """
-        if not texts:
+        if removed is None:
             return
-        connection = self._connection
-        await connection.write(
+        await self._connection.write(
             "DELETE FROM library_vectors WHERE digest = $1 "
             "AND NOT EXISTS (SELECT 1 FROM library_chunks WHERE digest = $1)",
-            [(each.digest,) for each in texts],
+            [(each.digest,) for each in removed.texts],
         )
-        await connection.write(
-            f"DELETE FROM library_vocabulary WHERE word IN ({connection.select_members('$1', 'text')}) "
-            f"AND NOT {connection.has_chunks('word')}",
-            [(json.dumps([word for word in list_words(each.text for each in texts) if word not in kept]),)],
+        words, members = list_words(each.text for each in removed.texts), self._connection.select_members("$1", "text")
+        # The version of a word is not less than the number of the oldest document with it: where a document has a
+        # greater number, another document has the word too.
+        doubtful = await self._fetch(
+            f"SELECT word FROM library_vocabulary WHERE word IN ({members}) AND version >= $2",
+            json.dumps(list(words)),
+            removed.document,
         )
+        await self._remove_words([word for (word,) in doubtful if word not in kept])
+        rows = [(json.dumps([word for (word,) in doubtful]), version)]
+        await self._connection.write(f"UPDATE library_vocabulary SET version = $2 WHERE word IN ({members})", rows)
+
+    async def _remove_words(self, words: Sequence[str]) -> None:
+        """Remove words from the vocabulary that are in no chunk."""
+        members = self._connection.select_members("$1", "text")
+        orphans = f"SELECT member FROM ({members}) AS words WHERE NOT {self._connection.has_chunks('member')}"
+        statement = f"DELETE FROM library_vocabulary WHERE word IN ({orphans})"
+        await self._connection.write(statement, [(json.dumps(words),)])
 
     async def _find_parent(self, id: str) -> str | None:
         """Return the id of the section around a chunk, or of the section or document around a section."""

@@ -141,7 +141,7 @@ async def _read_vectors(connection: LibraryConnection, model: str) -> AsyncItera
     ((count,),) = await connection.fetch("SELECT count(*) FROM library_vectors WHERE model = $1", model)
     groups = 1 + count // _VECTORS_AT_ONCE
     # Hashes are distributed evenly: ranges of the same size have the same number of them, roughly.
-    bounds = [(256**2 * number // groups).to_bytes(3, "big")[-2:] for number in range(groups)]
+    bounds = [(2**16 * number // groups).to_bytes(2, "big") for number in range(groups)]
     for first, end in pairwise([*bounds, b"\xff" * 17]):
         yield await connection.fetch(
             f"{_VECTOR_COLUMNS} WHERE v.model = $1 AND v.digest >= $2 AND v.digest < $3", model, first, end
