@@ -228,11 +228,11 @@ class Agent(BaseRunnable[T_co]):
     def _run(
         self, input: Input, context: RunContext, conversation: Conversation | None
     ) -> Coroutine[object, object, RunResult[T_co]]:
-        spec = self.spec
+        spec, source = self.spec, self._view or self._current_tools
         is_loaded = spec.tool_groups or spec.references or spec.contributors
-        if is_loaded or not isinstance(spec.instructions, str) or self._current_tools().providers:
+        if is_loaded or not isinstance(spec.instructions, str) or source().providers:
             return self._load_and_run(input, context, conversation)
-        tools = with_caller_tools(self._current_tools, context)
+        tools = with_caller_tools(source, context)
         return self._start_loop(context, tools, spec.prompt).run(messages_of(input), conversation)
 
     async def _load_and_run(
