@@ -32,6 +32,9 @@ from tactician.rag.vector_index import VectorIndex, pack_vectors
 from tactician.rag.word_query import MAX_ROWS, WordClauses
 
 _TEXTS_AT_ONCE: Final = 2_000
+_LACKS_VECTOR: Final = (
+    "c.document > $2 AND NOT EXISTS (SELECT 1 FROM library_vectors v WHERE v.digest = c.digest AND v.model = $1)"
+)
 
 
 class _Removed(NamedTuple):
@@ -143,23 +146,24 @@ class LibraryDatabase:
     async def list_unembedded(self, model: str, limit: int, after: bytes) -> tuple[TextToEmbed, ...]:
         """Return at most `limit` different texts of chunks that have no vector of a model, in the order of hashes."""
         rows = await self._fetch(
-            "SELECT digest, min(text) FROM library_chunks c WHERE digest > $1 AND NOT EXISTS "
-            "(SELECT 1 FROM library_vectors v WHERE v.digest = c.digest AND v.model = $2) "
-            "GROUP BY digest ORDER BY digest LIMIT $3",
-            after,
+            f"SELECT digest, min(text) FROM library_chunks c WHERE {_LACKS_VECTOR} AND digest > $3 "
+            "GROUP BY digest ORDER BY digest LIMIT $4",
             model,
+            await self._read_complete(model),
+            after,
             limit,
         )
         return tuple(TextToEmbed(*row) for row in rows)
 
     async def save_vectors(self, model: str, vectors: Mapping[bytes, Vector]) -> None:
         """Keep vectors of a model by the hashes of their texts."""
-        await self._begin_version()
+        version = await self._begin_version()
         await self._connection.write(
             "INSERT INTO library_vectors (digest, model, vector) VALUES ($1, $2, $3) "
             "ON CONFLICT (digest, model) DO UPDATE SET vector = excluded.vector",
             ((digest, model, packed) for digest, packed in zip(vectors, pack_vectors(vectors.values()), strict=True)),
         )
+        await self._note_complete(model, version)
 
     async def load_vocabulary(self) -> Vocabulary:
         """Return the words of the library, for a look at those that are similar to a word."""
@@ -194,6 +198,21 @@ class LibraryDatabase:
         """Begin a new version of the library, and return its number. Other writers wait until it is complete."""
         await self._connection.write("UPDATE library_state SET version = version + $1", [(1,)])
         return await read_version(self._connection)
+
+    async def _read_complete(self, model: str) -> int:
+        """Return a version whose documents all have vectors of a model."""
+        rows = await self._fetch("SELECT complete FROM library_models WHERE model = $1", model)
+        return rows[0][0] if rows else 0
+
+    async def _note_complete(self, model: str, version: int) -> None:
+        """Note that all documents have vectors of a model, if they have, so that later only newer ones are looked at."""
+        complete = await self._read_complete(model)
+        if not await self._fetch(f"SELECT 1 FROM library_chunks c WHERE {_LACKS_VECTOR} LIMIT 1", model, complete):
+            await self._connection.write(
+                "INSERT INTO library_models VALUES ($1, $2) "
+                "ON CONFLICT (model) DO UPDATE SET complete = excluded.complete",
+                [(model, version)],
+            )
 
     async def _delete(self, uri: str) -> _Removed | None:
         """Remove a document, and return what it had; `None` when it was not there."""

@@ -34,4 +34,5 @@ CREATE TABLE IF NOT EXISTS library_vocabulary (word text PRIMARY KEY, version bi
 CREATE TABLE IF NOT EXISTS library_vectors (
   model text NOT NULL, digest bytea NOT NULL, vector bytea NOT NULL, PRIMARY KEY (digest, model)
 );
+CREATE TABLE IF NOT EXISTS library_models (model text PRIMARY KEY, complete bigint NOT NULL);
 """

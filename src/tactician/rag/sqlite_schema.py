@@ -7,7 +7,7 @@ from typing import Final
 
 from tactician.errors import ConfigurationError
 
-_VERSION: Final = 2
+_VERSION: Final = 3
 _APPLICATION: Final = 0x54616352  # "TacR"
 _TABLES: Final = (
     "CREATE TABLE library_state (version INTEGER NOT NULL)",
@@ -38,6 +38,7 @@ _TABLES: Final = (
       model TEXT NOT NULL, digest BLOB NOT NULL, vector BLOB NOT NULL, PRIMARY KEY (digest, model)
     ) WITHOUT ROWID
     """,
+    "CREATE TABLE library_models (model TEXT PRIMARY KEY, complete INTEGER NOT NULL)",
     """
     CREATE VIRTUAL TABLE library_words USING fts5(
       text, content='library_chunks', content_rowid='id', tokenize='porter unicode61 remove_diacritics 2'
