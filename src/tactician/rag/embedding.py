@@ -70,16 +70,16 @@ class ChunkEmbedder:
             return count
 
     async def _embed_missing(self, report: Progress | None) -> int:
-        count, last = 0, b""
-        while missing := await self._store.list_unembedded(self.name, _BATCH, last):
-            last = missing[-1].digest
+        count, last, size = 0, b"", _BATCH
+        while size == _BATCH and (missing := await self._store.list_unembedded(self.name, _BATCH, last)):
+            last, size = missing[-1].digest, len(missing)
             model, vectors = await self._embed([each.text for each in missing])
             await self._store.save_vectors(
                 model, {each.digest: vector for each, vector in zip(missing, vectors, strict=True)}
             )
-            count += len(missing)
+            count += size
             if report is not None:
-                report(len(missing))
+                report(size)
         return count
 
     async def _embed(self, texts: Sequence[str]) -> tuple[str, tuple[Vector, ...]]:
