@@ -119,8 +119,8 @@ class TaskRunner(TasksRun):
             return execution.skipped
         if self.exit.reason is not None:
             return ENDED
-        task, has_failed = execution.plan.job.task, execution.plan.key in self._failures
-        if task.context and not outputs and not has_failed and self._knows_context(execution.plan):
+        plan = execution.plan
+        if not outputs and plan.job.task.context and plan.key not in self._failures and self._knows_context(plan):
             return "all its context tasks were skipped"
         return None
 

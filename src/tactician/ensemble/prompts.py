@@ -7,12 +7,13 @@ from typing import Final
 
 from pydantic_core import to_json
 
+from tactician.context_format import ContextFormatter
 from tactician.ensemble.delegation import DelegationPriority, DelegationRequest
 from tactician.ensemble.learning import list_memory_sections, list_note_sections
 from tactician.ensemble.task_input import Revision, TaskInput
 from tactician.ensemble.task_output import TaskOutput
 from tactician.loop import output_type
-from tactician.runs import RunContext, format_data
+from tactician.runs import RunContext, find_formatter, format_data
 
 GUIDANCE: Final = (
     "Work on the task that you are given, and answer with its result alone. "
@@ -60,8 +61,9 @@ def list_context_sections(
     """
     if not outputs and not earlier:
         return []
-    texts = [_format_output(output, context, " (earlier iteration)") for output in earlier] if earlier else []
-    texts += [_format_output(output, context, "") for output in outputs]
+    formatter = find_formatter(context)
+    texts = [_format_output(output, formatter, " (earlier iteration)") for output in earlier] if earlier else []
+    texts += [_format_output(output, formatter, "") for output in outputs]
     joined = "\n\n---\n\n".join(texts)
     return [f"## Context from Previous Tasks\n\n{joined}"]
 
@@ -82,8 +84,9 @@ def list_format_sections(kind: type[object] | None) -> Iterator[str]:
         yield f"## Output Format\n\nAnswer with JSON that matches this schema, and nothing else:\n\n{schema}"
 
 
-def _format_output(output: TaskOutput, context: RunContext, note: str) -> str:
-    return f"### {output.role}: {output.description}{note}\n\n{format_data(output.raw, context)}"
+def _format_output(output: TaskOutput, formatter: ContextFormatter | None, note: str) -> str:
+    text = output.raw if formatter is None else formatter.format_json(output.raw)
+    return f"### {output.role}: {output.description}{note}\n\n{text}"
 
 
 def format_revision(revision: Revision) -> str:
