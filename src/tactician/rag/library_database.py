@@ -205,7 +205,7 @@ class LibraryDatabase:
         return rows[0][0] if rows else 0
 
     async def _note_complete(self, model: str, version: int) -> None:
-        """Note that all documents have vectors of a model, if they have, so that later only newer ones are looked at."""
+        """Note that all documents have vectors of a model, if they have: only newer ones are looked at later."""
         complete = await self._read_complete(model)
         if not await self._fetch(f"SELECT 1 FROM library_chunks c WHERE {_LACKS_VECTOR} LIMIT 1", model, complete):
             await self._connection.write(
