@@ -49,7 +49,8 @@ class EnsembleInput:
         if input is None:
             return cls({})
         if isinstance(input, (dict, Mapping)):  # the abstract class alone takes longer
-            return cls({str(name): as_text(value) for name, value in input.items()})
+            texts = {str(name): value if isinstance(value, str) else as_text(value) for name, value in input.items()}
+            return cls(texts)
         text = input if isinstance(input, str) else join_text(messages_of(input))
         return cls({TEXT_NAME: text}, text)
 

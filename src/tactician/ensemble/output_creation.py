@@ -31,7 +31,7 @@ def create_task_output(
         task.task_id,
         role,
         task.description,
-        as_text(answer),
+        answer if isinstance(answer, str) else as_text(answer),
         datetime.fromtimestamp(now, UTC),
         answer if is_typed or not isinstance(answer, str) else None,
         count_tool_calls(result),
