@@ -28,6 +28,7 @@ from tactician.runs import (
     RunContext,
     StoredAnswer,
     Suspended,
+    deliver_produced,
     find_formatter,
     find_suspension,
 )
@@ -155,7 +156,7 @@ class ToolRunner:
         self, call: ToolCall, tool: Tool | None, tools: Toolbox
     ) -> Coroutine[object, object, ToolResult]:
         """Run a call, with an event before and after it if anybody listens."""
-        run = self._report if self._context.is_observed else self._produce_result
+        run = self._report if self._context.services.bus.is_observed else self._produce_result
         return run(call, tool, tools)
 
     async def _report(self, call: ToolCall, tool: Tool | None, tools: Toolbox) -> ToolResult:
@@ -199,7 +200,7 @@ class ToolRunner:
     def _release(self, held: HeldArtifacts, result: ToolResult) -> ToolResult:
         """Deliver the objects of a call that the guardrails have accepted, and return its result."""
         try:
-            held.release(self._context.deliver)
+            held.release(lambda produced: deliver_produced(produced, self._context))
         except ConfigurationError:
             raise
         except TacticianError as error:  # as that of a tool: the blackboard refuses the object

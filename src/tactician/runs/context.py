@@ -22,7 +22,7 @@ from tactician.llm import (
     UsageTally,
     as_model_source,
 )
-from tactician.runs.artifacts import ArtifactChannel, ProducedArtifact
+from tactician.runs.artifacts import ArtifactChannel
 from tactician.runs.budget import UNLIMITED, Budget, BudgetMeter
 from tactician.runs.checkpoint import Checkpoint
 from tactician.runs.pace import Pace
@@ -263,13 +263,6 @@ class RunContext:
         services = self.services.with_bus(self.bus.create_child(events))
         return self._copy(services=services, surroundings={**self.surroundings, StepEvents: events})
 
-    def deliver(self, produced: ProducedArtifact) -> None:
-        """Deliver an object that a tool produced to all who receive it."""
-        if self.artifacts is None:
-            produced.announce()
-        else:
-            self.artifacts.deliver(produced)
-
     @property
     def is_durable(self) -> bool:
         """True when the run belongs to a durable store, which saves each of its steps."""
@@ -341,11 +334,10 @@ class RunContext:
             changes["checkpoint"] = self.checkpoint.at(key)
         return self._copy(**changes) if changes else self
 
-    def inside_part(self, checkpoint: Checkpoint, *, is_internal: bool) -> RunContext:
+    def inside_part(self, checkpoint: Checkpoint, is_internal: bool) -> RunContext:
         """Return the context of a part of the run with this checkpoint; see `step`, and `as_internal`."""
-        if is_internal:
-            return self._copy(checkpoint=checkpoint, answer_level=len(self.path))
-        return self._copy(checkpoint=checkpoint)
+        level = len(self.path) if is_internal else self.answer_level
+        return self._copy(checkpoint=checkpoint, answer_level=level)
 
     def with_deadline(self, deadline: float) -> RunContext:
         """Return the same context for a run that has to end before a moment, in seconds since the epoch.
