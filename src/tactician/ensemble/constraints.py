@@ -38,6 +38,9 @@ class HierarchicalConstraints:
 
     def find_mistakes(self, roles: Collection[str]) -> Iterator[tuple[str, str]]:
         """Yield the place and the description of each mistake; `roles` are those of all workers."""
+        if texts := [*self._find_texts()]:
+            yield from texts
+            return
         yield from self._find_unknown("allowed_workers", sorted(self.allowed_workers), roles)
         for role in sorted(self.required_workers):
             if self.allowed_workers and role not in self.allowed_workers:
@@ -53,6 +56,15 @@ class HierarchicalConstraints:
         counts = Counter(role for stage in self.stages for role in set(stage))
         for role in (role for role, count in counts.items() if count > 1):
             yield "constraints.stages", f"the role {role!r} is in multiple stages: leave it in one"
+
+    def _find_texts(self) -> Iterator[tuple[str, str]]:
+        """Yield each text where a list of roles belongs, which would be a list of its characters."""
+        for place in ("required_workers", "allowed_workers"):
+            if isinstance(role := getattr(self, place), str):
+                yield f"constraints.{place}", f"it is a list of roles: write {place}={{{role!r}}}"
+        for number, stage in enumerate(self.stages):
+            if isinstance(stage, str):
+                yield f"constraints.stages[{number}]", f"it is a list of roles: write [{stage!r}]"
 
     def find_objection(self, role: str, calls: Sequence[str], completed: Collection[str]) -> str | None:
         """Return why a worker may not get a delegation now; `None` when it may.
