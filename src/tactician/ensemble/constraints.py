@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import field
+from functools import partial
 from types import MappingProxyType
 from typing import Final
 
@@ -34,7 +35,12 @@ class HierarchicalConstraints:
     stages: Sequence[Sequence[str]] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "max_calls_per_worker", MappingProxyType(dict(self.max_calls_per_worker)))
+        set_field = partial(object.__setattr__, self)
+        set_field("max_calls_per_worker", MappingProxyType(dict(self.max_calls_per_worker)))
+        for place in ("required_workers", "allowed_workers"):
+            if not isinstance(roles := getattr(self, place), str):  # a text is a mistake, which `find_mistakes` names
+                set_field(place, frozenset(roles))
+        set_field("stages", tuple(stage if isinstance(stage, str) else tuple(stage) for stage in self.stages))
 
     def find_mistakes(self, roles: Collection[str]) -> Iterator[tuple[str, str]]:
         """Yield the place and the description of each mistake; `roles` are those of all workers."""
