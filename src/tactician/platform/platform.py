@@ -390,6 +390,7 @@ class Platform(RunControl):
         """Return an object of the requested type, from the registered agent that has a goal and a plan for it.
 
         When no agent has a plan by itself, the actions of all of them are planned together, as those of components.
+        In code that runs for an agent, it is a run inside the run around it, as `agent.run(...)` is.
 
         Raises:
             AgentNotFoundError: when no registered agent yields the type.
@@ -398,13 +399,15 @@ class Platform(RunControl):
             ProcessFailedError: when an action raises, a budget is used up, or a goal that may give several
                 types gives another type.
         """
-        from tactician.platform.choosing import find_able, raise_if_none_can
+        from tactician.platform.choosing import find_able, raise_if_none_can, run_inside
 
-        objects = with_named(objects, named)
-        agents, context = self._registry.find_producers(kind), self.context()
+        objects, around = with_named(objects, named), RunContext.find_current()
+        agents, context = self._registry.find_producers(kind), around or self.context()
         together = self._registry.assemble_towards(kind)
         is_only = len(agents) + len(together) == 1
         chosen = None if is_only else await find_able((*agents, *together), objects, options, context)
+        if around is not None:
+            return await run_inside(chosen or agents[0], agents, kind, objects, options, around)
         process = await self._runner.start(chosen or agents[0], objects, options)
         await raise_if_none_can(agents, process, objects, options, context)
         raise_unless_completed(process)

@@ -96,6 +96,7 @@ def _find_mistakes(review: Review) -> Iterator[str]:
 
 def find_timeout_mistakes(timeout: object) -> Iterator[str]:
     """Yield what is wrong with the time to wait for a person."""
-    is_number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
-    if timeout is not None and not (is_number and 0 <= timeout <= LONGEST_WAIT):
+    if timeout is None:
+        return
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not 0 <= timeout <= LONGEST_WAIT:
         yield f"timeout is {timeout!r}: write the seconds, from 0 to 100 years; 0 or None waits for ever"
