@@ -38,7 +38,10 @@ autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
 autodoc_class_signature = "mixed"
 autodoc_preserve_defaults = True
-autodoc_default_options = {"exclude-members": "model_config"}
+autodoc_default_options = {
+    "exclude-members": "model_config",
+    "inherited-members": "object,BaseException,Enum,str,int,tuple,dict,BaseModel",  # but for the members of these
+}
 add_module_names = False
 python_use_unqualified_type_names = True
 maximum_signature_line_length = 110

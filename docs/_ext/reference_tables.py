@@ -298,6 +298,12 @@ def write_code_as_code(app: Sphinx, what: str, name: str, thing: object, options
     lines[:] = [re.sub(r"(?<!`)`([^`]+)`(?!`)", r"``\1``\\ ", line) for line in lines]
 
 
+def skip_unchosen(app: Sphinx, what: str, name: str, thing: object, skip: bool, options: Mapping[str, object]) -> bool:
+    """Skip the names of a package that were not chosen: the option for inherited members selects all of them."""
+    chosen = options.get("members")
+    return skip or (what == "module" and isinstance(chosen, list) and name not in chosen)
+
+
 class ReferenceTable(SphinxDirective):
     """Directive that puts one of the tables in its place."""
 
@@ -314,4 +320,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("reference-table", ReferenceTable)
     app.add_directive("api-of", Api)
     app.connect("autodoc-process-docstring", write_code_as_code, priority=400)
+    app.connect("autodoc-skip-member", skip_unchosen)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
+from types import MemberDescriptorType
 
 
 @dataclass(repr=False, eq=False, match_args=False)
@@ -28,9 +29,10 @@ def write_constructor(kind: type, enforced: bool) -> Callable[..., None]:
     """
     declared: tuple[Field[object], ...] = fields(kind)
     defaults = {f"_default_{each.name}": _find_default(each) for each in declared}
-    assignment = "  _set(self, {!r}, {})" if enforced else "  self.{} = {}"
+    setters = {f"_set_{each.name}": _find_setter(kind, each.name) for each in declared} if enforced else {}
+    assignment = "  _set_{}(self, {})" if enforced else "  self.{} = {}"
     lines = [
-        f"def create(_made, _set, {', '.join(defaults)}):",
+        f"def create({', '.join(('_made', *defaults, *setters))}):",
         f" def __init__({', '.join(_write_parameters(declared))}):",
         *(assignment.format(each.name, _write_value(each)) for each in declared if _is_set(each)),
         "  self.__post_init__()" if hasattr(kind, "__post_init__") else "  pass",
@@ -38,7 +40,7 @@ def write_constructor(kind: type, enforced: bool) -> Callable[..., None]:
     ]
     made: dict[str, Callable[..., Callable[..., None]]] = {}
     exec("\n".join(lines), vars(sys.modules[kind.__module__]), made)
-    constructor = made["create"](_MADE, object.__setattr__, **defaults)
+    constructor = made["create"](_MADE, **defaults, **setters)
     constructor.__qualname__ = f"{kind.__qualname__}.__init__"
     constructor.__annotations__ = {each.name: each.type for each in declared if each.init} | {"return": None}
     return constructor
@@ -46,6 +48,13 @@ def write_constructor(kind: type, enforced: bool) -> Callable[..., None]:
 
 def _find_default(described: Field[object]) -> object:
     return described.default if described.default_factory is MISSING else described.default_factory
+
+
+def _find_setter(kind: type, name: str) -> Callable[[object, object], None]:
+    """Return the function that sets a field of a class that refuses assignments."""
+    # The slot sets itself without a look-up of its name.
+    slot: MemberDescriptorType = getattr(kind, name)
+    return slot.__set__
 
 
 def _is_set(described: Field[object]) -> bool:

@@ -118,7 +118,7 @@ def test_the_file_and_the_environment_say_the_same(tmp_path: Path) -> None:
 def test_what_nobody_says_is_as_usual() -> None:
     policies = create_router_arguments(RouterSettings())
 
-    assert (policies["policy"], policies["max_concurrency"]) == ("round_robin", 50)
+    assert (policies["policy"], policies["max_concurrency"]) == ("round_robin", 100)
     assert (policies["retries"], policies["circuit_breaker"]) == (ModelRetryPolicy(), CircuitBreakerPolicy())
 
 

@@ -4,12 +4,12 @@ import asyncio
 
 import pytest
 
-from tactician.llm.time_limit import TimeLimit
+from tactician.llm.time_limit import LimitedCall, TimeLimit
 from tactician.testing import FakeClock
 
 
 async def wait_for_ever(limit: TimeLimit) -> None:
-    with limit.start():
+    with LimitedCall(limit):
         await asyncio.Event().wait()
 
 
@@ -36,7 +36,7 @@ async def test_each_call_expires_when_its_own_time_has_passed() -> None:
 async def test_a_call_that_ended_in_time_is_left_alone() -> None:
     clock = FakeClock()
     limit = TimeLimit(5, clock)
-    with limit.start() as call:
+    with LimitedCall(limit) as call:
         await asyncio.sleep(0)
     await expire(clock, 10)
     assert not call.is_expired
@@ -60,7 +60,7 @@ async def test_the_inner_of_two_limits_ends_only_its_own_block() -> None:
     outer, inner = TimeLimit(9, clock), TimeLimit(5, clock)
 
     async def nest() -> str:
-        with outer.start():
+        with LimitedCall(outer):
             try:
                 await wait_for_ever(inner)
             except TimeoutError:
@@ -80,7 +80,7 @@ async def test_limits_that_pass_together_end_the_outer_block() -> None:
     ended: list[str] = []
 
     async def nest() -> None:
-        with outer.start():
+        with LimitedCall(outer):
             try:
                 await wait_for_ever(inner)
             finally:

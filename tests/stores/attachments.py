@@ -86,6 +86,16 @@ class AttachmentConformance:
             await store.delete("docs", saved.id)
         assert await count_attachments() == 0
 
+    async def test_a_picture_is_found_by_its_hash_in_its_document_only(self, store: DocumentStore) -> None:
+        await store.save(document(body=write()))
+        await store.save(document(id="other", body="{}"))
+        _, lease = await claimed(store)
+        await store.append(lease, StoredStep(1, write(PICTURE * 2)))
+        names = [_name(PICTURE), _name(PICTURE * 2), _name(b"")]
+        assert [await store.load_attachment("docs", "d", name) for name in names] == [PICTURE, PICTURE * 2, None]
+        assert await store.load_attachment("docs", "other", names[0]) is None
+        assert await store.load_attachment("docs", "unknown", names[0]) is None
+
     async def test_writers_and_deleters_do_not_lose_a_picture(self, store: DocumentStore, other: DocumentStore) -> None:
         for _ in range(10):
             await store.save(document(id="old", body=write()))

@@ -209,6 +209,18 @@ async def test_what_waits_has_a_picture_once() -> None:
     assert step.text == text % encoded
 
 
+@pytest.mark.parametrize("is_released", [False, True])
+async def test_a_picture_is_found_by_its_hash(is_released: bool) -> None:
+    store, picture = MemoryStore(), b"\x89PNG" + bytes(range(256)) * 2
+    await store.save(document(body="{}", due_at=None))
+    _, lease = await claimed(store)
+    await store.append(lease, StoredStep(1, f'{{"data": "{base64.b64encode(picture).decode()}"}}'))
+    if is_released:
+        await store.release(lease)
+    assert await store.load_attachment("docs", "d", sha256(picture).hexdigest()) == picture
+    assert await store.load_attachment("docs", "d", sha256(b"").hexdigest()) is None
+
+
 async def test_the_name_of_a_picture_in_a_text_is_no_picture() -> None:
     picture = bytes(1_000)
     store, encoded = MemoryStore(), base64.b64encode(picture).decode()

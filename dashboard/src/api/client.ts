@@ -49,7 +49,7 @@ export async function send(url: URL, options: RequestInit = {}): Promise<Respons
   const headers = new Headers(options.headers);
   const token = sessionStorage.getItem(TOKEN_KEY);
   if (token !== null) headers.set("authorization", `Bearer ${token}`);
-  const response = await fetch(url, { ...options, headers, cache: "no-store" });
+  const response = await fetch(url, { cache: "no-store", ...options, headers });
   if (response.ok) return response;
   if (response.status === 401) needsToken.value = true;
   throw new ApiProblem(response.status, await readProblem(response));
@@ -69,13 +69,25 @@ export async function remove<T>(path: string): Promise<T> {
   return (await send(apiUrl(path), { method: "DELETE" })).json() as Promise<T>;
 }
 
+/** Types of pictures that are nothing but pictures, whatever opens them. */
+const PICTURES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", "image/bmp"]);
+
+/** Return a picture of the server. Those elsewhere are left alone: who has them would learn who looks. */
+export async function loadPicture(address: string): Promise<Blob> {
+  const url = new URL(address, location.href);
+  if (!url.href.startsWith(`${ROOT.href}api/`)) throw new Error(address);
+  const picture = await (await send(url, { cache: "default" })).blob();
+  if (!PICTURES.has(picture.type)) throw new Error(`The page does not show ${picture.type}.`);
+  return picture;
+}
+
 /** Operations that several views use; a view adds its own in its file. */
 export const api = {
   latestRuns: (limit: number) => get<{ runs: RunForm[] }>("api/runs", { limit: String(limit) }),
-  outerRuns: (limit: number, skip: number) =>
-    get<RunsForm>("api/runs", { limit: String(limit), skip: String(skip), outer: "true" }),
-  findRuns: (search: string, status: readonly string[], limit: number, skip: number) =>
-    get<RunsForm>("api/runs", { search, status: [...status], limit: String(limit), skip: String(skip), outer: "true" }),
+  outerRuns: (limit: number, after: number) =>
+    get<RunsForm>("api/runs", { limit: String(limit), after: String(after), outer: "true" }),
+  findRuns: (search: string, status: readonly string[], limit: number, after: number) =>
+    get<RunsForm>("api/runs", { search, status: [...status], limit: String(limit), after: String(after), outer: "true" }),
   run: (id: string) => get<RunForm>(`api/runs/${encodeURIComponent(id)}`),
   details: (id: string) => get<RunDetailsForm>(`api/runs/${encodeURIComponent(id)}/details`),
   plans: (id: string) => get<{ plans: PlanForm[] }>(`api/runs/${encodeURIComponent(id)}/plans`),

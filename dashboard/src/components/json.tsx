@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 
 import type { Json } from "../api/types";
 import { clip } from "../lib/format";
+import { addressOf, Picture } from "./picture";
 
 const MOST_ITEMS = 200;
 const LONG_TEXT = 400;
@@ -15,6 +16,14 @@ export function JsonView({ value, name, depth = 0 }: { value: Json; name?: strin
       <div class="json-line">
         {label}
         <Scalar value={value} />
+      </div>
+    );
+  }
+  if (addressOf(value) !== "") {
+    return (
+      <div class="json-line">
+        {label}
+        <Picture address={addressOf(value)} />
       </div>
     );
   }

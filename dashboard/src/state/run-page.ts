@@ -4,7 +4,7 @@ import { type Signal, signal } from "@preact/signals";
 
 import { api } from "../api/client";
 import { openStream, type ServerEvent } from "../api/stream";
-import type { RunDetailsForm, RunEvent } from "../api/types";
+import type { RunDetailsForm, RunEvent, RunForm } from "../api/types";
 import { noteRun } from "./runs";
 import { TraceModel } from "./trace";
 
@@ -64,23 +64,27 @@ export class RunPage {
         if (NEWS.has(data.type)) this.refresh();
       }
     }
-    this.settle();
+    const run = this.details.value?.run;
+    if (run !== undefined && hasEnded(run.status)) this.trace.finish(run.status);
     this.version.value += 1;
   }
 
-  /** End what events left open, once the run has ended. */
-  private settle(): void {
-    const run = this.details.value?.run;
-    if (run !== undefined && hasEnded(run.status)) this.trace.finish(run.status);
+  /** End what events left open, as the run has ended, or does nothing: then it has not begun since it was asked for. */
+  private settle(run: RunForm, begun: number): void {
+    if (hasEnded(run.status)) this.trace.finish(run.status);
+    else if (begun !== this.trace.begun) return;
+    else if (run.was_interrupted) this.trace.rest("interrupted");
+    else if (!isActive(run.status)) this.trace.rest(run.status);
   }
 
   private async read(): Promise<void> {
     const started = performance.now();
+    const { begun } = this.trace;
     try {
       const details = await api.details(this.id);
       this.details.value = details;
       noteRun(details.run);
-      this.settle();
+      this.settle(details.run, begun);
       this.version.value += 1;
       this.problem.value = "";
     } catch (error) {
@@ -89,6 +93,10 @@ export class RunPage {
     this.duration = performance.now() - started;
     this.timer = 0;
   }
+}
+
+function isActive(status: string): boolean {
+  return ["not started", "running"].includes(status);
 }
 
 export function hasEnded(status: string): boolean {

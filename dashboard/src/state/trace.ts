@@ -140,15 +140,20 @@ export class TraceModel {
   private readonly current = new Map<string, Conversation>();
   private readonly lastAction = new Map<string, RunEvent>();
   private readonly seen = new Set<string>();
+  /** Types of the events with which each run has begun since it rested: a process inside another has two of them. */
+  private readonly beginnings = new Map<string, Set<string>>();
+  /** How often runs have begun, or have gone on. */
+  begun = 0;
 
   /** Take an event; one that was taken before changes nothing. */
   add(event: RunEvent): void {
     if (event.type === "TextReceived" || event.type === "ThinkingReceived") return this.addPiece(event);
     if (event.type === "PartialReceived" || this.seen.has(event.id)) return;
     this.seen.add(event.id);
+    const opens = OPENS[event.type];
+    if (opens === "run") this.begin(event);
     this.start = Math.min(this.start, event.time);
     this.end = Math.max(this.end, event.time);
-    const opens = OPENS[event.type];
     if (opens !== undefined) this.open(opens, event);
     const closes = CLOSES[event.type];
     if (closes !== undefined) this.close(closes, event);
@@ -163,13 +168,30 @@ export class TraceModel {
 
   /** End what is open, as the run has ended: a program that died told no end. */
   finish(status: string): void {
+    this.rest(status);
+    for (const span of this.spans.values()) {
+      if (span.status === "waiting" && span.kind !== "run") span.status = "completed";
+    }
+  }
+
+  /** End what is open for now, as the run does nothing: the store has no event that says so. */
+  rest(status: string): void {
     for (const span of this.spans.values()) {
       const last = span.segments.at(-1)!;
       if (last.end === null) {
         last.end = this.end;
         span.status = span.kind === "run" ? status : "cancelled";
-      } else if (span.status === "waiting" && span.kind !== "run") span.status = status === "waiting" ? "waiting" : "completed";
+      }
     }
+  }
+
+  /** Note that a run begins or goes on. One that has begun in the same way, and told no end, has rested in between. */
+  private begin(event: RunEvent): void {
+    this.begun += 1;
+    const known = this.beginnings.get(event.run_id);
+    if (known?.has(event.type) === true) this.rest("running");
+    const isOpen = this.runs.get(event.run_id)?.segments.at(-1)!.end === null;
+    this.beginnings.set(event.run_id, new Set([...(isOpen && known !== undefined ? known : []), event.type]));
   }
 
   private open(kind: SpanKind, event: RunEvent): void {

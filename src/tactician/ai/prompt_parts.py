@@ -7,7 +7,6 @@ from typing import TypeAlias, TypeVar
 
 from pydantic_core import to_json
 
-from tactician.ai.samples import generate_sample
 from tactician.llm import Image, Message, UserMessage
 from tactician.loop import InvalidOutput, OutputType
 
@@ -26,6 +25,8 @@ def generate_example(output: OutputType[T]) -> tuple[str, ...]:
     """Return a generated example; nothing for text, or without valid values."""
     if output.spec is None:
         return ()
+    from tactician.ai.samples import generate_sample
+
     try:
         value = generate_sample(output.spec.schema)
         output.parse(to_json(value).decode())

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tactician.config.loading import load_settings as load_settings
     from tactician.config.models import AttemptSettings as AttemptSettings
     from tactician.config.models import CircuitBreakerSettings as CircuitBreakerSettings
+    from tactician.config.models import McpOAuthSettings as McpOAuthSettings
     from tactician.config.models import McpServerSettings as McpServerSettings
     from tactician.config.models import MemorySettings as MemorySettings
     from tactician.config.models import ModelSettings as ModelSettings
@@ -39,10 +40,10 @@ else:
             "tactician.config.defaults": "REMEMBERED_MESSAGES REMEMBERED_PROCESSES",
             "tactician.config.loading": "FILE_NAME PATH_VARIABLE find_settings load_settings",
             "tactician.config.models": (
-                "AttemptSettings CircuitBreakerSettings McpServerSettings MemorySettings ModelSettings "
-                "PlanningTable PlatformSettings PriceSettings ProcessSettings PromptSettings RankingSettings "
-                "RetryPolicySettings RetryRuleSettings RouterSettings RoutingPolicy Settings TelemetrySettings "
-                "TemplateSettings ToolGroupSettings"
+                "AttemptSettings CircuitBreakerSettings McpOAuthSettings McpServerSettings MemorySettings "
+                "ModelSettings PlanningTable PlatformSettings PriceSettings ProcessSettings PromptSettings "
+                "RankingSettings RetryPolicySettings RetryRuleSettings RouterSettings RoutingPolicy Settings "
+                "TelemetrySettings TemplateSettings ToolGroupSettings"
             ),
             "tactician.config.variables": "apply_variables find_variable",
         },

@@ -128,6 +128,10 @@ class Conversation:
         """The tool calls of the last assistant message that have no result yet, in order."""
         return find_open_calls(self._list)
 
+    def ends_with(self, message: Message) -> bool:
+        """Return whether this object is the last message."""
+        return bool(self._list) and self._list[-1] is message
+
     def to_tuple(self) -> tuple[Message, ...]:
         """Return the current messages."""
         return tuple(self._list)

@@ -200,7 +200,8 @@ class _GraphRunnable(GroupRunnable[Graph]):
         known = {**environment.known, **{output.task_id: output for output in walk.outputs}}
         visible = tuple(other for other in job.context if other.id in known)
         entry = (*(environment.entry if state == self.group.start else ()), *walk.outputs[-1:])
-        inside = environment._replace(
+        inside = replace(
+            environment,
             input=environment.input if state == self.group.start else EnsembleInput(environment.input.values),
             first_ids=(job.task.id,),
             entry=tuple(readable for output in entry for readable in output.readable),

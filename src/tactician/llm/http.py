@@ -14,7 +14,7 @@ from tactician.errors import MalformedResponseError, ModelError, ModelRequestErr
 from tactician.frozen import frozen
 from tactician.llm.http_errors import create_status_error, create_transport_error, cut_excerpt
 from tactician.llm.redaction import Redaction
-from tactician.llm.time_limit import TimeLimit
+from tactician.llm.time_limit import LimitedCall, TimeLimit
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession, ClientTimeout, FormData
@@ -98,14 +98,15 @@ async def _exchange(
     url: str, data: bytes | FormData, headers: Mapping[str, str], seconds: float, model: str, limit: int
 ) -> object:
     try:
+        known = _sessions.get(asyncio.get_running_loop())
+        session = await http_session() if known is None else known[0]
+        post = session.post(url, data=data, headers=headers, timeout=_limit_connecting(seconds), allow_redirects=False)
         try:
-            limits = _limit_connecting(seconds)
-            post = (await http_session()).post(url, data=data, headers=headers, timeout=limits, allow_redirects=False)
-            with _limit_total(seconds).start():
-                async with post as response:
-                    if response.status >= 300:
-                        raise await _read_error(response, model)
-                    content = await read_body(response, limit)
+            with LimitedCall(_limit_total(seconds)):
+                response = await post
+                if response.status >= 300:
+                    raise await _read_error(response, model)
+                content = await read_body(response, limit)
         except Exception as error:
             if (failure := create_transport_error(error, url, seconds, model)) is None:
                 raise
@@ -144,16 +145,21 @@ async def post_stream(
 
 
 async def read_body(response: ClientResponse, limit: int) -> bytes:
-    """Return the content of an answer, or a byte more than `limit` of it when it is larger.
+    """Return the content of an answer, or a byte more than `limit` of it when it is larger, and release it.
 
     aiohttp decompresses what is read, piece by piece: reading stops when a small answer becomes huge.
     """
     pieces, size = [], 0
-    while piece := await response.content.readany():
-        pieces.append(piece)
-        size += len(piece)
-        if size > limit:
-            break
+    try:
+        stream = response.content
+        while size <= limit and (piece := await stream.readany()):
+            pieces.append(piece)
+            size += len(piece)
+            if stream.at_eof():  # nearly always: waiting for nothing takes longer
+                break
+    finally:
+        if not response.closed:  # at its end an answer gives its connection back by itself
+            response.close()
     return b"".join(pieces)[: limit + 1]
 
 

@@ -208,8 +208,8 @@ class AssistantMessage:
     def text(self) -> str:
         """All text of the message, without thinking and tool calls."""
         parts = self.parts
-        if len(parts) == 1 and isinstance(only := parts[0], Text):  # nearly always
-            return only.text
+        if len(parts) == 1:  # nearly always
+            return only.text if isinstance(only := parts[0], Text) else ""
         return "".join([part.text for part in parts if isinstance(part, Text)])
 
     @property
@@ -221,8 +221,8 @@ class AssistantMessage:
     def tool_calls(self) -> tuple[ToolCall, ...]:
         """Tools that the model requests to run."""
         parts = self.parts
-        if len(parts) == 1 and isinstance(parts[0], Text):  # nearly always
-            return ()
+        if len(parts) == 1:  # nearly always
+            return (only,) if isinstance(only := parts[0], ToolCall) else ()
         return tuple([part for part in parts if isinstance(part, ToolCall)])
 
 

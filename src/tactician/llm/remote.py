@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import field
 from itertools import chain
@@ -65,6 +65,7 @@ class RemoteModel:
         self.name = f"{endpoint.name}:{model}"
         self.features = endpoint.features
         self.price = endpoint.find_price(model)
+        self._fit = endpoint.feature_check or _pass_on
         self._headers = {"Content-Type": "application/json", **endpoint.headers}
         self._redaction = Redaction(endpoint.url, endpoint.headers)
 
@@ -77,14 +78,26 @@ class RemoteModel:
         Raises:
             ModelError: of the class that matches the failure.
         """
-        request, restore = self._check_features(request)
+        request, restore = self._fit(request)
+        wire, asked = self.endpoint.wire, request
+        response: ModelResponse | None = None
         try:
-            response = await self._once(request)
-            if self.endpoint.wire.continue_paused is not None:
-                response = await self._continue(request, response)
+            for _ in range(_MOST_PAUSES + 1):
+                try:
+                    answer = await self._post(asked)
+                except ThinkingRefusedError:
+                    if (readable := wire.strip_thinking(asked)) is None:
+                        raise
+                    answer = await self._post(readable)
+                leg = wire.decode(answer, self.name)
+                response = leg if response is None else wire.merge(response, leg)
+                if wire.continue_paused is None or (onward := wire.continue_paused(request, response)) is None:
+                    break
+                asked = onward
         except ModelError as error:
             self._redaction.redact(error)
             raise
+        assert response is not None
         return self._sign_response(response, restore)
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[Delta | ModelResponse]:
@@ -96,43 +109,29 @@ class RemoteModel:
         if not self.endpoint.streams:
             yield await self.generate(request)
             return
-        request, restore = self._check_features(request)
+        request, restore = self._fit(request)
+        wire, asked = self.endpoint.wire, request
         response: ModelResponse | None = None
-        asked = request
         for _ in range(_MOST_PAUSES + 1):
-            decoder = self.endpoint.wire.stream_decoder(self.name)
+            decoder = wire.stream_decoder(self.name)
             with self._redaction:
                 async with aclosing(self._reads(asked)) as reads:
                     async for events in reads:
                         for delta in chain.from_iterable(map(decoder.feed, events)):
                             yield delta
                 leg = decoder.response()
-            response = leg if response is None else self.endpoint.wire.merge(response, leg)
-            if (onward := self._onward(request, response)) is None:
+            response = leg if response is None else wire.merge(response, leg)
+            if wire.continue_paused is None or (onward := wire.continue_paused(request, response)) is None:
                 break
             asked = onward
         assert response is not None
         yield self._sign_response(response, restore)
 
-    async def _once(self, request: ModelRequest) -> ModelResponse:
+    def _post(self, request: ModelRequest) -> Coroutine[object, object, object]:
         endpoint = self.endpoint
         body = endpoint.wire.encode(request, self.model, endpoint.dialect)
         timeout = request.options.timeout or endpoint.timeout
-        try:
-            answer = await post_json(endpoint.url, body, self._headers, timeout, self.name)
-        except ThinkingRefusedError:
-            if (readable := endpoint.wire.strip_thinking(request)) is None:
-                raise
-            return await self._once(readable)
-        return endpoint.wire.decode(answer, self.name)
-
-    async def _continue(self, request: ModelRequest, response: ModelResponse) -> ModelResponse:
-        """Return a response merged with its continuations, if it is paused."""
-        for _ in range(_MOST_PAUSES):
-            if (onward := self._onward(request, response)) is None:
-                break
-            response = self.endpoint.wire.merge(response, await self._once(onward))
-        return response
+        return post_json(endpoint.url, body, self._headers, timeout, self.name)
 
     async def _reads(self, request: ModelRequest) -> AsyncGenerator[Sequence[str]]:
         """Yield the events of a stream, in the batches of the network reads."""
@@ -152,15 +151,6 @@ class RemoteModel:
                 async for read in reads:
                     yield read
 
-    def _check_features(self, request: ModelRequest) -> tuple[ModelRequest, RestoreResponse | None]:
-        check = self.endpoint.feature_check
-        return check(request) if check is not None else (request, None)
-
-    def _onward(self, request: ModelRequest, response: ModelResponse) -> ModelRequest | None:
-        """Return the request that continues a paused answer, such as Anthropic's during long searches."""
-        continue_paused = self.endpoint.wire.continue_paused
-        return continue_paused(request, response) if continue_paused is not None else None
-
     def _sign_response(self, response: ModelResponse, restore: RestoreResponse | None) -> ModelResponse:
         if response.finish_reason == "content_filter":
             _check_filter(response, self.name)
@@ -169,6 +159,11 @@ class RemoteModel:
         if price is None and restored.model and (self.endpoint.prices or self.endpoint.default_prices):
             price = self.endpoint.find_price(restored.model)
         return restored.attribute_to(self.name, price)
+
+
+def _pass_on(request: ModelRequest) -> tuple[ModelRequest, None]:
+    """Return a request as it is, for an endpoint whose features are not checked."""
+    return request, None
 
 
 def _check_filter(response: ModelResponse, name: str) -> None:

@@ -12,7 +12,7 @@ from tactician.clock import SYSTEM_CLOCK, Clock
 
 
 class TimeLimit:
-    """Limit of the duration of calls: `with limit.start():` raises a `TimeoutError` once it has passed.
+    """Limit of the duration of calls: `with LimitedCall(limit):` raises a `TimeoutError` once it has passed.
 
     Calls with the same limit expire in the order in which they began, so a timer for each event loop serves all of
     them. A timer for each call, as that of `asyncio.timeout`, would cost more than the rest of the routing.
@@ -20,6 +20,9 @@ class TimeLimit:
     Args:
         seconds: the limit of a call; no limit, when it is infinite.
         clock: the time.
+
+    Attributes:
+        latest: the timer that was used last; a program nearly always has a single loop.
     """
 
     def __init__(self, seconds: float, clock: Clock = SYSTEM_CLOCK) -> None:
@@ -27,14 +30,12 @@ class TimeLimit:
         self.clock = clock
         self._lock = Lock()
         self._timers: WeakKeyDictionary[asyncio.AbstractEventLoop, _Timer] = WeakKeyDictionary()
-        self._latest: _Timer | None = None
+        self.latest: _Timer | None = None
 
-    def start(self) -> LimitedCall:
-        """Start a call in the current task, and return the context manager in which it is limited."""
-        loop, timer = asyncio.get_running_loop(), self._latest
-        if timer is None or timer.loop() is not loop:  # nearly never: a program has a single loop
-            timer = self._latest = self._timers.get(loop) or self._add(loop)
-        return LimitedCall(timer, self.clock.monotonic() + self.seconds)
+    def select_timer(self, loop: asyncio.AbstractEventLoop) -> _Timer:
+        """Return the timer of a loop, which is the latest from now on."""
+        self.latest = self._timers.get(loop) or self._add(loop)
+        return self.latest
 
     def _add(self, loop: asyncio.AbstractEventLoop) -> _Timer:
         """Add the timer of a loop, and forget loops that ended in the middle of calls: these hold their loop."""
@@ -46,7 +47,10 @@ class TimeLimit:
 
 
 class LimitedCall:
-    """Call with a time limit; see `TimeLimit`.
+    """Call of the current task with a time limit: the context manager in which it is limited.
+
+    Args:
+        limit: the limit, which counts from now on.
 
     Attributes:
         ends_at: deadline of the call, by the clock of the limit.
@@ -55,10 +59,13 @@ class LimitedCall:
 
     __slots__ = ("_cancelling", "_task", "_timer", "ends_at", "is_expired")
 
-    def __init__(self, timer: _Timer, ends_at: float) -> None:
-        task = asyncio.current_task()
+    def __init__(self, limit: TimeLimit) -> None:
+        loop, timer = asyncio.get_running_loop(), limit.latest
+        if timer is None or timer.loop() is not loop:
+            timer = limit.select_timer(loop)
+        task = asyncio.current_task(loop)
         assert task is not None
-        self.ends_at = ends_at
+        self.ends_at = limit.clock.monotonic() + limit.seconds
         self.is_expired = False
         self._timer = timer
         self._task = task

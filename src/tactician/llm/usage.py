@@ -129,7 +129,7 @@ class UsageTally:
     __slots__ = ("_added", "_parent", "_summed_up")
 
     def __init__(self, parent: UsageTally | None = None) -> None:
-        self._summed_up: dict[str, Usage] = {}
+        self._summed_up: dict[str, Usage] | None = None
         self._added: list[Usage] = []
         self._parent = parent
 
@@ -154,6 +154,8 @@ class UsageTally:
             self._count(usage)
 
     def _count(self, usage: Usage) -> None:
+        if self._summed_up is None:
+            self._summed_up = {}
         for part in usage.parts or (usage,):
             previous = self._summed_up.get(part.model)
             self._summed_up[part.model] = part if previous is None else previous + part
@@ -163,7 +165,7 @@ class UsageTally:
         """Usage of each model, by the model's full name."""
         if self._added:
             self._sum_up()
-        return self._summed_up
+        return self._summed_up or {}
 
     @property
     def by_instance(self) -> Mapping[str, Usage]:

@@ -116,9 +116,9 @@ class TurnState:
 
     def find_results(self, message: AssistantMessage) -> list[ToolResult]:
         """Return the results of the message's calls when all are in the conversation; else nothing."""
-        messages = self.conversation.messages
-        if messages[-1] is message or self.conversation.open_calls:
+        if self.conversation.ends_with(message) or self.conversation.open_calls:
             return []
+        messages = self.conversation.messages
         after = messages[self._place_of(message) + 1 :]
         results = {message.call_id: message for message in after if isinstance(message, ToolResult)}
         return [results[call.id] for call in message.tool_calls]

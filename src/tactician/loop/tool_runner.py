@@ -28,6 +28,7 @@ from tactician.runs import (
     RunContext,
     StoredAnswer,
     Suspended,
+    deliver_produced,
     find_formatter,
     find_suspension,
 )
@@ -69,7 +70,9 @@ class ToolRunner:
         answers = self._state.answers
         if len(calls) > 1:
             self._keep_one_handoff(calls, tools)
-        await self._run([call for call in calls if call.id not in answers], tools)
+        left = [call for call in calls if call.id not in answers] if answers else calls
+        limit = None if self._policy.parallel_tools else 1
+        await gather_or_suspend(*[self._answer(call, tools) for call in left], max_concurrency=limit)
         results = [answers[call.id] for call in calls]
         self._state.conversation.extend(results)
         answers.clear()
@@ -89,7 +92,7 @@ class ToolRunner:
         if not isinstance(result, ToolCall):
             return result
         try:
-            return await self._report_call(result, tool, tools)
+            return await self._run_and_report(result, tool, tools)
         except Refused as refused:
             self._stop = refused
             raise
@@ -105,17 +108,14 @@ class ToolRunner:
             why_not = f"Not done: the conversation goes to {handoffs[0].name} already."
             self._state.answers[call.id] = ToolResult(call.id, call.name, why_not, is_error=True)
 
-    async def _run(self, calls: Sequence[ToolCall], tools: Toolbox) -> None:
-        limit = None if self._policy.parallel_tools else 1
-        await gather_or_suspend(*(self._answer(call, tools) for call in calls), max_concurrency=limit)
-
     async def _answer(self, call: ToolCall, tools: Toolbox) -> None:
         tool = tools.find(call.name)
         if self._policy.guards.tool_input or (tool is not None and tool.traits.needs_approval):
             call = _repair_call(call)  # what is checked must be what is run
         result = self._apply_decision(call, tool)
         if isinstance(result, ToolCall):
-            result = _trim(await self._format(await self._report_call(result, tool, tools), tool), self._policy)
+            shown = await self._format(await self._run_and_report(result, tool, tools), tool)
+            result = _trim(shown, self._policy)
         else:
             result = await self._format(result, tool)
         self._state.answers[call.id] = result
@@ -152,8 +152,14 @@ class ToolRunner:
         text = response.text if isinstance(response, StoredAnswer) else as_text(response)
         return ToolResult(call.id, call.name, text)
 
-    async def _report_call(self, call: ToolCall, tool: Tool | None, tools: Toolbox) -> ToolResult:
-        """Run a call, with an event before and after it."""
+    def _run_and_report(
+        self, call: ToolCall, tool: Tool | None, tools: Toolbox
+    ) -> Coroutine[object, object, ToolResult]:
+        """Run a call, with an event before and after it if anybody listens."""
+        run = self._report if self._context.services.bus.is_observed else self._produce_result
+        return run(call, tool, tools)
+
+    async def _report(self, call: ToolCall, tool: Tool | None, tools: Toolbox) -> ToolResult:
         self._context.emit(ToolCalled, call=call)
         started = perf_counter()
         try:
@@ -182,9 +188,9 @@ class ToolRunner:
         if self._context.pace is not None:
             await self._context.pace.turn()
         if not guards.tool_output:
-            return await self._run_in_time(call, tool, tools, self._context)
+            return await self._run_in_time(call, tool, tools)
         held = HeldArtifacts(self._context.artifacts)
-        result = await self._run_in_time(call, tool, tools, self._context.with_artifacts(held))
+        result = await self._run_in_time(call, tool, tools, held)
         if not result.is_error:
             checked = CheckedToolOutput(call, result.content)
             if objection := await find_first_objection(guards.tool_output, checked, self._context):
@@ -194,7 +200,7 @@ class ToolRunner:
     def _release(self, held: HeldArtifacts, result: ToolResult) -> ToolResult:
         """Deliver the objects of a call that the guardrails have accepted, and return its result."""
         try:
-            held.release(self._context.deliver)
+            held.release(lambda produced: deliver_produced(produced, self._context))
         except ConfigurationError:
             raise
         except TacticianError as error:  # as that of a tool: the blackboard refuses the object
@@ -224,12 +230,12 @@ class ToolRunner:
         return f"Not run: {call.name} was called with the same arguments again. Do something else, or answer.", True
 
     def _run_in_time(
-        self, call: ToolCall, tool: Tool | None, tools: Toolbox, context: RunContext
+        self, call: ToolCall, tool: Tool | None, tools: Toolbox, held: HeldArtifacts | None = None
     ) -> Coroutine[object, object, ToolResult]:
         limit = self._policy.tool_timeout
         if tool is not None and tool.traits.timeout is not None:
             limit = tool.traits.timeout
-        run = self._run_one(call, tool, tools, context)
+        run = self._run_one(call, tool, tools, held)
         return run if limit is None else self._interrupt(run, call, limit)
 
     async def _interrupt(self, run: Coroutine[object, object, ToolResult], call: ToolCall, limit: float) -> ToolResult:
@@ -239,10 +245,12 @@ class ToolRunner:
         except StepTimeoutError:
             return ToolResult(call.id, call.name, f"{call.name} did not answer within {limit:g} seconds.", True)
 
-    async def _run_one(self, call: ToolCall, tool: Tool | None, tools: Toolbox, context: RunContext) -> ToolResult:
-        if context.is_saved:
-            await context.begin_step()
-        place = context.at(call.id)
+    async def _run_one(
+        self, call: ToolCall, tool: Tool | None, tools: Toolbox, held: HeldArtifacts | None
+    ) -> ToolResult:
+        if self._context.is_saved:
+            await self._context.begin_step()
+        place = self._context.at(call.id, held)
         nested: ToolRunner | None = None
         if tool is not None and tool.traits.calls_tools:
             nested = ToolRunner(self._context.at(call.id), self._policy, self._state, is_nested=True)

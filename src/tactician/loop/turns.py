@@ -35,6 +35,7 @@ from tactician.loop.tool_runner import Refused, ToolRunner
 from tactician.prompts import KnowledgeCutoff
 from tactician.runs import (
     BudgetError,
+    RequestPace,
     RunContext,
     RunResult,
     Suspended,
@@ -88,6 +89,8 @@ class TurnLoop(Generic[T]):
         self._window: MessageWindow | None = None
         if strategy is not None:
             self._window = strategy.start(self._inside, find_token_counter(model.name))
+        self._is_saved = context.is_saved
+        self._toolbox: Toolbox | None = None
         self._turn_began: float | None = None
         self._state: TurnState
 
@@ -165,7 +168,7 @@ class TurnLoop(Generic[T]):
                 result = await self._handle_calls(message, calls)
             elif (answer := self._read_reply(text := message.text)) is None:
                 result = None
-            elif self._context.is_saved or self._policy.guards.output:
+            elif self._is_saved or self._policy.guards.output:
                 result = await self._create_acceptance().accept_value(answer.value, text)
             else:
                 result = state.create_result(answer.value, self._context)
@@ -211,15 +214,16 @@ class TurnLoop(Generic[T]):
         conversation = state.conversation
         view = conversation.to_tuple() if self._window is None else await self._window.view(conversation)
         request = self._build_request(view, is_last_word)
-        is_saved = context.is_saved
-        if is_saved:
+        if self._is_saved:
             await context.begin_step()
+        if context.surroundings and (pace := context.find(RequestPace)) is not None:
+            await pace.turn()
         response = await ask(self._model, request, context, state.turn, self._output.partial)
         message = receive(response, self._model, context, conversation)
         state.cut_off = response.finish_reason == "length"
         conversation.append(message)
         state.answer = message
-        if is_saved:
+        if self._is_saved:
             await context.save_step("answer", self._model.name, _describe(message))
         return message
 
@@ -237,7 +241,7 @@ class TurnLoop(Generic[T]):
         return policy.max_tool_calls is not None and state.calls >= policy.max_tool_calls
 
     def _build_request(self, view: Sequence[Message], is_over: bool) -> ModelRequest:
-        tools = self._load_toolbox()
+        tools = self._toolbox = self._load_toolbox()
         if self._ending.instructions:
             self._system = _build_system_messages(
                 "\n\n".join(filter(None, (self._instructions, self._ending.instructions)))
@@ -276,9 +280,8 @@ class TurnLoop(Generic[T]):
         if self._state.is_last_word:
             self._refuse(calls)
             return None
-        tools = self._load_toolbox()
-        results = self._state.find_results(message)
-        if not results:
+        tools = self._toolbox or self._load_toolbox()
+        if not (results := self._state.find_results(message)):
             entered = set_current(self._inside)
             try:
                 results = await self._create_runner().answer(calls, tools)
@@ -315,7 +318,8 @@ class TurnLoop(Generic[T]):
         for call, result, tool in sorted(ends, key=_comes_after_handoffs):
             if isinstance(tool, Handoff):
                 messages = self._state.conversation.messages
-                delegated = await hand_over(tool, call, self._name, messages, self._with_own_model)
+                own = self._context.with_model(self._model, self._options)
+                delegated = await hand_over(tool, call, self._name, messages, own)
                 return cast("RunResult[T]", delegated)  # it is of the type that the handoff promises
             if isinstance(tool, TaskOver):
                 return await self._create_acceptance().accept_text(call.arguments)
@@ -326,11 +330,7 @@ class TurnLoop(Generic[T]):
     @cached_property
     def _inside(self) -> RunContext:
         """The context for work on behalf of the model: tools, guardrails, summaries."""
-        return self._with_own_model.as_internal()
-
-    @cached_property
-    def _with_own_model(self) -> RunContext:
-        return self._context.with_model(self._model, self._options)
+        return self._context.with_model(self._model, self._options, is_internal=True)
 
     def _create_runner(self) -> ToolRunner:
         return ToolRunner(self._inside, self._policy, self._state)

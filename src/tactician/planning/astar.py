@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from typing_extensions import override
+
 from tactician.planning.inquiry import Inquiry
 from tactician.planning.model import Action, Goal, Plan
 from tactician.planning.planner import InquiringPlanner, plans_for
 from tactician.planning.pursuit import best_plan, plan_for
 from tactician.planning.session import Session
+from tactician.planning.world import WorldState
 
 if TYPE_CHECKING:
     from tactician.planning.explanation import Explanation
@@ -42,6 +45,16 @@ class AStarPlanner(InquiringPlanner):
             is not finite
         SearchLimitExceeded: a limit of the budget was reached before there was a plan, or a proof that there is none
     """
+
+    @override
+    def continue_plan(
+        self, plan: Plan, before: WorldState, world: WorldState, actions: tuple[Action, ...]
+    ) -> Plan | None:
+        # Every part of a cheapest plan is the cheapest way between its ends, as long as no cost depends on the world.
+        if not plan.actions or not plan.optimal or not world.is_result_of(plan.actions[0], before):
+            return None
+        has_fixed_amounts = self._indexes.index(actions).has_fixed_amounts and not callable(plan.goal.value)
+        return plan.without_first() if has_fixed_amounts else None
 
     def _plan(self, session: Session, goal: Goal) -> Inquiry[Plan | None]:
         return plan_for(session, goal)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from typing_extensions import override
+
 from tactician.planning.astar import AStarPlanner
 from tactician.planning.inquiry import Inquiry
 from tactician.planning.model import NIRVANA, Action, Goal, Plan, round_amount
@@ -11,6 +13,7 @@ from tactician.planning.planner import plans_for
 from tactician.planning.pursuit import best_plan, plan_for
 from tactician.planning.session import Session
 from tactician.planning.utility import best_now, reached_now, real
+from tactician.planning.world import WorldState
 
 if TYPE_CHECKING:
     from tactician.planning.explanation import Explanation
@@ -29,6 +32,12 @@ class HybridPlanner(AStarPlanner):
     For a single goal its plan is that of `AStarPlanner`, for `NIRVANA` that of `UtilityPlanner`. The arguments and
     exceptions are those of `AStarPlanner`.
     """
+
+    @override
+    def continue_plan(
+        self, plan: Plan, before: WorldState, world: WorldState, actions: tuple[Action, ...]
+    ) -> Plan | None:
+        return None  # an action that is worth while may have become possible, and comes first
 
     def _plan(self, session: Session, goal: Goal) -> Inquiry[Plan | None]:
         return best_now(session, (NIRVANA,)) if goal == NIRVANA else plan_for(session, goal)

@@ -24,6 +24,7 @@ class ActionIndex:
         """
         self.actions = actions
         self.achievers = _index_achievers(actions)
+        self.has_fixed_amounts = not any(callable(action.cost) or callable(action.value) for action in actions)
         self._problems: dict[tuple[Fact, ...], PlanningProblem] = {}
         if len({action.name for action in actions}) < len(actions):
             raise ValueError(_describe_duplicates(actions))

@@ -163,6 +163,12 @@ class Plan:
             return "optimal"
         return "not known how good" if self.gap is None else f"within {_percent(self.gap)}"
 
+    def without_first(self) -> Plan:
+        """Return the rest of the plan, once its first action has run. The value of that action is a number."""
+        first = self.actions[0]
+        value = self.value if callable(first.value) else self.value - first.value
+        return Plan(self.goal, self.actions[1:], self.costs[1:], value, self.possible_saving)
+
     def diagram(self) -> Diagram:
         """Return a drawing of the plan: its steps, and its goal."""
         from tactician.diagrams import Diagram, DiagramEdge, DiagramNode

@@ -42,6 +42,11 @@ class PlanningAlgorithm(Protocol):
     ) -> Consultation:
         """Search for the best plan, and halt where it depends on an unknown condition or takes long."""
 
+    def continue_plan(
+        self, plan: Plan, before: WorldState, world: WorldState, actions: tuple[Action, ...]
+    ) -> Plan | None:
+        """Return the rest of a plan whose first action has run, if no plan for its goal is better now."""
+
     def plans(self, world: WorldState, actions: Iterable[Action], goals: Iterable[Goal]) -> list[Plan]:
         """Return the best plan for each goal that can be reached, the best first."""
 
@@ -108,6 +113,22 @@ class InquiringPlanner(ABC):
         """
         session = self._session(world, actions, asks=asks, budget=budget, known=known)
         return Consultation(session, self._best(session, tuple(goals)))
+
+    def continue_plan(
+        self, plan: Plan, before: WorldState, world: WorldState, actions: tuple[Action, ...]
+    ) -> Plan | None:
+        """Return the rest of a plan whose first action has run, if no plan for its goal is better now.
+
+        Args:
+            plan: the best plan for its goal
+            before: the world that it was made for
+            world: the world now
+            actions: the actions to choose from, then and now
+
+        Returns:
+            the rest of the plan; None where that takes more than a look at the two worlds
+        """
+        return None
 
     def plans(self, world: WorldState, actions: Iterable[Action], goals: Iterable[Goal]) -> list[Plan]:
         """Return the best plan for each goal that can be reached, the best first."""

@@ -103,3 +103,7 @@ class WorldState(Mapping[str, ConditionValue]):
     def apply(self, action: HasEffects) -> WorldState:
         """Return the world after the action has had all its effects."""
         return self.with_(action.effects)
+
+    def is_result_of(self, action: HasEffects, before: WorldState) -> bool:
+        """Return True if this is the world before, with all effects of the action and no other change."""
+        return self._conditions == {**before._conditions, **action.effects}

@@ -10,12 +10,9 @@ if TYPE_CHECKING:
     from tactician.platform.autonomy import Autonomy as Autonomy
     from tactician.platform.autonomy import Mode as Mode
     from tactician.platform.enqueuing import EnqueueOptions as EnqueueOptions
-    from tactician.platform.event_replay import replay_events as replay_events
-    from tactician.platform.names import GOALS as GOALS
+    from tactician.platform.goal_tools import GoalTool as GoalTool
     from tactician.platform.platform import Platform as Platform
-    from tactician.platform.publishing import GoalTool as GoalTool
-    from tactician.platform.read_model import RunReader as RunReader
-    from tactician.platform.recorded_events import RecordedEvent as RecordedEvent
+    from tactician.platform.registry import GOALS as GOALS
     from tactician.platform.requests import Conversations as Conversations
     from tactician.platform.requests import Picture as Picture
     from tactician.platform.requests import Request as Request
@@ -26,13 +23,16 @@ if TYPE_CHECKING:
     from tactician.platform.requests import create_model_agent as create_model_agent
     from tactician.platform.requests import create_request as create_request
     from tactician.platform.requests import read_picture as read_picture
-    from tactician.platform.run_views import ObjectView as ObjectView
-    from tactician.platform.run_views import RunTree as RunTree
-    from tactician.platform.run_views import RunView as RunView
-    from tactician.platform.starting import list_start_types as list_start_types
-    from tactician.platform.step_views import RunComparison as RunComparison
-    from tactician.platform.step_views import StepView as StepView
+    from tactician.platform.start_objects import list_start_types as list_start_types
     from tactician.platform.supervision import SupervisorInvocation as SupervisorInvocation
+    from tactician.platform.views import ObjectView as ObjectView
+    from tactician.platform.views import RecordedEvent as RecordedEvent
+    from tactician.platform.views import RunComparison as RunComparison
+    from tactician.platform.views import RunReader as RunReader
+    from tactician.platform.views import RunTree as RunTree
+    from tactician.platform.views import RunView as RunView
+    from tactician.platform.views import StepView as StepView
+    from tactician.platform.views import replay_events as replay_events
     from tactician.platform.worker import Worker as Worker
 else:
     __getattr__, __dir__, __all__ = export_late(
@@ -41,20 +41,18 @@ else:
             "tactician.errors": "Ranked",
             "tactician.platform.autonomy": "AgentChoice Autonomy Mode",
             "tactician.platform.enqueuing": "EnqueueOptions",
-            "tactician.platform.event_replay": "replay_events",
-            "tactician.platform.names": "GOALS",
+            "tactician.platform.registry": "GOALS",
             "tactician.platform.platform": "Platform",
-            "tactician.platform.publishing": "GoalTool",
-            "tactician.platform.read_model": "RunReader",
-            "tactician.platform.recorded_events": "RecordedEvent",
+            "tactician.platform.goal_tools": "GoalTool",
             "tactician.platform.requests": (
                 "Conversations Picture Request RequestOptions Requests Role create_message create_model_agent "
                 "create_request read_picture"
             ),
-            "tactician.platform.run_views": "ObjectView RunTree RunView",
-            "tactician.platform.starting": "list_start_types",
-            "tactician.platform.step_views": "RunComparison StepView",
+            "tactician.platform.start_objects": "list_start_types",
             "tactician.platform.supervision": "SupervisorInvocation",
+            "tactician.platform.views": (
+                "ObjectView RecordedEvent RunComparison RunReader RunTree RunView StepView replay_events"
+            ),
             "tactician.platform.worker": "Worker",
         },
     )

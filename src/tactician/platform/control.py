@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tactician.errors import ConfigurationError
 from tactician.platform.lookup import RunLookup
-from tactician.platform.running import Runner
+from tactician.platform.runner import Runner
 from tactician.process import (
     AgentProcess,
     Named,
@@ -31,10 +31,7 @@ from tactician.runs import (
 from tactician.stores import Lease
 
 if TYPE_CHECKING:
-    from tactician.platform.read_model import RunReader
-    from tactician.platform.recorded_events import RecordedEvent
-    from tactician.platform.run_views import RunTree, RunView
-    from tactician.platform.step_views import RunComparison, StepView
+    from tactician.platform.views import RecordedEvent, RunComparison, RunReader, RunTree, RunView, StepView
     from tactician.trace import Trace
 
 _NOTHING: Mapping[str, Response] = MappingProxyType({})
@@ -80,6 +77,7 @@ class RunControl:
         names: Collection[str] = (),
         limit: int = 1000,
         newest_first: bool = False,
+        after: int | None = None,
     ) -> list[RunView]:
         """Return the runs in the store and the processes of this program, oldest first.
 
@@ -88,9 +86,12 @@ class RunControl:
             names: names of agents; all by default.
             limit: how many runs of the store are read.
             newest_first: true to get the newest first, and those beyond the limit not at all.
+            after: number of the run before the first, in this order: that of the last run of an earlier list.
         """
         statuses = (status,) if isinstance(status, str) else status
-        return await self._reader.list(statuses=statuses, names=names, limit=limit, newest_first=newest_first)
+        return await self._reader.list(
+            statuses=statuses, names=names, limit=limit, newest_first=newest_first, after=after
+        )
 
     async def count_runs(self) -> dict[str, int]:
         """Return the number of runs in the store with each status."""
@@ -339,6 +340,6 @@ class RunControl:
 
     @property
     def _reader(self) -> RunReader:
-        from tactician.platform.read_model import RunReader
+        from tactician.platform.views import RunReader
 
         return RunReader(self.services.store, self._lookup.processes.all())

@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 from tactician.agents import planned_spec
 from tactician.errors import ConfigurationError, RunConflictError
 from tactician.platform.registry import Registry
-from tactician.platform.running import Objects, create_board
+from tactician.platform.runner import Objects, create_board
 from tactician.process import AgentProcess, Named, ProcessOptions, check_options, with_named
 from tactician.runs import (
     PROCESS_KIND,

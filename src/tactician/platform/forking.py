@@ -9,7 +9,7 @@ from tactician.agents import list_input_objects
 from tactician.errors import ConfigurationError
 from tactician.events import new_id
 from tactician.platform.lookup import RunLookup
-from tactician.platform.running import Objects, Runner, create_board
+from tactician.platform.runner import Objects, Runner, create_board
 from tactician.process import AgentProcess, add_inputs, read_origin, renew_processes
 from tactician.runs import DEFAULT_LEASE, PROCESS_KIND, Fork, ForkOptions, Input, RunContext, RunResult, prepare_fork
 from tactician.stores import DocumentStore

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import AsyncExitStack
 from datetime import timedelta
 from functools import cache, cached_property
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self, TypeVar, overload
 
 from typing_extensions import Unpack
 
-from tactician.agents import Planned, PlannedAgent, raise_unless_completed
+from tactician.agents import Planned
 from tactician.clock import SYSTEM_CLOCK
 from tactician.config import REMEMBERED_MESSAGES, REMEMBERED_PROCESSES, find_settings
 from tactician.errors import ConfigurationError
@@ -20,39 +20,37 @@ from tactician.llm import LanguageModel, ModelSource, UserMessage, as_model_sour
 from tactician.planning import PlanningBudget
 from tactician.platform.control import RunControl
 from tactician.platform.lookup import RunLookup
-from tactician.platform.names import GOALS, REQUESTS
-from tactician.platform.registry import Registry
-from tactician.platform.running import Runner
+from tactician.platform.registered_agents import RegisteredAgents
+from tactician.platform.registry import GOALS, REQUESTS, Registry
+from tactician.platform.runner import Runner
 from tactician.process import (
     AgentProcess,
     Named,
     PlanningSettings,
-    ProcessFailedError,
     ProcessOptions,
     with_named,
 )
 from tactician.runs import (
     RunContext,
-    Runnable,
     Services,
     run_blocking,
     start_telemetry,
 )
 from tactician.stores import DocumentStore, MemoryStore
-from tactician.tools import OpenProviders, ToolGroup, ToolGroups, ToolSource, list_groups
+from tactician.tools import OpenProviders, ToolGroup, ToolSource, list_groups
 
 if TYPE_CHECKING:
     from tactician.platform.dialogues import Dialogues
     from tactician.platform.enqueuing import EnqueueOptions
+    from tactician.platform.goal_tools import GoalTool
     from tactician.platform.memories import Memories
-    from tactician.platform.publishing import GoalTool
     from tactician.platform.requests import Conversations, Requests
 
 T = TypeVar("T")
 _GOALS = "What the planned agents of this platform can do"
 
 
-class Platform(RunControl):
+class Platform(RegisteredAgents, RunControl):
     """The front door of a program: its models, agents, tools, runs and conversations, and the store of these.
 
     `async with Platform(...) as platform:` closes all of it at the end.
@@ -169,41 +167,6 @@ class Platform(RunControl):
             closing.push_async_callback(self._runner.aclose)
 
     @property
-    def agents(self) -> Mapping[str, Runnable]:
-        """Registered agents by name; several of the same name by id."""
-        return self._registry.agents
-
-    @property
-    def agents_by_id(self) -> Mapping[str, Runnable]:
-        """Registered agents by id: their own, else the name in snake case."""
-        return self._registry.by_id
-
-    def find_agent(self, name: str) -> Runnable:
-        """Return what is registered by an id or a name, or an agent that stands for the model of this name.
-
-        Raises:
-            AgentNotFoundError: when there is neither.
-            ConfigurationError: when the key for the model is not set.
-        """
-        agent = self._registry.find(name) or _find_model_agent(name, self.services.models)
-        if agent is None:
-            raise self._registry.not_found(name)
-        return agent
-
-    def as_runnable(self, agent: object) -> Runnable:
-        """Return an agent as a Runnable: an instance of a `@planned_agent` or `@component` class, or any Runnable.
-
-        Raises:
-            DeclarationError: when it is not declared correctly, or is none of these.
-        """
-        return self._registry.runnable(agent)
-
-    @property
-    def run_names(self) -> tuple[str, ...]:
-        """The names of all runs that can be continued here: of what is registered, and what can be made of it."""
-        return self._registry.run_names
-
-    @property
     def is_durable(self) -> bool:
         """True when every run is saved in the store after each step."""
         return self.services.is_durable
@@ -212,11 +175,6 @@ class Platform(RunControl):
     def store(self) -> DocumentStore:
         """Store of runs, processes and memories."""
         return self.services.store
-
-    @property
-    def tool_groups(self) -> ToolGroups:
-        """The tool groups by name: those registered, those of `tactician.toml`, and the group `goals`."""
-        return self.services.find(ToolGroups)
 
     def goal_tools(self, remote: bool | None = None) -> tuple[GoalTool, ...]:
         """Return the exported goals of the registered planned agents as tools, one for all that a goal can start from.
@@ -228,62 +186,13 @@ class Platform(RunControl):
             DeclarationError: with all goals that are exported on purpose, to which no objects lead, or only objects
                 without a JSON form.
         """
-        from tactician.platform.publishing import goal_tools
+        from tactician.platform.goal_tools import goal_tools
 
         return goal_tools(self.agents, self.context, remote=remote)
-
-    def watch_agents(self, listener: Callable[[], object]) -> Callable[[], None]:
-        """Call a listener whenever agents are registered or forgotten, and return the function that removes it."""
-        return self._registry.watch(listener)
-
-    def as_agent(self) -> PlannedAgent:
-        """Return an agent with the actions of all registered planned agents and components.
-
-        It does whatever is worth most, step by step, as in `await platform.start(platform.as_agent(), issue)`.
-
-        Raises:
-            DeclarationError: when nothing is registered that has actions, or they do not go together.
-        """
-        return self._registry.assemble_everything()
 
     def context(self) -> RunContext:
         """Create a context for a run on this platform: `await agent.run(..., context=platform.context())`."""
         return RunContext.outermost(self.services)
-
-    def register(self, *agents: object, replace: bool = False) -> Platform:
-        """Register Runnables, instances of `@planned_agent` and `@component` classes, and tool groups.
-
-        Args:
-            *agents: what to register. Each has an id: its own, else its name in snake case.
-            replace: True when an agent takes the place of the agent with its id. That agent finishes what it has begun.
-
-        Returns:
-            The platform.
-
-        Raises:
-            DeclarationError: when an agent is not declared correctly, is none of these, or an id is taken; with every
-                mistake of all of them. Then none is registered.
-        """
-        groups = [agent for agent in agents if isinstance(agent, ToolGroup)]
-        self.tool_groups.check(groups)
-        self._registry.register([agent for agent in agents if not isinstance(agent, ToolGroup)], replace=replace)
-        self.tool_groups.add(groups)
-        return self
-
-    def register_internal(self, agent: Runnable) -> None:
-        """Register a Runnable of a server, whose runs can be continued here, but which is not among the agents.
-
-        It takes the place of another with its name.
-        """
-        self._registry.register_internal(agent)
-
-    def unregister(self, name: str) -> None:
-        """Forget an agent by its name or id. It finishes what it has begun.
-
-        Raises:
-            AgentNotFoundError: when there is none.
-        """
-        self._registry.unregister(name)
 
     @overload
     async def start(
@@ -399,22 +308,10 @@ class Platform(RunControl):
             ProcessFailedError: when an action raises, a budget is used up, or a goal that may give several
                 types gives another type.
         """
-        from tactician.platform.choosing import find_able, raise_if_none_can, run_inside
+        from tactician.platform.invocation import Invocation
 
-        objects, around = with_named(objects, named), RunContext.find_current()
-        agents, context = self._registry.find_producers(kind), around or self.context()
-        together = self._registry.assemble_towards(kind)
-        is_only = len(agents) + len(together) == 1
-        chosen = None if is_only else await find_able((*agents, *together), objects, options, context)
-        if around is not None:
-            return await run_inside(chosen or agents[0], agents, kind, objects, options, around)
-        process = await self._runner.start(chosen or agents[0], objects, options)
-        await raise_if_none_can(agents, process, objects, options, context)
-        raise_unless_completed(process)
-        if isinstance(result := process.result, kind):
-            return result
-        actual = type(result).__name__
-        raise ProcessFailedError(f"{process.agent.name} gave a {actual} and not a {kind.__name__}", process)
+        context = RunContext.find_current() or self.context()
+        return await Invocation(self._registry, context, self._runner).invoke(kind, with_named(objects, named), options)
 
     def invoke_sync(
         self, kind: type[T], *objects: object, named: Named | None = None, options: ProcessOptions | None = None
@@ -434,9 +331,3 @@ def _load_default_models() -> ModelSource:
     from tactician.llm import load_default_models
 
     return load_default_models()
-
-
-def _find_model_agent(name: str, models: ModelSource) -> Runnable | None:
-    from tactician.platform.requests import find_model_agent
-
-    return find_model_agent(name, models)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Final
 
 from tactician.agents import (
     PlannedAgent,
@@ -27,6 +28,11 @@ from tactician.platform.supervised_agents import is_supervised_agent, list_super
 from tactician.process import PlannedAgentSpec
 from tactician.runs import Runnable, RunRecord
 from tactician.tools import snake_case
+
+GOALS: Final = "goals"
+"""Name of the tool group of all exported goals."""
+REQUESTS: Final = "service"
+"""Name of all runs that answer requests."""
 
 
 class Registry:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from tactician.process.blackboard import get_state_declaration as get_state_declaration
     from tactician.process.blackboard import preserves_blackboard as preserves_blackboard
     from tactician.process.blackboard import with_named as with_named
-    from tactician.process.decision import lookup_price as lookup_price
     from tactician.process.deliberation import PlanningSettings as PlanningSettings
     from tactician.process.diagram import draw_agent as draw_agent
     from tactician.process.dialogue import Dialogue as Dialogue
@@ -47,6 +46,10 @@ if TYPE_CHECKING:
     from tactician.process.goals import GoalSpec as GoalSpec
     from tactician.process.handle import ProcessHandle as ProcessHandle
     from tactician.process.idle import IdleProcess as IdleProcess
+    from tactician.process.looks import IsSet as IsSet
+    from tactician.process.looks import IsThere as IsThere
+    from tactician.process.looks import Look as Look
+    from tactician.process.observation import lookup_price as lookup_price
     from tactician.process.operation import TOWARDS as TOWARDS
     from tactician.process.operation import OperationContext as OperationContext
     from tactician.process.options import DEFAULT_BUDGET as DEFAULT_BUDGET
@@ -72,7 +75,6 @@ if TYPE_CHECKING:
     from tactician.process.progress import read_state as read_state
     from tactician.process.saved_parts import check_options as check_options
     from tactician.process.spec import ActionSpec as ActionSpec
-    from tactician.process.spec import Look as Look
     from tactician.process.spec import Negation as Negation
     from tactician.process.spec import Observe as Observe
     from tactician.process.spec import Perform as Perform
@@ -103,7 +105,6 @@ else:
                 "StateDeclaration UserInput get_field_names get_state_declaration preserves_blackboard "
                 "with_named"
             ),
-            "tactician.process.decision": "lookup_price",
             "tactician.process.deliberation": "PlanningSettings",
             "tactician.process.diagram": "draw_agent",
             "tactician.process.dialogue": "Dialogue OutputChannel",
@@ -116,6 +117,8 @@ else:
             "tactician.process.goals": "Export GoalSpec",
             "tactician.process.handle": "ProcessHandle",
             "tactician.process.idle": "IdleProcess",
+            "tactician.process.looks": "IsSet IsThere Look",
+            "tactician.process.observation": "lookup_price",
             "tactician.process.operation": "TOWARDS OperationContext",
             "tactician.process.options": "DEFAULT_BUDGET ActionRetryPolicy ProcessOptions Verbosity create_blackboard",
             "tactician.process.people": (
@@ -127,8 +130,7 @@ else:
             ),
             "tactician.process.saved_parts": "check_options",
             "tactician.process.spec": (
-                "ActionSpec Look Negation Observe Perform PlannedAgentSpec Price StuckHandler add_inputs "
-                "check_tool_groups"
+                "ActionSpec Negation Observe Perform PlannedAgentSpec Price StuckHandler add_inputs check_tool_groups"
             ),
             "tactician.process.state": "ActionRun ChildRun ProcessStatus",
             "tactician.process.stored_objects": "decode_as decode_object encode_alone encode_object",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import field, fields, is_dataclass, replace
 from datetime import UTC, datetime
@@ -87,8 +87,10 @@ class StateDeclaration:
 
 def get_state_declaration(kind: type) -> StateDeclaration | None:
     """Return the settings of `@state` on the class or a base class; `None` for a class that is not a state."""
-    declared = getattr(kind, STATE, None)
-    return declared if isinstance(declared, StateDeclaration) else None
+    for base in kind.__mro__:  # classes of pydantic take long to say that they have no attribute
+        if isinstance(declared := base.__dict__.get(STATE), StateDeclaration):
+            return declared
+    return None
 
 
 def preserves_blackboard(kind: type) -> bool:
@@ -246,7 +248,10 @@ class Blackboard:
         self._added += 1
         if self._conditions.pop(GAVE_NOTHING, None) is not None:
             self._note(BoardChange("condition", name=GAVE_NOTHING))
-        self._newest.update((kind, value) for kind in self._newest if isinstance(value, kind))
+        newest = self._newest
+        for kind in newest:
+            if isinstance(value, kind):
+                newest[kind] = value
 
     def attach(self, value: object) -> None:
         """Let look-ups by exactly its type find an object that belongs to the surroundings of the process.
@@ -284,6 +289,14 @@ class Blackboard:
             newest = next((e.value for e in self._visible() if isinstance(e.value, kind)), self._attached.get(kind))
             self._newest[kind] = newest
         return newest if isinstance(newest, kind) else None
+
+    def find_kinds(self, kinds: Mapping[str, type]) -> dict[str, bool]:
+        """Return whether there is an object of each type, by the names of the types."""
+        newest = self._newest
+        for kind in kinds.values():
+            if kind not in newest:
+                self.last(kind)
+        return {name: newest[kind] is not None for name, kind in kinds.items()}
 
     def find_named(self, binding: str, kind: type[T]) -> T | None:
         """Return the newest object of a type that was bound to a name, or `None`."""
@@ -416,19 +429,13 @@ class Blackboard:
         if self._conditions.get(name) is not holds:
             self._conditions[name] = holds
             self._note(BoardChange("condition", value=holds, name=name))
-        board, noted = _noting.get()
-        if board is self:
-            noted[name] = holds
+        notes = _current_notes.get()
+        if notes is not None and notes.board is self:
+            notes.noted[name] = holds
 
-    @contextmanager
-    def note_conditions(self) -> Iterator[Mapping[str, bool]]:
+    def note_conditions(self) -> AbstractContextManager[Mapping[str, bool]]:
         """Note the conditions that are set inside the `with` block: not those that others set meanwhile."""
-        noted: dict[str, bool] = {}
-        token = _noting.set((self, noted))
-        try:
-            yield noted
-        finally:
-            _noting.reset(token)
+        return _Notes(self)
 
     def condition(self, name: str) -> bool:
         """Return a condition that was set; `False` when it never was."""
@@ -445,5 +452,21 @@ class Blackboard:
         return (entry for entry in reversed(self._entries) if id(entry.value) not in self._hidden)
 
 
-_Noting = tuple[Blackboard | None, dict[str, bool]]
-_noting: ContextVar[_Noting] = ContextVar("the conditions that an action sets", default=(None, {}))
+class _Notes:
+    """Context manager in which the conditions are noted that code sets on a blackboard."""
+
+    __slots__ = ("_token", "board", "noted")
+
+    def __init__(self, board: Blackboard) -> None:
+        self.board = board
+        self.noted: dict[str, bool] = {}
+
+    def __enter__(self) -> Mapping[str, bool]:
+        self._token = _current_notes.set(self)
+        return self.noted
+
+    def __exit__(self, *_: object) -> None:
+        _current_notes.reset(self._token)
+
+
+_current_notes: ContextVar[_Notes | None] = ContextVar("the conditions that an action sets", default=None)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from itertools import count
 from typing import Final
 
@@ -28,6 +27,7 @@ from tactician.tools import as_text
 
 _MOST_UNSTICKINGS: Final = 10
 _PLANNING: Final = "planning failed:"
+_SAVING: Final = "saving failed:"
 
 
 class Driver:
@@ -77,6 +77,7 @@ class Driver:
         Args:
             keeps_starting: True to start further actions of the plan whenever an action ends and others still run.
         """
+        self._activity = _PLANNING
         try:
             if actions := await self._choose():
                 await self._act(actions, keeps_starting=keeps_starting)
@@ -124,7 +125,7 @@ class Driver:
             if not actions:
                 self._actor.suspend()
             return actions
-        plan, world, state.declined = await self.decide()
+        plan, world, _, state.declined = await self.decide()
         if plan is None:
             await self._unstick()
             return ()
@@ -136,11 +137,11 @@ class Driver:
             state.end(ProcessStatus.COMPLETED)
             self._say_result()
             return ()
-        with self._doing("terminate_when raised"):
-            limit = await selector.find_limit()
-        if limit is not None:
+        self._activity = "terminate_when raised"
+        if (limit := await selector.find_limit()) is not None:
             state.end(ProcessStatus.TERMINATED, limit)
             return ()
+        self._activity = _PLANNING
         selector.follow(plan)
         return selector.select(plan, world)
 
@@ -162,9 +163,8 @@ class Driver:
         with RunningActions(self._execution.meter) as running:
             running.add(*actions)
             if len(actions) == 1:
-                async with self._improver.improve_beside(actions[0]):
-                    outcome = await self._actor.perform(actions[0])
-                await self._end_action(outcome, running)
+                work = self._actor.perform(actions[0])
+                await self._end_action(await self._improver.improve_beside(actions[0], work), running)
             else:
                 await self._act_at_once(running, keeps_starting=keeps_starting)
 
@@ -213,9 +213,10 @@ class Driver:
         self._actor.record(outcome)
         running.remove(outcome.action)
         if running:
-            with self._doing("saving failed:"):
-                await self.saver.save_step()
-                await self.saver.show_pending()
+            self._activity = _SAVING
+            await self.saver.save_step()
+            await self.saver.show_pending()
+            self._activity = _PLANNING
             return
         self._rest()
         await self._save()
@@ -230,15 +231,8 @@ class Driver:
             state.end(ProcessStatus.PAUSED)
 
     async def _save(self) -> None:
-        with self._doing("saving failed:"):
-            await self.saver.save()
-
-    @contextmanager
-    def _doing(self, activity: str) -> Iterator[None]:
-        """Name what is done inside the `with` block, for the message when something else than planning raises."""
-        self._activity = activity
-        yield
-        self._activity = _PLANNING
+        self._activity = _SAVING
+        await self.saver.save()
 
     async def _unstick(self) -> None:
         """Let the agent add what is missing, if it can; else the process is stuck, or fails for want of an answer."""
@@ -246,10 +240,10 @@ class Driver:
         handler = execution.agent.stuck_handler
         if handler is not None and state.unstickings < _MOST_UNSTICKINGS:
             state.unstickings += 1
-            with self._doing("handle_stuck raised"):
-                has_helped = await handler(execution.process)
-            if has_helped:
+            self._activity = "handle_stuck raised"
+            if await handler(execution.process):
                 return
+            self._activity = _PLANNING
         if state.unanswered is not None:
             name, error = state.unanswered
             self._actor.fail(execution.agent.action(name), error)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeVar
 
 from tactician.planning import Action, Consultation, Plan, PlanningBudget, SearchLimitExceeded, WorldState
 from tactician.process.deliberation import PlanningTurns
 from tactician.process.selection import ActionSelector
 from tactician.process.spec import ActionSpec
 
+T = TypeVar("T")
 _WORTHWHILE: Final = 0.01
 """The gap above which a plan is worth improving."""
 _FEWEST_ACTIONS: Final = 3
@@ -30,23 +30,22 @@ class PlanImprover:
     def __init__(self, selector: ActionSelector) -> None:
         self._selector = selector
 
-    @asynccontextmanager
-    async def improve_beside(self, action: ActionSpec) -> AsyncIterator[None]:
-        """Improve the plan inside the `with` block, in which its first action runs, if that is worthwhile."""
+    async def improve_beside(self, action: ActionSpec, work: Awaitable[T]) -> T:
+        """Wait for the work of the first action of the plan, and improve the plan meanwhile, if that is worthwhile."""
         selector = self._selector
         decision, selector.improved = selector.decision, None
         plan = None if decision is None else decision.plan
         if decision is None or plan is None or not _is_worthwhile(plan, action.plan):
-            yield
-            return
+            return await work
         consultation = self._consult(plan, decision.world.apply(action.plan))
         task = asyncio.create_task(_work(consultation))
         try:
-            yield
+            done = await work
         finally:
             task.cancel()
             await asyncio.wait([task])
         selector.improved = _finish(consultation)
+        return done
 
     def _consult(self, plan: Plan, world: WorldState) -> Consultation:
         agent = self._selector.agent

@@ -75,7 +75,7 @@ class OperationContext:
         if self.tool_groups or self.contributors:
             ai[Ai] = Ai(run).with_tool_groups(*self.tool_groups).with_prompt_contributors(*self.contributors)
         surroundings = {OperationContext: self, ProcessHandle: process, Blackboard: board, **ai}
-        return run.with_receiver(board.add).inside(surroundings)
+        return run.inside(surroundings, receive=board.add)
 
     @classmethod
     def __from_run__(cls, run: RunContext) -> OperationContext:
@@ -108,7 +108,7 @@ class OperationContext:
     @property
     def children(self) -> tuple[ChildRun, ...]:
         """The processes that have run inside the action so far, as they are now."""
-        return tuple(process.summarize() for process in self._inside)
+        return tuple([process.summarize() for process in self._inside])
 
     async def run_agent(self, agent: object, kind: type[T], *inputs: object, named: Named | None = None) -> T:
         """Run another agent, and return its result as an object of a type. A planned agent runs as a process inside.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import field, fields
+from collections.abc import Hashable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import fields
 from datetime import timedelta
 from functools import lru_cache, partial
 from sys import intern
@@ -17,7 +17,6 @@ from pydantic_core import PydanticSerializationError, to_json, to_jsonable_pytho
 
 from tactician.clock import LONGEST_WAIT
 from tactician.errors import ConfigurationError, DeclarationError, Rejected, StoredStateError
-from tactician.frozen import frozen
 from tactician.llm import JsonSchema
 from tactician.loop import InvalidOutput, OutputType, output_type
 from tactician.process.display import format_for_people
@@ -33,7 +32,9 @@ from tactician.runs import (
     decode_value,
     encode_value,
     find_difference,
+    reset_current,
     revive,
+    set_current,
 )
 
 T = TypeVar("T")
@@ -184,33 +185,38 @@ _NO_DEFAULT = object()
 _DECISION: Final = {field.name for field in fields(Approval)}
 
 
-@frozen
 class _Asking:
-    """Run that may ask people.
+    """Context manager in which a run may ask people.
 
     Attributes:
         run: the run, whose checkpoint has the answers.
-        task: task of the run itself; it may begin others.
         open: questions that are not answered yet.
     """
 
-    run: RunContext
-    task: asyncio.Task[object] | None
-    open: list[PendingRequest] = field(default_factory=list)
+    __slots__ = ("_task", "_token", "open", "run")
+
+    def __init__(self, run: RunContext) -> None:
+        self.run = run
+        self.open: list[PendingRequest] = []
+        self._task = asyncio.current_task()  # of the run itself; it may begin others
+
+    def __enter__(self) -> list[PendingRequest]:
+        self._token = set_current(self.run.inside({_Asking: self}))
+        return self.open
+
+    def __exit__(self, *_: object) -> None:
+        reset_current(self._token)
 
     def checkpoint(self, kind: PendingKind, prompt: str) -> Checkpoint:
         """Return the checkpoint of a question: the next, or, of several tasks, that of the same question."""
         assert self.run.checkpoint is not None
-        is_next = asyncio.current_task() is self.task
+        is_next = asyncio.current_task() is self._task
         return self.run.checkpoint.child("asked" if is_next else f"asked-{crc32(f'{kind} {prompt}'.encode()):08x}")
 
 
-@contextmanager
-def allow_questions(run: RunContext) -> Iterator[list[PendingRequest]]:
-    """Enter a run in which `ask_human` and `confirm` may be called; yield the list of questions without an answer."""
-    asking = _Asking(run, asyncio.current_task())
-    with run.inside({_Asking: asking}).enter():
-        yield asking.open
+def allow_questions(run: RunContext) -> AbstractContextManager[list[PendingRequest]]:
+    """Enter a run in which `ask_human` and `confirm` may be called, with the list of questions without an answer."""
+    return _Asking(run)
 
 
 async def ask_human(

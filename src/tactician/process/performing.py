@@ -33,6 +33,7 @@ class Outcome:
 
     Attributes:
         operation: context of the action.
+        run: context of the code that runs in it.
         output: the object that it returned.
         error: exception of its last attempt.
         waiting: set when it has not ended, and waits.
@@ -42,6 +43,7 @@ class Outcome:
 
     action: ActionSpec
     operation: OperationContext
+    run: RunContext
     started_at: float
     seconds: float = 0.0
     output: object = None
@@ -55,7 +57,7 @@ class Outcome:
         """Return the entry of the history, with the names of its results, and the error in the end."""
         error = error or self.replan
         text = None if error is None else escape_invalid(describe_error(error))
-        tally, children = self.operation.run.tally, self.operation.children
+        tally, children = self.run.tally, self.operation.children
         return ActionRun(self.action.name, self.started_at, self.seconds, tally, outputs, text, self.attempts, children)
 
 
@@ -85,12 +87,9 @@ async def perform(operation: OperationContext, action: ActionSpec, policy: Actio
     """Run an action. Its exception is in the outcome; only a cancellation passes."""
     run = operation.run
     started_at, started = run.clock.time(), perf_counter()
-    outcome = Outcome(action, operation, started_at)
+    outcome = Outcome(action, operation, run, started_at)
     try:
-        with (
-            allow_questions(run) as asked,
-            operation.blackboard.note_conditions() as outcome.set_by_hand,
-        ):
+        with allow_questions(run) as asked, operation.blackboard.note_conditions() as outcome.set_by_hand:
             outcome.output = await run_with_retries(partial(_attempt, outcome), policy, run.clock)
     except Replan as replan:
         outcome.replan = replan
@@ -110,12 +109,12 @@ async def perform(operation: OperationContext, action: ActionSpec, policy: Actio
 
 async def _attempt(outcome: Outcome, number: int) -> object:
     """Run the action. Another attempt does all anew, but neither asks nor tells people the same once more."""
-    outcome.attempts, operation = number, outcome.operation
-    await operation.run.begin_step()
-    if number > 1 and (checkpoint := operation.run.checkpoint) is not None:
+    outcome.attempts = number
+    await outcome.run.begin_step()
+    if number > 1 and (checkpoint := outcome.run.checkpoint) is not None:
         checkpoint.reset(_FOR_PEOPLE)
     try:
-        return await outcome.action.perform(operation)
+        return await outcome.action.perform(outcome.operation)
     except (BaseExceptionGroup, ProcessStuckError) as raised:
         error = simplify_error(raised)
         raise error from error.__cause__

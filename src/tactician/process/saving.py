@@ -51,8 +51,9 @@ class ProcessSaver:
     async def save(self) -> None:
         """Save the process as it is now: as a step, and a change of its status too."""
         await self.save_step()
-        await self.save_status()
-        await self.show_pending()
+        if self.is_active:
+            await self.save_status()
+            await self.show_pending()
 
     async def save_status(self) -> None:
         """Save the status of the process, if it differs from the stored status."""

@@ -10,9 +10,10 @@ from typing import NamedTuple
 from tactician.planning import Plan, PlanningBudget, WorldState
 from tactician.process.acting import Execution
 from tactician.process.concurrency import Occupancy, select_startable
-from tactician.process.decision import Decision, PlanningTask, decide, observe
+from tactician.process.decision import Decision, PlanningTask, decide
 from tactician.process.deliberation import PlanningSettings
 from tactician.process.events import PlanMade, PlanningEnded, PlanningStarted
+from tactician.process.observation import Observer
 from tactician.process.operation import OperationContext
 from tactician.process.spec import ActionSpec, PlannedAgentSpec
 from tactician.process.state import ProcessStatus
@@ -45,13 +46,14 @@ class ActionSelector:
 
     async def observe(self) -> WorldState:
         """Evaluate every condition."""
-        return await observe(self._execution.agent, self._operation)
+        return await self._create_observer().observe()
 
     async def decide(self) -> Decision:
         """Choose the plan to follow from here."""
-        task = PlanningTask(self._execution.agent, self.planning, self.improved or self._state.plan)
+        known = self.improved or self._state.plan
+        task = PlanningTask(self._execution.agent, self.planning, known, self.decision)
         if not self._execution.context.is_observed:
-            self.decision = await decide(task, self._state, self._operation)
+            self.decision = await decide(task, self._state, self._create_observer())
         else:
             self.decision = await self._decide_aloud(task)
         return self.decision
@@ -61,7 +63,7 @@ class ActionSelector:
         context.emit(PlanningStarted)
         began = perf_counter()
         try:
-            decision = await decide(task, self._state, self._operation)
+            decision = await decide(task, self._state, self._create_observer())
         except BaseException as error:
             context.emit(PlanningEnded, plan=None, seconds=perf_counter() - began, error=describe_error(error))
             raise
@@ -92,15 +94,17 @@ class ActionSelector:
     def follow(self, plan: Plan) -> None:
         """Follow the plan, and emit it when it is more than the rest of the last plan."""
         state, context = self._state, self._execution.context
-        is_new = state.plan is None or state.order.order != _names(plan)
+        is_new = state.order.follow(plan) or state.plan is None
         state.plan = plan
-        state.order.follow(plan)
         if is_new and context.is_observed:
             context.emit(PlanMade, plan=plan)
 
     def select(self, plan: Plan, world: WorldState) -> tuple[ActionSpec, ...]:
         """Select the actions of a new plan that start now, while none runs."""
-        return select_startable(plan.actions, world, self._execution.agent, self._occupancy(()))
+        execution = self._execution
+        if execution.options.max_parallel == 1:
+            return (execution.agent.action(plan.actions[0].name),)
+        return select_startable(plan.actions, world, execution.agent, self._occupancy(()))
 
     async def select_beside(self, running: Sequence[ActionSpec] = ()) -> Selection:
         """Select the actions that start beside those that run or wait, and change nothing.
@@ -114,7 +118,7 @@ class ActionSelector:
         if not self._find_candidates(begun):
             return Selection(answered)
         try:
-            plan, world, _ = await self.decide()
+            plan, world, *_ = await self.decide()
             if plan is None or _names(plan) != self._state.order.order or await self.find_limit() is not None:
                 return Selection(answered)
         except Exception:
@@ -158,9 +162,11 @@ class ActionSelector:
         most, left = execution.options.max_parallel, execution.meter.actions_left
         return Occupancy(most, left, running, self._state.waiting)
 
-    @property
-    def _operation(self) -> OperationContext:
-        """The context of conditions and costs, of which nothing is kept; its keys tell the steps of the process apart.
+    def _create_observer(self) -> Observer:
+        return Observer(self._execution.agent, self._state.blackboard, self._create_operation)
+
+    def _create_operation(self) -> OperationContext:
+        """Create the context of conditions and costs, of which nothing is kept. Its keys tell the steps apart.
 
         They are the same when a step is repeated because its worker has died.
         """

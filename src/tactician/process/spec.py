@@ -12,10 +12,11 @@ import pydantic
 from tactician.errors import ConfigurationError
 from tactician.frozen import frozen
 from tactician.llm import AssistantMessage, SystemMessage, ToolResult, UserMessage, join_text
-from tactician.planning import Action, AStarPlanner, PlanningAlgorithm, PlanningBudget
+from tactician.planning import Action, AStarPlanner, Goal, PlanningAlgorithm, PlanningBudget
 from tactician.process.blackboard import DEFAULT_BINDING, Blackboard, Bound, UserInput
 from tactician.process.goals import GoalSpec
 from tactician.process.handle import ProcessHandle
+from tactician.process.looks import Look, Looks
 from tactician.process.operation import OperationContext
 from tactician.process.options import ActionRetryPolicy
 from tactician.process.stored_types import type_name
@@ -24,9 +25,6 @@ from tactician.runs import RunContext, is_conversation, messages_of
 from tactician.tools import ToolGroups, describe_unknown_groups
 
 _MESSAGES = (UserMessage, AssistantMessage, SystemMessage, ToolResult)
-
-Look: TypeAlias = Callable[[Blackboard], bool]
-"""Evaluates a condition from the blackboard alone."""
 
 Observe: TypeAlias = Callable[[OperationContext], bool | Awaitable[bool]]
 """Evaluates a condition."""
@@ -159,15 +157,24 @@ class PlannedAgentSpec:
     recipe: Mapping[str, pydantic.JsonValue] | None = None
     refresher: Refresh | None = field(default=None, repr=False, compare=False)
     plannable: tuple[Action, ...] = field(init=False)
+    pursued: tuple[Goal, ...] = field(init=False)
     _kinds: frozenset[type] = field(init=False, repr=False, compare=False)
     _by_name: Mapping[str, ActionSpec] = field(init=False, repr=False)
     _goals_by_name: Mapping[str, GoalSpec] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "plannable", tuple(action.plan for action in self.actions))
+        if not isinstance(self.observations, Looks):
+            object.__setattr__(self, "observations", Looks(self.observations))
+        object.__setattr__(self, "pursued", tuple(goal.plan for goal in self.goals))
         object.__setattr__(self, "_kinds", frozenset(self.types.values()))
         object.__setattr__(self, "_by_name", {action.name: action for action in self.actions})
         object.__setattr__(self, "_goals_by_name", {goal.name: goal for goal in self.goals})
+
+    def look(self, board: Blackboard) -> dict[str, bool]:
+        """Return which of the conditions hold that cost nothing to evaluate."""
+        assert isinstance(self.observations, Looks)
+        return self.observations.see(board)
 
     def action(self, name: str) -> ActionSpec:
         """Return the action of that name."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Final
 from weakref import WeakValueDictionary
 
@@ -91,15 +92,19 @@ class Order:
 
     def arrange(self, plan: Plan, world: WorldState) -> Plan:
         """Return a new plan, in the order of the last plan when it consists of the actions that are left of that."""
-        names = tuple(action.name for action in plan.actions)
+        names = _names(plan)
         if names == self.order or sorted(names) != sorted(self.order):
             return plan
         return _reorder(plan, self.order, world)
 
-    def follow(self, plan: Plan) -> None:
-        """Take the order of a plan over."""
-        self.order = tuple(action.name for action in plan.actions)
-        self.places = {name: place for name, place in self.places.items() if name in self.order}
+    def follow(self, plan: Plan) -> bool:
+        """Take the order of a plan over; return whether it is another than that of the last plan."""
+        names = _names(plan)
+        if names == self.order:
+            return False
+        self.order = names
+        self.places = {name: place for name, place in self.places.items() if name in names}
+        return True
 
     def take(self, action: str, board: Blackboard, before: int) -> None:
         """Move what an action that has ended put onto the blackboard, after so many entries, to its place there."""
@@ -111,7 +116,14 @@ class Order:
                 self.places[name] = known + size - before
         for name in overtaken if size > before else ():
             self.places[name] = min(place, self.places.get(name, place))
-        self.order = tuple(name for name in self.order if name != action)
+        self.order = tuple([name for name in self.order if name != action])
+
+
+def _names(plan: Plan) -> tuple[str, ...]:
+    return tuple(map(_get_name, plan.actions))
+
+
+_get_name: Final = attrgetter("name")
 
 
 def _reorder(plan: Plan, order: Sequence[str], world: WorldState) -> Plan:

@@ -86,7 +86,7 @@ class FolderReference(LlmReference):
 
         Args:
             text: the text, such as a name or an error message
-            pattern: pattern of the paths, such as *.py
+            pattern: pattern of the paths, such as `*.py`
         """
         if not text.strip():
             raise ToolError("The text is empty.")

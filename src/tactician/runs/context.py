@@ -22,7 +22,7 @@ from tactician.llm import (
     UsageTally,
     as_model_source,
 )
-from tactician.runs.artifacts import ArtifactChannel, ProducedArtifact
+from tactician.runs.artifacts import ArtifactChannel
 from tactician.runs.budget import UNLIMITED, Budget, BudgetMeter
 from tactician.runs.checkpoint import Checkpoint
 from tactician.runs.pace import Pace
@@ -180,10 +180,9 @@ class RunContext:
             **fields: the fields of the event, without those that the context gives.
         """
         services = self.services
-        if (bus := services.bus).is_observed:
+        if listeners := services.bus.listeners:
             build: Callable[..., Event] = kind  # P cannot say that events have these fields
             event = build(
-                *args,
                 run_id=self.run_id,
                 parent_id=self.parent_id,
                 path=self.path,
@@ -191,7 +190,7 @@ class RunContext:
                 time=services.clock.time(),
                 **fields,
             )
-            bus.emit(event)
+            EventBus.deliver(event, listeners)
 
     def enter(self) -> EnteredRun:
         """Make this the current context of all code inside a `with` block: what that runs is inside this run."""
@@ -213,9 +212,19 @@ class RunContext:
             raise ConfigurationError(f"{place}: no {kind.__name__} is here; only actions of planned agents have it")
         return service
 
-    def inside(self, surroundings: Mapping[type, object]) -> RunContext:
-        """Return the same context inside what code in it, and in all runs inside it, can `find` by these classes."""
-        return self._copy(surroundings={**self.surroundings, **surroundings})
+    def inside(
+        self, surroundings: Mapping[type, object], *, receive: Callable[[object], object] | None = None
+    ) -> RunContext:
+        """Return the same context inside what code in it, and in all runs inside it, can `find` by these classes.
+
+        Args:
+            surroundings: what it is inside, by class.
+            receive: one more receiver of the objects that tools produce.
+        """
+        surroundings = {**self.surroundings, **surroundings}
+        if receive is None:
+            return self._copy(surroundings=surroundings)
+        return self._copy(surroundings=surroundings, artifacts=ArtifactChannel(self.artifacts, receive))
 
     def child(self, name: str, budget: Budget | None = None, *, key: str | None = None) -> RunContext:
         """Return the context of a run inside this run.
@@ -253,21 +262,6 @@ class RunContext:
         events = StepEvents(find_capture_mode)
         services = self.services.with_bus(self.bus.create_child(events))
         return self._copy(services=services, surroundings={**self.surroundings, StepEvents: events})
-
-    def with_receiver(self, receive: Callable[[object], object]) -> RunContext:
-        """Return the same context with one more receiver of the objects that tools produce."""
-        return self._copy(artifacts=ArtifactChannel(self.artifacts, receive))
-
-    def with_artifacts(self, channel: ArtifactChannel) -> RunContext:
-        """Return the same context with another channel of the objects that tools produce."""
-        return self._copy(artifacts=channel)
-
-    def deliver(self, produced: ProducedArtifact) -> None:
-        """Deliver an object that a tool produced to all who receive it."""
-        if self.artifacts is None:
-            produced.announce()
-        else:
-            self.artifacts.deliver(produced)
 
     @property
     def is_durable(self) -> bool:
@@ -328,15 +322,22 @@ class RunContext:
         """Return the context of a part of the run that is not a run: it keeps its checkpoint over a pause."""
         return self if self.checkpoint is None else self._copy(checkpoint=self.checkpoint.child(name))
 
-    def at(self, key: str) -> RunContext:
-        """Return the context of what runs under this key, such as a tool call: it keeps its checkpoint over a pause."""
-        return self if self.checkpoint is None else self._copy(checkpoint=self.checkpoint.at(key))
+    def at(self, key: str, artifacts: ArtifactChannel | None = None) -> RunContext:
+        """Return the context of what runs under this key, such as a tool call: it keeps its checkpoint over a pause.
 
-    def inside_part(self, checkpoint: Checkpoint, *, is_internal: bool) -> RunContext:
+        Args:
+            key: the key.
+            artifacts: another channel of the objects that tools produce there.
+        """
+        changes: dict[str, object] = {} if artifacts is None else {"artifacts": artifacts}
+        if self.checkpoint is not None:
+            changes["checkpoint"] = self.checkpoint.at(key)
+        return self._copy(**changes) if changes else self
+
+    def inside_part(self, checkpoint: Checkpoint, is_internal: bool) -> RunContext:
         """Return the context of a part of the run with this checkpoint; see `step`, and `as_internal`."""
-        if is_internal:
-            return self._copy(checkpoint=checkpoint, answer_level=len(self.path))
-        return self._copy(checkpoint=checkpoint)
+        level = len(self.path) if is_internal else self.answer_level
+        return self._copy(checkpoint=checkpoint, answer_level=level)
 
     def with_deadline(self, deadline: float) -> RunContext:
         """Return the same context for a run that has to end before a moment, in seconds since the epoch.
@@ -394,7 +395,7 @@ class RunContext:
         options = options.with_defaults(self.pins)
         return self.own_model or self.models.resolve(options), options
 
-    def with_model(self, model: LanguageModel, options: LlmOptions) -> RunContext:
+    def with_model(self, model: LanguageModel, options: LlmOptions, *, is_internal: bool = False) -> RunContext:
         """Return the same context for all that is done on behalf of a call to a model.
 
         A model that is a source of models itself, as a router, is the source of all models then, as it has the keys.
@@ -402,11 +403,13 @@ class RunContext:
         Args:
             model: the model of the call.
             options: its options, of which only `pins` are inherited.
+            is_internal: true for what is not part of the answer of this run; see `as_internal`.
         """
         services = self.services
         if hasattr(type(model), "resolve"):  # isinstance of a protocol takes as long as a turn
             services = services.with_models(as_model_source(model))
-        return self._copy(own_model=model, pins=options.pins, services=services)
+        level = len(self.path) if is_internal else self.answer_level
+        return self._copy(own_model=model, pins=options.pins, services=services, answer_level=level)
 
     def with_services(self, services: Services) -> RunContext:
         """Return the same context on another platform, with its models, for the same listeners."""

@@ -41,7 +41,7 @@ class RunKey:
 
 @frozen
 class CallerTools:
-    """Tools that the caller of a run executes: the outermost agent inside a context with them has them.
+    """Tools that the caller of a run executes: each agent inside has them whose answer is that of the outermost run.
 
     A call of one waits for the caller, as with `@tool(client_side=True)`. A tool of the agent overrides one of the same
     name. The run keeps them, so that whoever continues it has them.
@@ -54,13 +54,19 @@ class CallerTools:
 
 
 def find_caller_tools(context: RunContext) -> tuple[ToolSpec, ...]:
-    """Return the tools of the caller of an outermost run, and of whoever resumed it; none inside such a run."""
-    if len(context.path) > 1:
+    """Return the tools of the caller of the outermost run, and of whoever resumed it.
+
+    There are none for a run inside whose text is not the answer of the outermost run, such as that of a worker.
+    """
+    if context.answer_level and len(context.path) > 1:
         return ()
-    places = () if context.checkpoint is None else context.checkpoint.find_upwards(_TOOLS)
+    offered = context.find(CallerTools) if context.surroundings else None
+    places = [] if context.checkpoint is None else context.checkpoint.find_upwards(_TOOLS)
+    if offered is None and not places:
+        return ()
     specs = {spec.name: spec for place in places for spec in revive(place.data["specs"], _read_specs)}
-    if (given := context.find(CallerTools)) is not None:
-        specs |= {spec.name: spec for spec in given.specs}
+    if offered is not None:
+        specs |= {spec.name: spec for spec in offered.specs}
     return tuple(specs.values())
 
 
@@ -87,8 +93,8 @@ def _record_caller(context: RunContext) -> None:
     assert tree is not None
     if (user := context.find(ChatUser)) is not None:
         record_user(tree, user)
-    if (given := context.find(CallerTools)) is not None:
-        tree.at(_TOOLS).set(specs=Live(given.specs))
+    if (offered := context.find(CallerTools)) is not None:
+        tree.at(_TOOLS).set(specs=Live(offered.specs))
 
 
 def create_record(name: str, context: RunContext, kind: str) -> RunRecord:

@@ -37,10 +37,10 @@ async def suspend_run(run: DurableRun, context: RunContext, suspended: Suspended
         raise await terminate_run(run, context, missed) from None
     pending = suspended.pending
     status = RunStatus.WAITING if pending else RunStatus.PAUSED
+    if pending:
+        context.emit(RunSuspended, pending=pending)  # before the step, which keeps it
     await run.save_all("suspended" if pending else "paused", detail=list_prompts(pending), pending=pending)
     await run.save_status(status, pending=pending)
-    if pending:
-        context.emit(RunSuspended, pending=pending)
     return create_resting_result(context, status, pending)
 
 

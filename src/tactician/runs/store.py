@@ -101,6 +101,7 @@ class RunRecord:
         is_leased: true when a worker held the run as the record was read.
         owner: name of that worker; empty when none did.
         lease_ends_at: seconds since the epoch, by the store's clock, when its lease ends unless it is renewed.
+        number: place of the record in the order in which runs were saved first.
         header: the rest of what is known without the state.
         problem: why the record cannot be read; then it has only what the store itself knows.
         body: state up to some step; `None` when it was not loaded, or is not to be saved again.
@@ -120,6 +121,7 @@ class RunRecord:
     is_leased: bool = field(default=False, compare=False)
     owner: str = field(default="", compare=False)
     lease_ends_at: float | None = field(default=None, compare=False)
+    number: int = field(default=0, compare=False)
     header: RunHeader = field(default_factory=RunHeader)
     problem: str | None = None
     body: Body | None = field(default=None, repr=False, compare=False)
@@ -204,6 +206,10 @@ class RunStore:
         stored = await self._documents.load_steps(_COLLECTION, run_id, after=after, until=until)
         return [read_step(step) for step in stored]
 
+    async def load_attachment(self, run_id: str, name: str) -> bytes | None:
+        """Return the content of a picture or file of a run, by its SHA-256 hash, or `None`."""
+        return await self._documents.load_attachment(_COLLECTION, run_id, name)
+
     async def copy_steps(self, run_id: str, lease: Lease, *, until: int) -> None:
         """Append the first steps of a run to the empty log of another, unread."""
         for step in await self._documents.load_steps(_COLLECTION, run_id, until=until) if until else ():
@@ -278,10 +284,11 @@ class RunStore:
         idempotency_key: str | None = None,
         limit: int = 1000,
         newest_first: bool = False,
+        after: int | None = None,
     ) -> list[RunRecord]:
         """Return the records that match every filter, without their bodies: the oldest first, or the newest.
 
-        An unreadable record is in the list; its `problem` says why.
+        An unreadable record is in the list; its `problem` says why. See `DocumentStore.find`.
         """
         documents = await self._documents.find(
             _COLLECTION,
@@ -292,6 +299,7 @@ class RunStore:
             limit=limit,
             with_bodies=False,
             newest_first=newest_first,
+            after=after,
         )
         return [_record_or_problem(document) for document in documents]
 
@@ -411,6 +419,7 @@ def _record_of(document: StoredDocument, status: RunStatus, header: RunHeader) -
         is_leased=document.is_leased,
         owner=document.owner,
         lease_ends_at=document.lease_ends_at,
+        number=document.number,
         header=header,
         body=document.body,
     )

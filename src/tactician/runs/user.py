@@ -37,13 +37,13 @@ def record_user(tree: Checkpoint, user: ChatUser) -> None:
 
 
 def find_user(tree: Checkpoint) -> ChatUser | None:
-    """Return the user that a run works for, if it keeps one.
+    """Return the user that a run works for, if any.
 
     Raises:
         StoredStateError: when it cannot be read.
     """
-    place = next(tree.find_upwards(_KEY), None)
-    return None if place is None else revive(place.data["user"], _read)
+    places = tree.find_upwards(_KEY)
+    return revive(places[0].data["user"], _read) if places else None
 
 
 def _read(saved: object) -> ChatUser:

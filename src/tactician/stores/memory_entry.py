@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from tactician.errors import StoredStateError
+from tactician.stores.attachments import extract_attachments
 from tactician.stores.document import Body, Lease, StoredDocument, StoredStep, get_text
 from tactician.stores.packing import TextPacker
 
@@ -16,6 +17,7 @@ class MemoryEntry:
 
     Attributes:
         document: the document without its texts.
+        number: place of the document in the order of first saves.
         header: header of the document.
         body: body of the document.
         steps: steps of the log.
@@ -24,6 +26,7 @@ class MemoryEntry:
     """
 
     document: StoredDocument
+    number: int
     header: Body = ""
     body: Body = ""
     steps: list[StoredStep] = field(default_factory=list)
@@ -50,6 +53,7 @@ class MemoryEntry:
             owner="" if lease is None else lease.owner,
             lease_ends_at=None if lease is None else lease.expires_at,
             steps=len(self.steps),
+            number=self.number,
         )
 
     def write(self, document: StoredDocument) -> None:
@@ -57,6 +61,14 @@ class MemoryEntry:
         self.document = replace(document, header="", body=None)
         self.header = document.header
         self.body = self.body if document.body is None else document.body
+
+    def find_attachment(self, name: str) -> bytes | None:
+        """Return the content of a picture or file of the body or of a step."""
+        for body in (self.body, *(step.body for step in self.steps)):
+            with suppress(StoredStateError):
+                if (content := extract_attachments(get_text(body))[1].get(name)) is not None:
+                    return content
+        return None
 
     def pack(self, packer: TextPacker) -> None:
         """Compress all texts. A document that has no JSON form stays as it is."""

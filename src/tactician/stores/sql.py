@@ -143,6 +143,13 @@ class SqlStore(DocumentStore):
         texts = await self._restore_texts(collection, id, [step.text for step in found])
         return [replace(step, body=text) for step, text in zip(found, texts, strict=True)] if texts else found
 
+    async def load_attachment(self, collection: str, id: str, name: str) -> bytes | None:
+        """Return the content of a picture or file of a document; see `DocumentStore.load_attachment`."""
+        check_texts(id=id, name=name)
+        key = key_values(collection, id)
+        rows = await self._run(lambda connection: load_attachments(connection, key, [name]))
+        return rows[0][1] if rows else None
+
     async def find(
         self,
         collection: str,
@@ -154,11 +161,20 @@ class SqlStore(DocumentStore):
         limit: int = 1000,
         with_bodies: bool = True,
         newest_first: bool = False,
+        after: int | None = None,
     ) -> list[StoredDocument]:
         """Return the documents that match every filter; see `DocumentStore.find`."""
         check_texts(parent_id=parent_id, key=key)
         query = statements.find(
-            collection, statuses, names, parent_id, key, limit, with_bodies=with_bodies, newest_first=newest_first
+            collection,
+            statuses,
+            names,
+            parent_id,
+            key,
+            limit,
+            with_bodies=with_bodies,
+            newest_first=newest_first,
+            after=after,
         )
         found = [parse_document(row) for row in await self._execute(query, {})]
         return [await self._restore(document) for document in found] if with_bodies else found

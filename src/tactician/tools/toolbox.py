@@ -14,7 +14,6 @@ from tactician.runs import RunContext, reset_current, set_current
 from tactician.text import describe_error, replace_surrogates
 from tactician.tools.arguments import repair_arguments
 from tactician.tools.function import FunctionTool, tool
-from tactician.tools.output import ToolOutput
 from tactician.tools.provider import ToolProvider
 from tactician.tools.tool import Tool, create_result
 
@@ -96,11 +95,20 @@ class Toolbox:
     __slots__ = ("_tools", "providers", "specs")
 
     def __init__(self, tools: Iterable[ToolLike] = ()) -> None:
-        listed, providers = split_providers(tools)
-        self.providers = providers
-        converted = tuple(map(as_tool, listed))
+        providers: dict[ToolProvider, None] = {}
+        converted: list[Tool] = []
+        for item in tools:
+            if (
+                type(item) is FunctionTool
+            ):  # as most are: to find out the same of an abstract class takes as long as all
+                converted.append(item)
+            elif isinstance(item, ToolProvider):
+                providers[item] = None
+            else:
+                converted.append(as_tool(item))
+        self.providers = tuple(providers)
         self._tools = {tool.name: tool for tool in converted}
-        self.specs: tuple[ToolSpec, ...] = tuple(tool.spec for tool in converted)
+        self.specs: tuple[ToolSpec, ...] = tuple([tool.spec for tool in converted])
         if len(self._tools) < len(converted):
             names = [tool.name for tool in converted]
             raise DeclarationError("tools", [f"{n!r} is used twice" for n in self._tools if names.count(n) > 1])
@@ -143,7 +151,13 @@ class Toolbox:
         try:
             entered = set_current(context)
             try:
-                return create_result(call, await _call_with_repair(tool, call.arguments, context))
+                try:
+                    output = await tool.call(call.arguments, context)
+                except InvalidArgumentsError:
+                    if (repaired := await _repair(call.arguments)) is None:
+                        raise
+                    output = await tool.call(repaired, context)
+                return create_result(call, output)
             finally:
                 reset_current(entered)
         except (ConfigurationError, Replan):
@@ -160,14 +174,8 @@ class Toolbox:
             return ToolResult(call.id, call.name, describe_error(error), is_error=True)
 
 
-async def _call_with_repair(tool: Tool, arguments: str, context: RunContext) -> str | ToolOutput:
-    """Call the tool, with repaired arguments if they are invalid and their meaning is clear."""
-    try:
-        return await tool.call(arguments, context)
-    except InvalidArgumentsError:
-        # A long text takes seconds, in which nothing else would run in the event loop.
-        is_long = len(arguments) > _LONG_ARGUMENTS
-        repaired = await asyncio.to_thread(repair_arguments, arguments) if is_long else repair_arguments(arguments)
-        if repaired is None:
-            raise
-        return await tool.call(repaired, context)
+async def _repair(arguments: str) -> str | None:
+    """Return invalid arguments as they were meant, if that is clear."""
+    # A long text takes seconds, in which nothing else would run in the event loop.
+    is_long = len(arguments) > _LONG_ARGUMENTS
+    return await asyncio.to_thread(repair_arguments, arguments) if is_long else repair_arguments(arguments)

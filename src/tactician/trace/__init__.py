@@ -7,6 +7,8 @@ from tactician.late_names import export_late
 if TYPE_CHECKING:
     from tactician.trace.capture import CaptureMode as CaptureMode
     from tactician.trace.capture import Recorder as Recorder
+    from tactician.trace.event_forms import CONTENT_NAME as CONTENT_NAME
+    from tactician.trace.event_forms import name_content as name_content
     from tactician.trace.event_forms import write_event as write_event
     from tactician.trace.masking import Masking as Masking
     from tactician.trace.node import ModelUse as ModelUse
@@ -22,7 +24,7 @@ else:
         __name__,
         {
             "tactician.trace.capture": "CaptureMode Recorder",
-            "tactician.trace.event_forms": "write_event",
+            "tactician.trace.event_forms": "CONTENT_NAME name_content write_event",
             "tactician.trace.masking": "Masking",
             "tactician.trace.node": "ModelUse TraceNode TraceNote TracePause merge_uses subtract_use",
             "tactician.trace.sharing": "mask_nodes",

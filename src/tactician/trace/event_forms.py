@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from functools import partial
+from hashlib import sha256
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from pydantic_core import to_json
@@ -20,11 +22,13 @@ if TYPE_CHECKING:
 
     _Fields: TypeAlias = dict[str, JsonValue]
 
+CONTENT_NAME: Final = "sha256:"
+"""Beginning of the names of images and files in events that do not have them."""
 _SAFE: Final = frozenset({"type", "run_id", "parent_id", "path", "id", "time", "span_id"})
 _BINARY: Final = "data"
-_BINARY_LENGTH: Final = 64
-"""Characters of base64 that are left of an image or file: a multiple of 4, so that it can be read."""
-_BASE64: Final = re.compile(r"[A-Za-z0-9+/]{64}")
+_LONGEST_BINARY: Final = 511
+"""Characters of base64 that an event keeps: stores of documents keep longer ones once, by the hash of the content."""
+_BASE64: Final = re.compile(rf"[A-Za-z0-9+/]{{{_LONGEST_BINARY},}}={{0,2}}")
 
 
 def write_event(
@@ -43,7 +47,7 @@ def write_event(
         capture: mode of its run: with `OFF`, the words of people, models and tools are left out.
         masking: masks.
         is_brief: true to leave out what earlier events of the run have too.
-        longest_text: number of characters after which texts are cut.
+        longest_text: number of characters after which texts are cut, and images and files replaced by their names.
         prepare: function that changes the JSON values of the event before anything else.
     """
     values = event_to_json(event.abbreviate() if is_brief else event)
@@ -68,9 +72,20 @@ def _empty(values: _Fields, path: str) -> None:
         values[name] = "" if isinstance(value, str) else [] if isinstance(value, list) else None
 
 
+def name_content(data: str) -> str:
+    """Return the name of an image or file in base64: the hash of its content. A name stays as it is."""
+    if data.startswith(CONTENT_NAME):
+        return data
+    try:
+        content = base64.b64decode(data)
+    except ValueError:
+        content = data.encode()
+    return f"{CONTENT_NAME}{sha256(content).hexdigest()}"
+
+
 def _change(masking: Masking, longest: int | None, text: str, name: str) -> str:
-    if longest is not None and name == _BINARY and _BASE64.match(text):
-        return text[:_BINARY_LENGTH]
+    if longest is not None and name == _BINARY and _BASE64.fullmatch(text):
+        return name_content(text)
     if longest is None or len(text) <= longest:
         return masking.mask(text, name)
     return f"{masking.mask(text[: 2 * longest], name)[:longest]}… ({len(text):,} characters)"

@@ -118,7 +118,7 @@ async def test_status_and_usage_tell_how_each_deployment_does(clock: FakeClock) 
             instance="a",
             model="x",
             in_flight=1,
-            max_concurrency=50,
+            max_concurrency=100,
             requests=4,
             answers=1,
             failures=1,
@@ -130,7 +130,7 @@ async def test_status_and_usage_tell_how_each_deployment_does(clock: FakeClock) 
         DeploymentStatus(
             instance="a",
             model="y",
-            max_concurrency=50,
+            max_concurrency=100,
             requests=1,
             answers=1,
             usage=Usage(4, requests=1),

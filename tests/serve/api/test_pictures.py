@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
@@ -13,15 +14,15 @@ import pytest
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
-from tactician import Agent, Platform, tool
+from tactician import Agent, Ai, Platform, UserInput, achieves_goal, action, planned_agent, tool
 from tactician.llm import Image
 from tactician.serve import Person, RequestLimits, app
 from tactician.stores import DocumentStore, MemoryStore, SqliteStore
 from tactician.testing import ScriptedModel, ToolCall
-from tests.serve.api.serving import find, read_events, served
+from tests.serve.api.serving import find, read_events, served, start
 
-ANNA, BERT = "anna-has-a-secret", "bert-has-a-secret"
-PEOPLE = {ANNA: Person("anna"), BERT: Person("bert")}
+ANNA, BERT, TALKER = "anna-has-a-secret", "bert-has-a-secret", "a-talker-has-a-secret"
+PEOPLE = {ANNA: Person("anna"), BERT: Person("bert"), TALKER: Person("carl", rights=frozenset({"start", "answer"}))}
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 8
 NAME = sha256(PNG).hexdigest()
 URL = f"/api/pictures/{NAME}"
@@ -40,7 +41,7 @@ def as_person(token: str) -> dict[str, str]:
 def create_platform(store: DocumentStore) -> Platform:
     talker = Agent("Talker", model=ScriptedModel(*["Hello."] * 9))
     painter = Agent("Painter", model=ScriptedModel(*[ToolCall("paint"), "There."] * 3), tools=[paint])
-    return Platform(ScriptedModel(), store=store).register(talker, painter)
+    return Platform(ScriptedModel("A cat."), store=store).register(talker, painter, Studio())
 
 
 @pytest.fixture(params=["memory", "sqlite"])
@@ -120,6 +121,74 @@ class TestAnswers:
             assert urls
             assert {(await client.get(url)).content for url in urls} == {PNG}
             assert base64.b64encode(PNG).decode() not in events.text
+
+
+SMALL = b"\x89PNG\r\n\x1a\n" + bytes(100)
+PHOTO = b"\x89PNG\r\n\x1a\n" + bytes(range(200)) * 8
+
+
+@tool
+def paint_small() -> Image:
+    """Paint something small."""
+    return Image.from_bytes(SMALL)
+
+
+@dataclass
+class Draft:
+    text: str
+
+
+@planned_agent(description="Lets another agent paint")
+class Studio:
+    @action
+    async def look(self, wish: UserInput, ai: Ai) -> Draft:
+        return Draft(await ai.with_image(Image.from_bytes(PHOTO)).generate_text("What is this?"))
+
+    @achieves_goal("It is painted")
+    @action
+    async def paint(self, draft: Draft) -> str:
+        model = ScriptedModel(ToolCall("paint"), ToolCall("paint_small"), "There.")
+        return (await Agent("Inner", model=model, tools=[paint, paint_small]).run(draft.text)).output
+
+
+class TestStoredEvents:
+    @pytest.fixture(params=["memory", "sqlite"])
+    def store(self, request: pytest.FixtureRequest, tmp_path: Path) -> DocumentStore:
+        return MemoryStore() if request.param == "memory" else SqliteStore(tmp_path / "pictures.db")
+
+    @pytest.mark.parametrize("agent", ["painter", "studio"])
+    async def test_they_have_addresses_after_a_restart(self, store: DocumentStore, agent: str) -> None:
+        async with served(create_platform(store), people=PEOPLE, token=ANNA) as client:
+            run_id = await start(client, agent, "Look")
+            await find(client, run_id, "completed")
+            before = await self.read_urls(client, run_id)
+        async with served(create_platform(store), people=PEOPLE, token=BERT) as client:
+            after = await self.read_urls(client, run_id)
+            found = {url: await client.get(url) for url in after}
+            other = await start(client, "talker", "Hello")
+            elsewhere = [url.replace(run_id, other) for url in after]
+
+            assert before == after != set()
+            assert {sha256(done.content).hexdigest() for done in found.values()} == {url[-64:] for url in after}
+            assert {done.headers["content-type"] for done in found.values()} == {"image/png"}
+            assert [(await client.get(url)).status_code for url in elsewhere] == [404] * len(elsewhere)
+            client.headers.update(as_person(TALKER))
+            assert [(await client.get(url)).status_code for url in after] == [403] * len(after)
+
+    async def test_without_capture_there_are_none(self, store: DocumentStore) -> None:
+        platform, agent = (
+            create_platform(store),
+            Agent("Secret", model=ScriptedModel(ToolCall("paint"), "There."), tools=[paint]),
+        )
+        async with served(platform.register(agent), people=PEOPLE, token=ANNA) as client:
+            run_id = (await agent.run("Look", context=platform.context().captured("off"))).run_id
+            assert await self.read_urls(client, run_id) == set()
+            assert (await client.get(f"/api/runs/{run_id}/pictures/{NAME}")).status_code == 404
+
+    async def read_urls(self, client: httpx.AsyncClient, run_id: str) -> set[str]:
+        events = await client.get(f"/api/runs/{run_id}/events", params={"brief": "true"})
+        assert "sha256:" not in events.text
+        return {url for _, _, data in read_events(events.text) for url in find_urls(json.loads(data))}
 
 
 class TestUploads:

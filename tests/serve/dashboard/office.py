@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import struct
+import zlib
 from collections.abc import AsyncGenerator, Coroutine, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -17,6 +19,7 @@ from pydantic import BaseModel, Field
 from tactician import (
     Agent,
     Ensemble,
+    Image,
     Platform,
     Review,
     Task,
@@ -44,7 +47,7 @@ from tactician.llm import (
 from tactician.llm import ToolCall as CalledTool
 from tactician.process import ask_human
 from tactician.serve import Person, RequestLimits, app
-from tactician.stores import MemoryStore
+from tactician.stores import DocumentStore, MemoryStore
 from tactician.testing import ScriptedModel
 from tests.serve.api.serving import Json
 
@@ -239,7 +242,20 @@ class Office:
         asyncio.run(serve())
 
 
-def create_platform(gate: Gate, *, has_evil: bool) -> Platform:
+def draw_png(size: int = 40) -> bytes:
+    """Return a picture of so many pixels in each direction."""
+    rows = b"".join(
+        b"\0" + bytes((x * 6, y * 6, x * y % 251)[c] for x in range(size) for c in range(3)) for y in range(size)
+    )
+    parts = {b"IHDR": struct.pack(">IIBBBBB", size, size, 8, 2, 0, 0, 0), b"IDAT": zlib.compress(rows), b"IEND": b""}
+    chunks = (
+        struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+        for name, data in parts.items()
+    )
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
+
+
+def create_platform(gate: Gate, *, has_evil: bool, store: DocumentStore | None = None) -> Platform:
     """Return a platform with agents of every kind that the dashboard shows."""
     words = f" {EVIL}" if has_evil else "."
 
@@ -254,6 +270,12 @@ def create_platform(gate: Gate, *, has_evil: bool) -> Platform:
         await gate.wait()
         return "the gate is open"
 
+    @tool
+    def paint() -> Image:
+        """Paint."""
+        return Image.from_bytes(draw_png())
+
+    painter = TurnModel("painter", CalledTool("call", "paint", "{}"), "There it is.")
     poet = TurnModel("poet", "Roses are red.")
     broken = TurnModel("broken", ModelError("broken: the provider is down", status=503))
     router = ModelRouter(
@@ -273,10 +295,11 @@ def create_platform(gate: Gate, *, has_evil: bool) -> Platform:
     write = Task(
         "Write about {topic}", id="write", review=Review.after("Good enough?", required_role="editor", timeout=600)
     )
-    return Platform(router, store=MemoryStore()).register(
+    return Platform(router, store=store or MemoryStore()).register(
         Agent("Poet", description="Writes verses", model="poet"),
         Agent("Broken", description="Its provider is down", model="broken"),
         Agent("Cashier", description="Pays what is due", model=payments, tools=[pay]),
+        Agent("Painter", description="Paints", model=painter, tools=[paint]),
         Agent("Slow", description="Waits for a gate", model=waiting, tools=[wait]),
         *([Agent(EVIL, id="evil", description=EVIL, model=TurnModel("evil", EVIL))] if has_evil else []),
         Traveller(),
@@ -285,10 +308,10 @@ def create_platform(gate: Gate, *, has_evil: bool) -> Platform:
 
 
 @contextmanager
-def open_office(*, has_evil: bool = True) -> Iterator[Office]:
+def open_office(*, has_evil: bool = True, store: DocumentStore | None = None) -> Iterator[Office]:
     """Serve the agents until the end: also one whose every word is a script, unless it is left out."""
     gate = Gate()
-    office = Office(create_platform(gate, has_evil=has_evil), gate)
+    office = Office(create_platform(gate, has_evil=has_evil, store=store), gate)
     office.open()
     try:
         yield office

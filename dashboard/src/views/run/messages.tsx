@@ -2,6 +2,7 @@
 
 import type { Json } from "../../api/types";
 import { JsonView, LongText } from "../../components/json";
+import { addressOf, Picture } from "../../components/picture";
 import { clip } from "../../lib/format";
 import { field } from "../../state/trace";
 
@@ -33,10 +34,12 @@ export function MessageView({ message }: { message: Json }) {
 function ToolResultView({ message }: { message: Json }) {
   const isError = field(message, "is_error") === true;
   const content = String(field(message, "content") ?? "");
+  const images = field(message, "images");
   return (
     <article class={`message tool${isError ? " error" : ""}`}>
       <RoleName role={`${isError ? "error of" : "result of"} ${String(field(message, "name"))}`} />
       <LongText text={content} limit={LONG} />
+      {Array.isArray(images) && images.map((image, index) => <PartView key={index} part={image} />)}
     </article>
   );
 }
@@ -53,6 +56,7 @@ function PartView({ part }: { part: Json }) {
       </div>
     );
   }
+  if (addressOf(part) !== "") return <Picture address={addressOf(part)} />;
   return <span class="muted">[{String(kind ?? "part")}]</span>;
 }
 

@@ -79,6 +79,7 @@ function ModelContent({ span }: { span: Span }) {
 
 function ToolContent({ span }: { span: Span }) {
   const result = field(span.closing?.["result"], "content");
+  const images = field(span.closing?.["result"], "images");
   return (
     <>
       <h4>Arguments</h4>
@@ -87,6 +88,7 @@ function ToolContent({ span }: { span: Span }) {
         <>
           <h4>Result</h4>
           <LongText text={result} limit={2000} />
+          {Array.isArray(images) && images.length > 0 && <JsonView value={images} />}
         </>
       )}
     </>

@@ -71,8 +71,8 @@ class Method:
                 parameter.type.__name__ for parameter in needed if parameter.find(context.blackboard) is None
             )
             raise LookupError(f"{missing} is no longer on the blackboard")
-        method = self.of(receiver)
-        if any(isinstance(arguments[name], Awaitable) for name in self.signature.infrastructure):
+        method, provided = self.of(receiver), self.signature.infrastructure
+        if provided and any(isinstance(arguments[name], Awaitable) for name in provided):
             return self._call_when_resolved(method, arguments)
         return method(**arguments)
 

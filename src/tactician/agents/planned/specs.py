@@ -12,8 +12,8 @@ from tactician.planning import Action, Goal
 from tactician.process import (
     DEFAULT_BINDING,
     ActionSpec,
-    Blackboard,
     GoalSpec,
+    IsSet,
     OperationContext,
     PlannedAgentSpec,
     UserInput,
@@ -71,7 +71,7 @@ def _build_single_action(runnable: Runnable, output_type: type) -> PlannedAgentS
         runnable.description,
         (action,),
         (GoalSpec(Goal(name, {has_result: True}), runnable.description, (output_type,), DEFAULT_BINDING),),
-        observations={condition: partial(_is_set, condition) for condition in (ran, has_result)},
+        observations={condition: IsSet(condition) for condition in (ran, has_result)},
         instance=runnable,
         types={type_name(kind): kind for base in (UserInput, output_type) for kind in find_subclasses(base)},
     )
@@ -84,7 +84,3 @@ async def _perform(runnable: Runnable, context: OperationContext) -> object:
 
 def _build_input(value: object) -> Input:
     return value.content if isinstance(value, UserInput) else value
-
-
-def _is_set(condition: str, blackboard: Blackboard) -> bool:
-    return blackboard.condition(condition)

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from operator import methodcaller
 
 from tactician.agents.planned.annotations import find_subclasses
 from tactician.agents.planned.condition_names import ConditionNames, can_produce, is_sure_to_produce
 from tactician.agents.planned.evaluation import evaluate_expression, list_names
 from tactician.agents.planned.methods import ActionMethod, Declarations, Method
 from tactician.agents.planned.signatures import Parameter
-from tactician.process import Blackboard, Look, Negation, Observe, OperationContext, Price, get_state_declaration
+from tactician.process import (
+    DEFAULT_BINDING,
+    Blackboard,
+    IsSet,
+    IsThere,
+    Look,
+    Negation,
+    Observe,
+    OperationContext,
+    Price,
+    get_state_declaration,
+)
 
 
 class TypeFlow:
@@ -120,7 +130,7 @@ def build_observations(declared: Declarations, words: ConditionNames, needed: It
     """Return the needed conditions that the blackboard shows without cost."""
     seen: dict[str, Look] = {}
     for label, thing in words.things.items():
-        seen[label] = seen[words.name_existing(thing)] = partial(_has_object, thing)
+        seen[label] = seen[words.name_existing(thing)] = _look_for(thing)
     for action in declared.actions:
         outputs = tuple(words.as_parameter(kind, action) for kind in action.outputs)
         if len(outputs) > 1:
@@ -130,7 +140,7 @@ def build_observations(declared: Declarations, words: ConditionNames, needed: It
     for name, condition in declared.negations.items():
         seen[name] = partial(_is_not_set, condition)
     evaluable = {*declared.conditions, *declared.expressions, *_find_negated_methods(declared)}
-    return {name: seen.get(name) or methodcaller("condition", name) for name in needed if name not in evaluable}
+    return {name: seen.get(name) or IsSet(name) for name in needed if name not in evaluable}
 
 
 def build_conditions(declared: Declarations, needed: Iterable[str]) -> dict[str, Observe]:
@@ -156,6 +166,11 @@ def build_costs(declared: Declarations) -> dict[str, Price]:
     """Return the costs and values that actions name."""
     used = (name for action in declared.actions for name in (action.cost_method, action.value_method))
     return {name: partial(_evaluate_cost, declared.costs[name]) for name in used if name is not None}
+
+
+def _look_for(thing: Parameter) -> Look:
+    is_of_any_name = thing.binding == DEFAULT_BINDING and not thing.exact
+    return IsThere(thing.type) if is_of_any_name else partial(_has_object, thing)
 
 
 def _has_object(thing: Parameter, blackboard: Blackboard) -> bool:

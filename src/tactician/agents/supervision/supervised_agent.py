@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from typing import Final
 
 from pydantic_core import to_json
@@ -19,9 +18,8 @@ from tactician.process import (
     DEFAULT_BINDING,
     ActionRetryPolicy,
     ActionSpec,
-    Blackboard,
     GoalSpec,
-    Look,
+    IsSet,
     OperationContext,
     PlannedAgentSpec,
 )
@@ -95,12 +93,11 @@ def supervise(
     effects = dict.fromkeys((_RAN, *map(_name_reached_condition, spec.goals)), True)
     leading = _create_supervisor_action(_Supervisor(spec, model, max_rounds, instructions), effects)
     goals = tuple(replace(g, plan=Goal(g.name, {_name_reached_condition(g): True}, g.plan.value)) for g in spec.goals)
-    seen: Mapping[str, Look] = {name: partial(_is_set, name) for name in effects}
     return replace(
         spec,
         actions=(*spec.actions, leading),
         goals=goals,
-        observations={**spec.observations, **seen},
+        observations={**spec.observations, **{name: IsSet(name) for name in effects}},
         conditions={},
         prices={},
         states=(),  # its leader is there in all of them
@@ -255,7 +252,3 @@ def _list_tool_names(actions: Sequence[ActionSpec]) -> dict[str, str]:
         name: abbreviation if names.count(abbreviation) == 1 else snake_case(name)
         for name, abbreviation in short.items()
     }
-
-
-def _is_set(condition: str, blackboard: Blackboard) -> bool:
-    return blackboard.condition(condition)

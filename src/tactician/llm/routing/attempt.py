@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Protocol, Self, TypeAlias, TypeVar
 
 from tactician.clock import Clock
@@ -11,7 +11,7 @@ from tactician.llm.model import Delta, ModelResponse
 from tactician.llm.routing.deployment_pool import DeploymentPool
 from tactician.llm.routing.deployment_state import DeploymentState
 from tactician.llm.routing.reporter import Reporter
-from tactician.llm.routing.retries import classify_failure
+from tactician.llm.routing.retries import Failure, classify_failure
 from tactician.llm.usage import Usage
 
 Items: TypeAlias = AsyncIterator[Delta | ModelResponse]
@@ -30,7 +30,6 @@ class Response(Protocol):
         ...
 
 
-RequestT = TypeVar("RequestT")
 ResponseT = TypeVar("ResponseT", bound=Response)
 
 
@@ -63,40 +62,15 @@ class Attempt:
         self._clock = clock
         self._reporter = reporter
 
-    async def call(self, ask: Callable[[RequestT], Awaitable[ResponseT]], request: RequestT) -> ResponseT:
-        """Call the model once, and return its answer.
-
-        Raises:
-            ModelError: as the model raises it.
-        """
-        try:
-            response = await ask(request)
-        except ModelError as error:
-            self.record_failure(error)
-            raise
-        except BaseException:
-            self.release()
-            raise
-        return self.record_response(response)
-
-    async def open_stream(self, begin: Callable[[RequestT], Items], request: RequestT) -> Started:
+    async def open_stream(self, items: Items) -> Started:
         """Open a stream, and return it, or the whole answer if the model sends no deltas.
 
         Raises:
             ModelError: when the stream fails before its first item.
         """
-        try:
-            stream = OpenStream(self, begin(request))
-            first = await stream.read_first()
-        except ModelError as error:
-            self.record_failure(error)
-            raise
-        except BaseException:
-            self.release()
-            raise
-        if isinstance(first, ModelResponse):
-            return self.record_response(first)
-        return stream
+        stream = OpenStream(self, items)
+        first = await stream.read_first()
+        return first if isinstance(first, ModelResponse) else stream
 
     def create_incomplete_stream_error(self) -> MalformedResponseError:
         """Return the error of a stream that ended without its response."""
@@ -115,14 +89,15 @@ class Attempt:
             self._reporter.report_circuit_closed(self.state)
         return response
 
-    def record_failure(self, error: ModelError) -> None:
-        """Give the slot back after a failure."""
+    def record_failure(self, error: ModelError) -> Failure:
+        """Give the slot back after a failure, and return the kind of failure."""
         kind, now = classify_failure(error), self._clock.monotonic()
         with self._pool.lock:
             cooldown = self.state.record_failure(self._call_number, error, kind, now, self._tokens)
             self._pool.admit_waiting(health_changed=cooldown is not None or bool(error.retry_after))
         if cooldown is not None:
             self._reporter.report_circuit_opened(self.state, cooldown, kind.value)
+        return kind
 
     def release(self) -> None:
         """Give the slot back without a verdict on the deployment."""

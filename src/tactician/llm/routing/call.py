@@ -10,12 +10,13 @@ from typing import Generic, TypeAlias, TypeVar
 from tactician.errors import ModelConnectionError, ModelError, ModelTimeoutError
 from tactician.events import EventEmitter
 from tactician.llm.remote import DEFAULT_TIMEOUT
-from tactician.llm.routing.attempt import Attempt
+from tactician.llm.routing.attempt import Attempt, OpenStream
 from tactician.llm.routing.call_settings import CallSettings
 from tactician.llm.routing.deployment_state import DeploymentState
 from tactician.llm.routing.policies import DeploymentStates
 from tactician.llm.routing.retries import Failure, RetryRule, classify_failure, format_attempts
 from tactician.llm.routing.routes import Route, Stage
+from tactician.llm.time_limit import LimitedCall
 
 RequestT = TypeVar("RequestT")
 AnswerT = TypeVar("AnswerT")
@@ -56,6 +57,7 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
         "_tokens",
     )  # fmt: skip
     _attempts: int
+    _limited: LimitedCall
     _timeouts: int
     _tokens: int
     _request: RequestT
@@ -70,7 +72,7 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
         session: str | None,
     ) -> None:
         self._settings = settings
-        self._reporter = settings.reporter.for_request(observer)
+        self._reporter = settings.reporter if observer is None else settings.reporter.for_request(observer)
         self._route = route
         self._original = request
         self._session = session
@@ -78,12 +80,11 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
         self._failed_at = 0.0
         self._delay: tuple[float, str] | None = None
         self._imperfect: tuple[AnswerT, ...] = ()
-        self._limited = settings.time_limit.start()
         self._enter_stage(0, route.stages[0], request, None)
 
     @abstractmethod
     def _send(self, attempt: Attempt, request: RequestT) -> Awaitable[AnswerT]:
-        """Make an attempt, which gives its slot back."""
+        """Call the model of an attempt."""
 
     @abstractmethod
     def _count_tokens(self, request: RequestT) -> int:
@@ -101,6 +102,10 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
         """Return the failure that an answer amounts to, or `None` if it is good."""
         return None
 
+    def _complete(self, answer: AnswerT) -> AnswerT:
+        """Return an answer with what earlier, imperfect answers have used."""
+        return answer
+
     async def run(self) -> AnswerT:
         """Make attempts until a good answer arrives.
 
@@ -111,8 +116,9 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
             ModelError: the error of the last attempt, when no other would help.
         """
         try:
-            with self._limited:
-                return await self._run()
+            with LimitedCall(self._settings.time_limit) as self._limited:
+                answer = await self._run()
+            return self._complete(answer) if self._imperfect else answer
         except TimeoutError:
             if not self._limited.is_expired:
                 raise
@@ -120,7 +126,7 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
         except ModelError as error:
             failure = error
         if self._imperfect:
-            return self._imperfect[-1]
+            return self._complete(self._imperfect[-1])
         if self._failures:
             failure.add_note(format_attempts(self._failures))
         failure.is_exhausted = self._is_exhausted(failure)
@@ -145,8 +151,13 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
             try:
                 answer = await self._send(attempt, self._request)
             except ModelError as raised:
-                error, failure = raised, classify_failure(raised)
+                error, failure = raised, attempt.record_failure(raised)
+            except BaseException:
+                attempt.release()
+                raise
             else:
+                if not isinstance(answer, OpenStream):  # a stream keeps its slot until its end
+                    answer = attempt.record_response(answer)  # type: ignore[type-var]  # all others have their usage
                 if (problem := self._classify_response(answer)) is None:
                     return answer if self._restorer is None else self._restorer(answer)
                 # The result, if no later attempt does better.
@@ -162,7 +173,7 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
         """Start an attempt if a deployment can take it now."""
         pool = self._stage.pool
         place = pool.try_acquire(self._states, self._session, self._tokens, now, is_retry=self._attempts > 0)
-        return None if place is None else self._create_attempt(place, now)
+        return None if place is None else Attempt(pool, *place, self._tokens, now, self._settings.clock, self._reporter)
 
     async def _wait_and_start(self, started: float) -> Attempt:
         """Start an attempt when it is this call's turn, or at a fallback if all deployments cool down."""
@@ -175,7 +186,8 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
                     break
                 if (attempt := self._try_start(now)) is not None:
                     return attempt
-            place = await self._stage.pool.acquire(
+            pool = self._stage.pool
+            place = await pool.acquire(
                 self._states,
                 self._session,
                 self._tokens,
@@ -185,10 +197,7 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
             now = self._settings.clock.monotonic()
             if place is not None:
                 self._delay = now - started, reason
-                return self._create_attempt(place, now)
-
-    def _create_attempt(self, place: tuple[DeploymentState, int], now: float) -> Attempt:
-        return Attempt(self._stage.pool, *place, self._tokens, now, self._settings.clock, self._reporter)
+                return Attempt(pool, *place, self._tokens, now, self._settings.clock, self._reporter)
 
     def _report_attempt(self, attempt: Attempt) -> None:
         reporter, reason = self._reporter, self._settings.policy

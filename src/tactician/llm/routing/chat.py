@@ -14,7 +14,7 @@ from tactician.llm.request_adapter import adapt_request
 from tactician.llm.routing.attempt import Attempt, Started
 from tactician.llm.routing.call import Restorer, RoutedCall
 from tactician.llm.routing.call_settings import CallSettings
-from tactician.llm.routing.retries import PASSING_FAILURES, SINGLE_ATTEMPT, Failure, RetryRule, classify_response
+from tactician.llm.routing.retries import PASSING_FAILURES, SINGLE_ATTEMPT, Failure, RetryRule
 from tactician.llm.routing.routes import Route, RouteTable, Stage
 from tactician.llm.usage import NO_USAGE
 
@@ -24,16 +24,17 @@ class ChatCall(RoutedCall[ModelRequest, Started]):
 
     __slots__ = ()
 
+    def _complete(self, answer: Started) -> Started:
+        return self.add_imperfect_usage(answer) if isinstance(answer, ModelResponse) else answer
+
     def add_imperfect_usage(self, response: ModelResponse) -> ModelResponse:
         """Return the answer with the usage of earlier, imperfect answers added to its own."""
-        if not self._imperfect:
-            return response
         others = (other for other in self._imperfect if isinstance(other, ModelResponse) and other is not response)
         return replace(response, usage=sum((other.usage for other in others), NO_USAGE) + response.usage)
 
     def _send(self, attempt: Attempt, request: ModelRequest) -> Awaitable[Started]:
         model: LanguageModel = attempt.state.deployment.served_model  # type: ignore[assignment]  # chat calls have only these
-        return attempt.call(model.generate, request)
+        return model.generate(request)
 
     def _count_tokens(self, request: ModelRequest) -> int:
         return self._settings.estimate(request)
@@ -60,7 +61,13 @@ class ChatCall(RoutedCall[ModelRequest, Started]):
         return adapted, lambda answer: restore(answer) if isinstance(answer, ModelResponse) else answer
 
     def _classify_response(self, answer: Started) -> Failure | None:
-        return classify_response(answer, self._request) if isinstance(answer, ModelResponse) else None
+        if not isinstance(answer, ModelResponse):
+            return None
+        if answer.finish_reason == "content_filter":
+            return Failure.CONTENT_FILTER
+        if answer.finish_reason == "length" and (self._request.output is not None or answer.message.tool_calls):
+            return Failure.TRUNCATED
+        return None
 
 
 class StreamCall(ChatCall):
@@ -72,7 +79,7 @@ class StreamCall(ChatCall):
         if self._restorer is not None:
             # The answer of an adapted request is restored as a whole: its deltas are not those of the answer.
             return super()._send(attempt, request)
-        return attempt.open_stream(cast("LanguageModel", attempt.state.deployment.served_model).stream, request)
+        return attempt.open_stream(cast("LanguageModel", attempt.state.deployment.served_model).stream(request))
 
 
 class ChatCalls:
@@ -82,14 +89,12 @@ class ChatCalls:
         self._table = table
         self._settings = settings
 
-    async def generate(self, name: str | None, request: ModelRequest) -> ModelResponse:
-        """Call a model, and return its answer."""
+    def generate(self, name: str | None, request: ModelRequest) -> Coroutine[object, object, ModelResponse]:
+        """Call a model, and return its answer. An unknown model raises at once."""
         options = request.options
         route = self._table.find(name, options.instances, options.fallbacks)
         call = ChatCall(self._settings, route, request, request.observer, options.session)
-        response = await call.run()
-        assert isinstance(response, ModelResponse)
-        return call.add_imperfect_usage(response)
+        return call.run()  # type: ignore[return-value]  # only the call of a stream has another result
 
     async def probe(self, name: str, request: ModelRequest) -> ModelResponse:
         """Make a single attempt, and return its answer."""
@@ -108,7 +113,7 @@ class ChatCalls:
         call = StreamCall(self._settings, route, request, request.observer, request.options.session)
         started = await call.run()
         if isinstance(started, ModelResponse):
-            yield call.add_imperfect_usage(started)
+            yield started
             return
         async with aclosing(started.iterate()) as items:
             async for item in items:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import fields
-from typing import TypeAlias, cast
+from typing import Final, TypeAlias, cast
 
 from tactician.errors import ConfigurationError
 from tactician.frozen import frozen
@@ -17,6 +17,8 @@ from tactician.llm.usage import NO_USAGE, Usage
 
 ServedModel: TypeAlias = LanguageModel | EmbeddingModel | ImageModel
 """Any model that a router can call."""
+DEFAULT_CONCURRENCY: Final = 100
+"""Number of calls of a model at an instance that may run at once, as many as aiohttp has connections by default."""
 _NO_FEATURES = Features()
 
 
@@ -35,7 +37,7 @@ class CallLimits:
 
     requests_per_second: float | None = None
     tokens_per_second: float | None = None
-    max_concurrency: int = 50
+    max_concurrency: int = DEFAULT_CONCURRENCY
 
     def __post_init__(self) -> None:
         for field in fields(self):

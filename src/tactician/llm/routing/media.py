@@ -51,7 +51,7 @@ class _EmbeddingCall(RoutedCall[_Batch, Embeddings]):
 
     def _send(self, attempt: Attempt, request: _Batch) -> Awaitable[Embeddings]:
         model = cast("EmbeddingModel", attempt.state.deployment.served_model)
-        return attempt.call(lambda batch: model.embed(batch.texts, batch.options), request)
+        return model.embed(request.texts, request.options)
 
     def _count_tokens(self, request: _Batch) -> int:
         return max(1, sum(map(len, request.texts)) // _CHARACTERS_PER_TOKEN)
@@ -85,7 +85,7 @@ class _ImageCall(RoutedCall[_Order, GeneratedImages]):
 
     def _send(self, attempt: Attempt, request: _Order) -> Awaitable[GeneratedImages]:
         model = cast("ImageModel", attempt.state.deployment.served_model)
-        return attempt.call(lambda order: order.place(model), request)
+        return request.place(model)
 
     def _count_tokens(self, request: _Order) -> int:
         return max(1, len(request.prompt) // _CHARACTERS_PER_TOKEN)

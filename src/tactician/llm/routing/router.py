@@ -19,6 +19,7 @@ from tactician.llm.routing.call_settings import CallSettings
 from tactician.llm.routing.chat import ChatCalls, RoutedModel
 from tactician.llm.routing.circuit_breaker import CircuitBreakerPolicy
 from tactician.llm.routing.deployment import (
+    DEFAULT_CONCURRENCY,
     CallLimits,
     Deployment,
     DeploymentStatus,
@@ -96,7 +97,7 @@ class ModelRouter:
         policy: PolicyName | Callable[[], Policy] = "round_robin",
         requests_per_second: float | None = None,
         tokens_per_second: float | None = None,
-        max_concurrency: int = 50,
+        max_concurrency: int = DEFAULT_CONCURRENCY,
         retries: ModelRetryPolicy = ModelRetryPolicy(),  # noqa: B008
         circuit_breaker: CircuitBreakerPolicy = CircuitBreakerPolicy(),  # noqa: B008
         default_model: str | None = None,

@@ -10,12 +10,9 @@ from tactician.conversation import Conversation, ConversationStore
 from tactician.errors import RunConflictError
 from tactician.events import new_id
 from tactician.llm import AssistantMessage, Message, SystemMessage, Text, UserMessage
-from tactician.platform.requests.idle_conversations import IdleConversations
 from tactician.platform.requests.open_conversation import OpenConversation
 
 Role: TypeAlias = Literal["user", "assistant", "system"]
-
-
 _LONGEST_ID: Final = 200
 
 
@@ -33,7 +30,7 @@ class Conversations:
     def __init__(self, store: ConversationStore, idle_messages: int) -> None:
         self._store = store
         self._open: dict[str, OpenConversation] = {}
-        self._idle = IdleConversations(idle_messages)
+        self._idle = _IdleConversations(idle_messages)
         self._new: set[str] = set()
 
     def create(self) -> str:
@@ -131,6 +128,38 @@ class Conversations:
             idle=self._idle.take(conversation_id),
         )
         return opened
+
+
+class _IdleConversations:
+    """Conversations that were used last, so that the next request need not read all their messages.
+
+    Args:
+        messages: number of messages in all of them together.
+    """
+
+    def __init__(self, messages: int) -> None:
+        self._limit = messages
+        self._size = 0
+        self._conversations: dict[str, Conversation] = {}
+
+    def put(self, conversation: Conversation) -> None:
+        """Add a conversation, and drop those that were used longest ago if there are too many messages."""
+        self.take(conversation.id)
+        self._conversations[conversation.id] = conversation
+        self._size += _measure(conversation)
+        while self._size > self._limit:
+            self.take(next(iter(self._conversations)))
+
+    def take(self, conversation_id: str) -> Conversation | None:
+        """Remove the conversation with this id, if any, and return it."""
+        conversation = self._conversations.pop(conversation_id, None)
+        if conversation is not None:
+            self._size -= _measure(conversation)
+        return conversation
+
+
+def _measure(conversation: Conversation) -> int:
+    return len(conversation) + 1  # an empty conversation takes space too
 
 
 def _find_request(conversation: Conversation, request: Sequence[Message], run_id: str) -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
-from tactician.llm import Image, Message, UserMessage, check_image, check_images, check_message_images
+from tactician.ai import attach_images
+from tactician.llm import Image, Message, check_image, check_images, check_message_images
 
 Picture: TypeAlias = Image | str | bytes
 """An image, its bytes, or a text: base64, or a URL (`https:`, `http:` or `data:`)."""
@@ -31,10 +32,4 @@ def with_pictures(messages: Sequence[Message], pictures: Iterable[Picture]) -> t
         ValueError: when a picture is not valid, or there are too many in a message.
     """
     images = check_images(map(read_picture, pictures))
-    messages = check_message_images(messages)
-    if not images:
-        return messages
-    for position in reversed(range(len(messages))):
-        if isinstance(message := messages[position], UserMessage):
-            return (*messages[:position], UserMessage((*message.parts, *images)), *messages[position + 1 :])
-    return (*messages, UserMessage(images))
+    return tuple(attach_images(list(check_message_images(messages)), images))

@@ -16,6 +16,7 @@ from tactician.runs import RunEnded, RunStatus
 from tactician.serve.api.feed import EventFeed, FeedEntry
 from tactician.serve.api.history import read_earlier
 from tactician.serve.api.operations import ApiOperation, Call
+from tactician.serve.api.pictures import find_picture_address, link_event
 from tactician.serve.api.run_lookup import find_run, present_run
 from tactician.serve.api.sse import COMMENT, format_event
 from tactician.serve.problems import ApiError
@@ -49,7 +50,7 @@ def _stream(call: Call, run_id: str | None) -> Response:
     query = call.request.query_params
     feed, kinds, is_brief = call.server.feed, frozenset(query.getlist("type")), query.get("brief") == "true"
     inner = None if run_id is None or feed.find_root(run_id) == run_id else {run_id}
-    choice = _EventChoice(feed, kinds, is_brief, inner, call.base)
+    choice = _EventChoice(feed, kinds, is_brief, inner, call.base, "" if run_id is None else feed.find_root(run_id))
     return call.server.streams.respond(_events(call, run_id, _find_place(call), choice))
 
 
@@ -64,6 +65,7 @@ class _EventChoice:
         inner: ids of a run that is inside another, and of the runs inside it, as far as they are known; `None` for
             the events of all runs that the feed has.
         base: path at which the server is mounted, for the addresses of pictures.
+        root: id of the outermost run; empty for a reader of all runs.
     """
 
     feed: EventFeed
@@ -71,6 +73,7 @@ class _EventChoice:
     is_brief: bool
     inner: set[str] | None = None
     base: str = ""
+    root: str = ""
 
     def format(self, entries: Iterable[FeedEntry]) -> str:
         """Return those of the entries that the reader wants, as text."""
@@ -78,7 +81,9 @@ class _EventChoice:
 
     def format_earlier(self, events: Iterable[RecordedEvent]) -> str:
         """Return those of the events that the reader wants, as text: without ids, as the feed does not know them."""
-        return "".join(format_event(event.text, kind=event.type) for event in self._select(events))
+        address = find_picture_address(self.root, self.base)
+        chosen = self._select(events)
+        return "".join(format_event(link_event(event.text, address), kind=event.type) for event in chosen)
 
     def _select(self, events: Iterable[E]) -> Iterator[E]:
         for event in events:

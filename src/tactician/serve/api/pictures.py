@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Iterator
-from hashlib import sha256
 from typing import Final
 
 from pydantic import JsonValue
+from pydantic_core import from_json, to_json
 from starlette.requests import Request
 from starlette.responses import Response
 
 from tactician.llm import Image
 from tactician.serve.problems import ApiError
+from tactician.trace import CONTENT_NAME, name_content
 
 _SHOWN: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", "image/bmp"})
+_IMAGE: Final = '"kind":"image"'
 _HEADERS: Final = {
     # The name is the hash of the content, so that it never changes; a cache that people share must not have it.
     "cache-control": "private, max-age=31536000, immutable",
@@ -41,13 +42,19 @@ def link_pictures(value: JsonValue, address: str) -> JsonValue:
     if not isinstance(value, dict):
         return value
     if (data := _find_data(value)) is not None:
-        return {**value, "data": None, "url": f"{address}/{_name(data)}"}
+        return {**value, "data": None, "url": f"{address}/{name_picture(data)}"}
     return {key: link_pictures(item, address) for key, item in value.items()}
+
+
+def link_event(text: str, address: str) -> str:
+    """Return an event as JSON text with addresses of pictures, of which stored events have only the names."""
+    return to_json(link_pictures(from_json(text), address)).decode() if _IMAGE in text else text
 
 
 def find_picture(value: JsonValue, name: str) -> Image | None:
     """Return the picture in JSON data whose content has a hash, or `None`."""
-    return next((image for image in _walk(value) if _name(image.data or "") == name), None)
+    images = (image for image in _walk(value) if not (image.data or "").startswith(CONTENT_NAME))
+    return next((image for image in images if name_picture(image.data or "") == name), None)
 
 
 def send_picture(picture: Image | None, request: Request) -> Response:
@@ -58,7 +65,7 @@ def send_picture(picture: Image | None, request: Request) -> Response:
     """
     if picture is None or picture.data is None:
         raise ApiError(404, "There is no such picture.")
-    tag = f'"{_name(picture.data)}"'
+    tag = f'"{name_picture(picture.data)}"'
     headers = {**_HEADERS, "etag": tag}
     if tag in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
@@ -86,9 +93,6 @@ def _find_data(value: dict[str, JsonValue]) -> str | None:
     return data if is_picture and isinstance(data, str) and data else None
 
 
-def _name(data: str) -> str:
-    """Return the hash of the content of a picture."""
-    try:
-        return sha256(base64.b64decode(data)).hexdigest()
-    except (binascii.Error, ValueError):
-        return sha256(data.encode()).hexdigest()
+def name_picture(data: str) -> str:
+    """Return the hash of the content of a picture, of which stored events have nothing else."""
+    return name_content(data).removeprefix(CONTENT_NAME)

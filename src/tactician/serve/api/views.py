@@ -11,7 +11,7 @@ from pydantic.errors import PydanticUserError
 from tactician.agents import planned_spec
 from tactician.diagrams import Diagram, to_mermaid, to_svg
 from tactician.events import encode
-from tactician.llm import Image, Usage, messages_to_data
+from tactician.llm import Usage, messages_to_data
 from tactician.platform import ObjectView, RunTree, RunView, StepView, list_start_types
 from tactician.process import ActionRun, UserInput
 from tactician.runs import InputTypes, PendingRequest, Runnable
@@ -31,7 +31,7 @@ from tactician.serve.api.forms import (
     UsageForm,
 )
 from tactician.serve.api.people import Person
-from tactician.serve.api.pictures import find_picture, find_picture_address, link_pictures
+from tactician.serve.api.pictures import find_picture_address, link_pictures
 from tactician.serve.api.viewer import Viewer
 
 JobStatus: TypeAlias = Literal["in_progress", "completed", "failed", "waiting", "cancelled", "unknown"]
@@ -88,17 +88,6 @@ def show_tree(tree: RunTree, viewer: Viewer, result: object = None) -> RunDetail
         messages=_show_messages(run, viewer, address),
         children=tuple(show_tree(child, viewer) for child in tree.children),
     )
-
-
-def find_run_picture(tree: RunTree, viewer: Viewer, result: object, name: str) -> Image | None:
-    """Return a picture of what `show_tree` shows of a run and of those inside it, by the hash of its content."""
-    run, viewer = tree.run, viewer.looking_at(tree.run)
-    shown = [encode(result)]
-    if viewer.sees_content:
-        shown += [*(entry.value for entry in run.objects), *map(encode, messages_to_data(run.messages))]
-    if (picture := find_picture(shown, name)) is not None:
-        return picture
-    return next(filter(None, (find_run_picture(child, viewer, None, name) for child in tree.children)), None)
 
 
 def _show_object(entry: ObjectView, viewer: Viewer, address: str) -> ObjectForm:

@@ -13,8 +13,10 @@ from starlette.types import Message, Receive, Scope, Send
 
 DASHBOARD_PATH: Final = "/ui"
 _FILES: Final = Path(__file__).parent / "static"
+# Pictures of runs are loaded with the token of the person: the page has them as blobs.
 _POLICY: Final = (
-    "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "default-src 'self'; img-src 'self' blob:; object-src 'none'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'; "
     "require-trusted-types-for 'script'; trusted-types 'none'"
 )
 _HEADERS: Final = (

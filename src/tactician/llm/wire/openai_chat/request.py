@@ -61,16 +61,19 @@ def encode(
 
 
 def _encode_messages(messages: Sequence[Message], dialect: Dialect) -> list[dict[str, object]]:
-    if [message for message in messages if isinstance(message, ToolResult) and message.images]:
-        messages = tuple(_move_pictures(messages))
-    encoded = [_encode_message(message, dialect) for message in messages]
+    encoded: list[dict[str, object]] = []
+    for message in messages:
+        if isinstance(message, ToolResult) and message.images:
+            encoded = [_encode_message(moved, dialect) for moved in _move_pictures(messages)]
+            break
+        encoded.append(_encode_message(message, dialect))
     if dialect.user_after_tool:
         return encoded
     separated: list[dict[str, object]] = []
-    for message in encoded:
-        if message["role"] == "user" and separated and separated[-1]["role"] == "tool":
+    for item in encoded:
+        if item["role"] == "user" and separated and separated[-1]["role"] == "tool":
             separated.append(_ACKNOWLEDGED)
-        separated.append(message)
+        separated.append(item)
     return separated
 
 
@@ -98,7 +101,11 @@ def _encode_message(message: Message, dialect: Dialect) -> dict[str, object]:
             "content": content if isinstance(content, str) else [_encode_part(part, dialect) for part in content],
         }
     if isinstance(message, ToolResult):
-        return {"role": "tool", "tool_call_id": _call_id(message.call_id, dialect), "content": message.content}
+        return {
+            "role": "tool",
+            "tool_call_id": _shorten_id(message.call_id) if dialect.short_call_ids else message.call_id,
+            "content": message.content,
+        }
     if isinstance(message, SystemMessage):
         return {"role": dialect.system_role, "content": message.text}
     return _encode_assistant(message, dialect)
@@ -140,31 +147,34 @@ def _encode_assistant(message: AssistantMessage, dialect: Dialect) -> dict[str, 
 
 def _encode_call(call: ToolCall, dialect: Dialect) -> dict[str, object]:
     return {
-        "id": _call_id(call.id, dialect),
+        "id": _shorten_id(call.id) if dialect.short_call_ids else call.id,
         "type": "function",
         "function": {"name": call.name, "arguments": call.arguments},
     }
 
 
-def _call_id(identity: str, dialect: Dialect) -> str:
-    """Return the id of a call; ids of other providers are converted to a form that this provider accepts."""
-    if not dialect.short_call_ids or _SHORT_ID.fullmatch(identity):
+def _shorten_id(identity: str) -> str:
+    """Return the id of a call in the short form; ids of other providers are converted to it."""
+    if _SHORT_ID.fullmatch(identity):
         return identity
     return sha256(identity.encode("utf-8", "replace")).hexdigest()[:9]
 
 
-def _encode_tool(tool: ToolSpec) -> dict[str, object]:
-    return {
-        "type": "function",
-        "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters},
-    }
+def _list_tools(tools: Sequence[ToolSpec]) -> list[dict[str, object]]:
+    return [
+        {
+            "type": "function",
+            "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters},
+        }
+        for tool in tools
+    ]
 
 
-_tool = IdentityCache(_encode_tool)
+_tools = IdentityCache(_list_tools)
 
 
 def _encode_tools(request: ModelRequest, dialect: Dialect, body: dict[str, object]) -> None:
-    body["tools"] = [_tool(tool) for tool in request.tools]
+    body["tools"] = _tools(request.tools)
     choice = request.tool_choice
     if choice != "auto" and (dialect.forced_tools or choice == "none"):
         named: Mapping[str, object] = {"type": "function", "function": {"name": choice}}

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tactician.errors import RunNotFoundError, StoredStateError
-from tactician.platform.recorded_events import RecordedEvent, read_recorded_events
-from tactician.platform.run_views import RunTree, RunView, view_child, view_process, view_record, view_state
-from tactician.platform.step_views import RunComparison, StepView, compare_runs, view_steps
+from tactician.platform.views.recorded_events import RecordedEvent, read_recorded_events
+from tactician.platform.views.runs import RunTree, RunView, view_child, view_process, view_record, view_state
+from tactician.platform.views.steps import RunComparison, StepView, compare_runs, view_steps
 from tactician.process import AgentProcess, IdleProcess
 from tactician.runs import RunStore
 from tactician.stores import DocumentStore
@@ -43,13 +43,19 @@ class RunReader:
         names: Collection[str] = (),
         limit: int = 1000,
         newest_first: bool = False,
+        after: int | None = None,
     ) -> list[RunView]:
         """Return the runs with these statuses and names; all by default.
 
-        The oldest come first, or the newest. What cannot be read is in the list, and says so in `problem`.
+        The oldest come first, or the newest. What cannot be read is in the list, and says so in `problem`. A list that
+        goes on `after` another has runs of the store only.
         """
-        records = await self._store.find(statuses=statuses, names=names, limit=limit, newest_first=newest_first)
+        records = await self._store.find(
+            statuses=statuses, names=names, limit=limit, newest_first=newest_first, after=after
+        )
         stored = [view_record(record) for record in records]
+        if after is not None:
+            return stored
         here = [view_process(process) for process in self._processes.values() if _is_in_memory(process)]
         chosen = [run for run in here if (not statuses or run.status in statuses) and (not names or run.name in names)]
         return chosen[::-1] + stored if newest_first else stored + chosen
@@ -108,7 +114,7 @@ class RunReader:
             RunNotFoundError: when the store has none with the id.
             StoredStateError: when a step cannot be read.
         """
-        from tactician.platform.stored_traces import build_stored_trace
+        from tactician.platform.views.traces import build_stored_trace
 
         return build_stored_trace(await self.get_readable(run_id), await self.events(run_id))
 

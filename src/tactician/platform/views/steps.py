@@ -7,7 +7,7 @@ from dataclasses import field
 
 from tactician.frozen import frozen
 from tactician.llm import Usage, UsageTally
-from tactician.platform.run_views import RunView
+from tactician.platform.views.runs import RunView
 from tactician.runs import PendingRequest, RunStep
 
 

@@ -13,7 +13,7 @@ from tactician.agents import PlannedAgent, find_planned_specs
 from tactician.errors import DeclarationError, ToolError
 from tactician.frozen import frozen
 from tactician.llm import ToolSpec
-from tactician.platform.starting import Start, StartInput, StartObjects, find_starts
+from tactician.platform.start_objects import Start, StartInput, StartObjects, find_starts
 from tactician.process import Export, GoalSpec, PlannedAgentSpec, ProcessError
 from tactician.runs import RunContext, Runnable, RunStatus
 from tactician.tools import Tool, as_text, snake_case

@@ -9,8 +9,8 @@ from typing import Final
 from pydantic import JsonValue
 
 from tactician.events import SpanKind
-from tactician.platform.recorded_events import RecordedEvent
-from tactician.platform.run_views import RunView
+from tactician.platform.views.recorded_events import RecordedEvent
+from tactician.platform.views.runs import RunView
 from tactician.process import ActionRun
 from tactician.runs import RunStatus
 from tactician.trace import CaptureMode, ModelUse, Trace, TraceNode, TraceNote

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from tactician.events import Event
 from tactician.llm import UsageTally
 from tactician.loop import TurnCompleted
-from tactician.platform.run_views import RunTree, RunView
+from tactician.platform.views.runs import RunTree, RunView
 from tactician.process import ActionCompleted, ActionRun, ProcessEnded, ProcessStarted
 from tactician.runs import PROCESS_KIND, PendingRequest, RunCompleted, RunEnded, RunStarted, RunSuspended
 
