@@ -124,8 +124,9 @@ class Graph(TaskGroup):
             yield "max_steps", f"it must be > 0, got: {self.max_steps}"
         if self.start not in self.names:
             yield "start", f"there is no state {self.start!r}.{did_you_mean(self.start, self.names)}"
-        if not all(isinstance(edge, Edge) for edge in self.edges):
-            yield "edges", "each must be an Edge"
+        edges: Sequence[object] = self.edges
+        if strange := [(number, edge) for number, edge in enumerate(edges) if not isinstance(edge, Edge)]:
+            yield from ((f"edges[{number}]", f"{edge!r} is not an Edge") for number, edge in strange)
             return
         yield from self._find_edge_mistakes()
         yield from self._find_ways_mistakes()
