@@ -86,13 +86,18 @@ class Comparison:
 
 
 def compare(
-    what: str, contenders: Sequence[Contender], environments: Mapping[str, Environment], *, quick: bool
+    what: str,
+    contenders: Sequence[Contender],
+    environments: Mapping[str, Environment],
+    *,
+    quick: bool,
+    repetitions: int = 4,
 ) -> Comparison:
     """Measure every client in turn, again and again, so that what disturbs one repetition disturbs all clients."""
     problems = {c.module: problem for c in contenders if (problem := environments[c.environment].problem)}
     comparison = Comparison(contenders, problems)
     with mock_server() as url:
-        for number in range(2 if quick else 4):
+        for number in range(2 if quick else repetitions):
             progress(f"{what}: repetition {number + 1}")
             comparison.repeat(environments, url, 0.2 if quick else 0.4)
     return comparison

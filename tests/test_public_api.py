@@ -33,7 +33,7 @@ PUBLIC = {
         RouterAgent RouteChosen RunnableTool SupervisorAgent Synthesis ModelWithTemperature achieves_goal
         action as_runnable by_name combine_specs component build_component_agent condition cost
         is_component is_planned is_planned_class list_input_objects planned_agent planned_spec run_in_conversation
-        find_planned_specs find_process_spec
+        find_planned_specs find_process_spec find_start
         raise_unless_completed resolve runnable state supervise
     """,
     "tactician.agents.flows": """
@@ -121,7 +121,9 @@ PUBLIC = {
         RepositoryAddress TextFile WebPage WritePath confine_paths create_contributor create_reference describe_entry
         fetch_repository find_cache_folder load_references
     """,
-    "tactician.serve": "A2aSettings McpPublisher McpResource Person RequestLimits a2a_app ag_ui_app app load_people",
+    "tactician.serve": """
+        A2aSettings ServedPrompt McpPublisher McpResource Person RequestLimits a2a_app ag_ui_app app load_people
+    """,
     "tactician.service": "AgentOptions AgentService ModelOptions Picture",
     "tactician.stores": """
         AT_ONCE Body DocumentStore HeldLease LEASE_HEARTBEAT Lease MemoryStore PostgresStore SqliteStore

@@ -19,7 +19,9 @@ PARTS = 50
 def measure_library(count: int, place: str) -> None:
     location = place if "://" in place else f"{place}/library-{count}.db"
     with asyncio.Runner() as runner:
-        library = Library(location, embedder=WordLlamaEmbedder())
+        embedder = WordLlamaEmbedder()
+        runner.run(embedder.embed(["The weights are loaded before anything is measured, as those of the others are."]))
+        library = Library(location, embedder=embedder)
 
         async def ingest(texts: list[str]) -> bool:
             if (await library.measure()).chunks == len(texts):

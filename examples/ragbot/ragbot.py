@@ -57,15 +57,16 @@ class ChatActions:
     @action(trigger=UserMessage, can_rerun=True, cost=0.5)
     async def respond_briefly(self, message: UserMessage, ai: Ai) -> AssistantMessage:
         """Search for the question, and quote the sentences that the model chooses from what was found."""
-        found = await self.sources.retrieve(message.text, top_k=6)
+        found = await self.sources.retrieve(message.text, top_k=8)
         quotes = (await find_quotes(message.text, found.chunks, EMBEDDER))[:3]
         if not quotes:
             return await self.show("The documents do not say anything about it.")
         listed = "\n".join(f"{number}. {quote.text}" for number, quote in enumerate(quotes, start=1))
         asking = ai.with_llm(self.properties.chat_llm).with_system_prompt("Say which sentences answer the question.")
         choice = await asking.create(Choice, f"{listed}\n\nQuestion: {message.text}")
-        chosen = [quotes[number - 1] for number in dict.fromkeys(choice.sentences) if number <= len(quotes)]
-        said = [f"{quote.text} {format_citation(quote.chunk.id)}" for quote in chosen or quotes[:1]]
+        numbers = choice.sentences if 1 in choice.sentences else [1, *choice.sentences]
+        chosen = [quotes[number - 1] for number in dict.fromkeys(numbers) if number <= len(quotes)]
+        said = [f"{quote.text} {format_citation(quote.chunk.id)}" for quote in chosen]
         return await self.show(" ".join(said))
 
     async def show(self, text: str) -> AssistantMessage:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from typing import Protocol
+from typing import Final, Protocol
+
+LONGEST_WAIT: Final = 100 * 365 * 86_400.0
+"""Seconds that a request may wait at most, so that the time of its end is a date."""
 
 
 class Timer(Protocol):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
 import pytest
 from aiohttp import web
@@ -33,19 +32,15 @@ from tactician import guardrails as rails
 from tactician.config import ModelSettings, RetryPolicySettings, RetryRuleSettings, RouterSettings
 from tactician.conversation import Conversation, Summarization
 from tactician.guardrails import GuardrailResult
-from tactician.llm import AssistantMessage, LanguageModel, Message, Text, UserMessage
+from tactician.llm import AssistantMessage, Message, Text, UserMessage
 from tactician.runs import RunResult
+from tests.agents.judging import HELPER, Judge, Model, Verdict, with_tool
+from tests.agents.team_causes import TEAM_CAUSES
 from tests.support.chat_server import ChatServer, Received, call, chunk, completion, sse, usage_chunk
 
 PNG = base64.b64encode(b"\x89PNG picture").decode()
-Model = str | LlmOptions | LanguageModel
 QUICK = RetryPolicySettings(server=RetryRuleSettings(base=0.01))
 Cause = Callable[[Model, RunContext], Awaitable[object]]
-
-
-@dataclass(frozen=True)
-class Verdict:
-    good: bool
 
 
 class Brain:
@@ -82,17 +77,6 @@ class Brain:
         return completion("fine")
 
 
-HELPER = Agent("Helper", description="helps with everything")
-
-
-@planned_agent(description="judges")
-class Judge:
-    @achieves_goal("judged")
-    @action
-    async def judge(self, text: UserInput, ai: Ai) -> Verdict:
-        return await ai.create(Verdict, text.content)
-
-
 @planned_agent(description="asks a model in a condition and a cost")
 class Doubter:
     @condition
@@ -103,14 +87,6 @@ class Doubter:
     @action(pre=["is_clear"])
     async def judge(self, text: UserInput, ai: Ai) -> Verdict:
         return Verdict(bool(await ai.generate_text(text.content)))
-
-
-async def _with_tool(model: Model, context: RunContext, work: Callable[[], Awaitable[object]]) -> object:
-    async def ask_helper() -> str:
-        """Helps."""
-        return str(await work())
-
-    return await Agent("Boss", model=model, tools=[ask_helper]).run("Go", context=context)
 
 
 async def sum_up(model: Model, context: RunContext) -> object:
@@ -125,11 +101,11 @@ async def sum_up(model: Model, context: RunContext) -> object:
 
 
 async def run_inside(model: Model, context: RunContext) -> object:
-    return await _with_tool(model, context, lambda: HELPER.run("help"))
+    return await with_tool(model, context, lambda: HELPER.run("help"))
 
 
 async def run_inside_by_name(model: Model, context: RunContext) -> object:
-    return await _with_tool(model, context, lambda: Agent("Named", model="m").run("help"))
+    return await with_tool(model, context, lambda: Agent("Named", model="m").run("help"))
 
 
 async def run_a_blocking_tool(model: Model, context: RunContext) -> object:
@@ -142,18 +118,18 @@ async def run_a_blocking_tool(model: Model, context: RunContext) -> object:
 
 
 async def run_a_planned_agent(model: Model, context: RunContext) -> object:
-    return await _with_tool(model, context, lambda: PlannedAgent(Judge()).run("help"))
+    return await with_tool(model, context, lambda: PlannedAgent(Judge()).run("help"))
 
 
 async def embed(model: Model, context: RunContext) -> object:
-    return await _with_tool(model, context, lambda: Ai.default().embed("frogs"))
+    return await with_tool(model, context, lambda: Ai.default().embed("frogs"))
 
 
 async def paint(model: Model, context: RunContext) -> object:
     async def work() -> int:
         return len((await Ai.default().image("frogs")).data or "")
 
-    return await _with_tool(model, context, work)
+    return await with_tool(model, context, work)
 
 
 async def ask_a_guardrail(model: Model, context: RunContext) -> object:
@@ -180,61 +156,62 @@ async def retry(model: Model, context: RunContext) -> object:
 
 
 async def hand_over(model: Model, context: RunContext) -> object:
-    return await _with_tool(model, context, lambda: Agent("Outer", tools=[HELPER.as_tool("ask_helper")]).run("Go"))
+    return await with_tool(model, context, lambda: Agent("Outer", tools=[HELPER.as_tool("ask_helper")]).run("Go"))
 
 
 async def route(model: Model, context: RunContext) -> object:
     desk = RouterAgent("Desk", routes={"help": HELPER}, fallback=HELPER)
-    return await _with_tool(model, context, lambda: desk.run("help"))
+    return await with_tool(model, context, lambda: desk.run("help"))
 
 
 async def rank(model: Model, context: RunContext) -> object:
     platform = Platform(context.models).register(HELPER)
-    return await _with_tool(model, context, lambda: Autonomy(platform).rank("help"))
+    return await with_tool(model, context, lambda: Autonomy(platform).rank("help"))
 
 
 async def rank_and_run(model: Model, context: RunContext) -> object:
     platform = Platform(context.models).register(Judge())
-    return await _with_tool(model, context, lambda: Autonomy(platform).run("help"))
+    return await with_tool(model, context, lambda: Autonomy(platform).run("help"))
 
 
 async def supervise(model: Model, context: RunContext) -> object:
     team = SupervisorAgent("Team", workers={"helps": HELPER})
-    return await _with_tool(model, context, lambda: team.run("help"))
+    return await with_tool(model, context, lambda: team.run("help"))
 
 
 async def synthesize(model: Model, context: RunContext) -> object:
     panel = ParallelAgents("Panel", [HELPER, Agent("Other")])
-    return await _with_tool(model, context, lambda: panel.run_and_synthesize("help", synthesizer=Agent("Judge")))
+    return await with_tool(model, context, lambda: panel.run_and_synthesize("help", synthesizer=Agent("Judge")))
 
 
 async def stream_inside(model: Model, context: RunContext) -> object:
     async def work() -> int:
         return len([event async for event in HELPER.stream("help")])
 
-    return await _with_tool(model, context, work)
+    return await with_tool(model, context, work)
 
 
 async def stream_objects(model: Model, context: RunContext) -> object:
     async def work() -> int:
         return len([item async for item in Ai.default().stream_objects(Verdict, "Judge")])
 
-    return await _with_tool(model, context, work)
+    return await with_tool(model, context, work)
 
 
 async def retry_inside(model: Model, context: RunContext) -> object:
-    return await _with_tool(model, context, lambda: HELPER.run("fail once"))
+    return await with_tool(model, context, lambda: HELPER.run("fail once"))
 
 
 async def fall_back_inside(model: Model, context: RunContext) -> object:
-    return await _with_tool(model, context, lambda: Agent("Named", model="broken").run("help"))
+    return await with_tool(model, context, lambda: Agent("Named", model="broken").run("help"))
 
 
 async def check_in_a_planned_agent(model: Model, context: RunContext) -> object:
-    return await _with_tool(model, context, lambda: PlannedAgent(Doubter()).run("help"))
+    return await with_tool(model, context, lambda: PlannedAgent(Doubter()).run("help"))
 
 
 CAUSES: list[Cause] = [
+    *TEAM_CAUSES,
     sum_up, run_inside, run_inside_by_name, run_a_blocking_tool, run_a_planned_agent, embed, paint, ask_a_guardrail,
     ask_again, stream, retry, hand_over, route, rank, rank_and_run, supervise, synthesize, stream_inside,
     stream_objects, retry_inside, fall_back_inside, check_in_a_planned_agent,

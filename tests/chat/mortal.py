@@ -11,13 +11,12 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
-from unittest.mock import patch
 
 from tactician import Agent, Ai, AssistantMessage, Chatbot, Platform, UserMessage, action, component, tool
 from tactician.conversation import Conversation
 from tactician.llm import NO_USAGE, Delta, Features, ModelRequest, ModelResponse, Text, ToolCall
-from tactician.platform import Worker, lookup
-from tactician.runs import DurableRun
+from tactician.platform import Worker
+from tactician.runs import LeaseTime
 from tactician.stores import DocumentStore, open_store
 from tactician.testing import ScriptedModel
 
@@ -89,6 +88,7 @@ def create_platform(store: DocumentStore, ledger: Path, *, hangs: bool) -> Platf
 async def work(url: str, ledger: Path, bot_name: str, message: str) -> None:
     """Say something in the session, or continue the runs of the store for ever."""
     async with open_store(url) as store, create_platform(store, ledger, hangs=message == "hang") as platform:
+        platform.services.find(LeaseTime).seconds = _LEASE  # no test waits for half a minute
         if message == "work":
             await Worker(platform, lease=_LEASE, poll=0.05).run()
         bot = platform.agents[bot_name]
@@ -98,8 +98,5 @@ async def work(url: str, ledger: Path, bot_name: str, message: str) -> None:
 
 
 if __name__ == "__main__":
-    defaults = DurableRun.__init__.__kwdefaults__
-    assert defaults is not None
-    defaults["seconds"] = _LEASE  # a session begins in this program, and no test waits for half a minute
-    with suppress(KeyboardInterrupt), patch.object(lookup, "DEFAULT_LEASE", _LEASE):
+    with suppress(KeyboardInterrupt):
         asyncio.run(work(sys.argv[1], Path(sys.argv[2]), sys.argv[3], sys.argv[4]))

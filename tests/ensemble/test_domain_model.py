@@ -87,6 +87,11 @@ def test_tasks_and_constraints_are_immutable() -> None:
             setattr(one, field, "x")
     with pytest.raises(TypeError):
         limits.max_calls_per_worker["A"] = 2  # type: ignore[index]
+    roles, stages = {"A"}, [["A"], ["B"]]
+    limits = HierarchicalConstraints(required_workers=roles, allowed_workers=["A", "B"], stages=stages)
+    roles.add("B")
+    stages[0].append("C")
+    assert limits == HierarchicalConstraints({"A"}, ("B", "A"), stages=(("A",), ("B",)))
 
 
 def waiting_for(*others: asyncio.Event, then: asyncio.Event) -> Callable[[TaskInput], object]:

@@ -177,7 +177,7 @@ class TestMistakes:
                 "no edge leads from",
             ),
             (lambda: graph_of(["a"], Edge("a", "a")), "edges", "no way leads to the end"),
-            (lambda: graph_of(["a"], "x"), "edges", "each must be an Edge"),  # type: ignore[arg-type]
+            (lambda: graph_of(["a"], "x"), "edges[0]", "'x' is not an Edge"),  # type: ignore[arg-type]
             (lambda: graph_of(["a"], Edge("a", END, when="x")), "edges[0].when", "not a function"),  # type: ignore[arg-type]
         ],
     )

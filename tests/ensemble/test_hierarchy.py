@@ -234,6 +234,12 @@ class TestCrossValidation:
                 "constraints.max_calls_per_worker['Writer']: it must be > 0, got: 0",
             ),
             ({"max_delegations": -1}, "constraints.max_delegations: it must be >= 0, got: -1"),
+            (
+                {"required_workers": "Writer"},
+                "constraints.required_workers: it is a list of roles: write required_workers={'Writer'}",
+            ),
+            ({"allowed_workers": "Writer"}, "constraints.allowed_workers: it is a list of roles"),
+            ({"stages": ["Researcher", "Writer"]}, "constraints.stages[1]: it is a list of roles: write ['Writer']"),
             ({"stages": [["X"]]}, "constraints.stages: it references unknown agent 'X'"),
             (
                 {"stages": [["Writer"], ["Researcher", "Writer"]]},

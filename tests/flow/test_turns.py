@@ -10,19 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tactician.errors import TransientError
 from tactician.flow import (
     ErrorPolicy,
     FlowStep,
     Scheduler,
+    StepCompleted,
     StepOutcome,
     StepSkipped,
-    StepTimeoutError,
     run_in_turn,
 )
-from tactician.process import ActionRetryPolicy
 from tactician.runs import PendingRequest, Suspended
-from tactician.testing import FakeClock
 from tests.support.effort import examples
 
 
@@ -66,10 +63,16 @@ async def schedule(steps: Sequence[FlowStep[str]], on_error: ErrorPolicy) -> tup
     return list(scheduler.outcomes.values()), ""
 
 
-async def take_turns(steps: Sequence[FlowStep[str]], on_error: ErrorPolicy) -> tuple[list[StepOutcome[str]], str]:
-    outcomes: list[StepOutcome[str]] = []
+async def take_turns(steps: Sequence[FlowStep[str]], on_error: ErrorPolicy) -> tuple[dict[str, StepOutcome[str]], str]:
+    outcomes: dict[str, StepOutcome[str]] = {}
+    results: dict[str, str] = {}
+
+    async def work(step: FlowStep[str]) -> None:
+        results[step.key] = await step.work({key: results[key] for key in step.depends_on})
+        outcomes[step.key] = StepCompleted(step.key, results[step.key])
+
     try:
-        await run_in_turn(steps, outcomes.append, on_error=on_error)
+        await run_in_turn(steps, work, lambda outcome: outcomes.update({outcome.key: outcome}), on_error=on_error)
     except LookupError as error:
         return outcomes, repr(error)
     return outcomes, ""
@@ -87,9 +90,9 @@ def test_it_does_what_a_scheduler_does_that_runs_one_step_at_a_time(
     assert turns == scheduled
     assert raised == error
     if not error:
-        assert [(one.key, type(one)) for one in outcomes] == [(one.key, type(one)) for one in expected]
+        assert [(key, type(one)) for key, one in outcomes.items()] == [(one.key, type(one)) for one in expected]
         failed = {key for key, _, fails in chain if fails}
-        skipped = [one for one in outcomes if isinstance(one, StepSkipped)]
+        skipped = [one for one in outcomes.values() if isinstance(one, StepSkipped)]
         assert all(one.cause in failed and repr(one.cause) in one.reason for one in skipped)
 
 
@@ -98,7 +101,7 @@ async def test_a_step_that_waits_holds_up_those_behind_it() -> None:
     asked = Suspended(PendingRequest("Sure", "form", "Sure?"))
     steps = [FlowStep("a", work_on("a", begun, asked)), FlowStep("b", work_on("b", begun, None))]
     with pytest.raises(Suspended) as waiting:
-        await run_in_turn(steps, lambda _: begun.append("an outcome"), on_error="continue")
+        await run_in_turn(steps, lambda step: step.work({}), lambda _: begun.append("an outcome"), on_error="continue")
     assert [request.id for request in waiting.value.pending] == ["Sure"]
     assert begun == ["a from []"], "b has not begun, and a has no outcome"
 
@@ -107,27 +110,5 @@ async def test_what_is_no_exception_ends_all_whatever_the_policy() -> None:
     begun: list[str] = []
     steps = [FlowStep("a", work_on("a", begun, SystemExit(1))), FlowStep("b", work_on("b", begun, None))]
     with pytest.raises(SystemExit):
-        await run_in_turn(steps, lambda _: begun.append("an outcome"), on_error="continue")
+        await run_in_turn(steps, lambda step: step.work({}), lambda _: begun.append("an outcome"), on_error="continue")
     assert begun == ["a from []"]
-
-
-async def test_steps_have_retries_and_timeouts() -> None:
-    clock, begun = FakeClock(), list[str]()
-    busy = FlowStep("busy", work_on("busy", begun, TransientError("busy")), retry=ActionRetryPolicy(attempts=2))
-
-    async def hang(_: Mapping[str, str]) -> str:
-        await asyncio.Event().wait()
-        return ""
-
-    outcomes: list[StepOutcome[str]] = []
-    running = asyncio.create_task(
-        run_in_turn([busy, FlowStep("slow", hang, timeout=5)], outcomes.append, on_error="continue", clock=clock)
-    )
-    while not running.done():
-        await asyncio.sleep(0)
-        clock.advance(1)
-    errors = [
-        outcome.error for outcome in outcomes if not isinstance(outcome, StepSkipped) and hasattr(outcome, "error")
-    ]
-    assert len(begun) == 2
-    assert [type(error) for error in errors] == [TransientError, StepTimeoutError]

@@ -11,6 +11,7 @@ from tactician import (
     Agent,
     Platform,
     ProcessStatus,
+    RunContext,
     UserInput,
     achieves_goal,
     action,
@@ -18,11 +19,13 @@ from tactician import (
     planned_agent,
 )
 from tactician.errors import AgentNotFoundError, DeclarationError, UnknownModelError
+from tactician.events import Event
 from tactician.llm import LanguageModel, LlmOptions
 from tactician.platform import Worker
 from tactician.process import AgentProcess, ProcessStuckError
+from tactician.runs import RunStarted
 from tactician.stores import MemoryStore
-from tactician.testing import ScriptedModel
+from tactician.testing import ScriptedModel, ToolCall
 from tests.agents.running import steps
 from tests.support.stored import JsonStore
 
@@ -77,6 +80,30 @@ async def test_a_chain_of_actions_of_several_components_is_found() -> None:
     assert await platform.invoke(Weather, "Rome") == Weather("sunny in Rome")
     (process,) = await platform.processes()
     assert steps(process) == ["Maps.locate", "Forecasts.look"]
+
+
+async def test_in_a_tool_of_an_agent_it_is_a_run_inside() -> None:
+    platform = Platform(ScriptedModel()).register(Maps(), Forecasts())
+    stuck: list[ProcessStuckError] = []
+
+    async def find_weather(city: str) -> str:
+        """Find the weather."""
+        try:
+            return (await platform.invoke(Weather, city)).text
+        except ProcessStuckError as error:
+            stuck.append(error)
+            return "nowhere"
+
+    model = ScriptedModel(ToolCall("find_weather", city="Rome"), "It is sunny.")
+    events: list[Event] = []
+    agent = Agent("Guide", model=model, tools=[find_weather])
+    await agent.run("Rome?", context=RunContext.over(model, events.append))
+    assert "sunny in Rome" in model.calls[1].prompt
+    assert [event.path for event in events if isinstance(event, RunStarted)][1][0] == "Guide"
+    platform.unregister("Maps")
+    model.script(ToolCall("find_weather", city="Rome"), "I do not know.")
+    await agent.run("Rome?", context=RunContext.over(model))
+    assert "which needs 'Place'" in str(stuck[0])
 
 
 async def test_an_agent_with_a_plan_of_its_own_comes_first() -> None:

@@ -284,7 +284,7 @@ class TestDeadlines:
         assert process.status is ProcessStatus.FAILED
         assert "a deadline needs a default" in str(process.failure)
 
-    @pytest.mark.parametrize("deadline", [5, timedelta(seconds=-1)])
+    @pytest.mark.parametrize("deadline", [5, timedelta(seconds=-1), timedelta.max])
     @pytest.mark.parametrize("kind", ["ask_human", "confirm"])
     async def test_a_deadline_is_how_long_to_wait(self, deadline: timedelta, kind: str) -> None:
         @planned_agent(description="asks")

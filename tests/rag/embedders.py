@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from hashlib import blake2b
 
+from tactician.errors import ModelConnectionError
 from tactician.llm import EmbeddingModel, EmbeddingOptions, Embeddings, Usage, Vector
 
 NO_OPTIONS = EmbeddingOptions()
@@ -35,3 +37,23 @@ class CountingEmbedder(EmbeddingModel):
             place = int.from_bytes(blake2b(root.encode(), digest_size=4, key=self._name.encode()).digest())
             numbers[place % self._dimensions] += 1.0
         return tuple(numbers)
+
+
+class FailingEmbedder(CountingEmbedder):
+    """Model that fails until it is mended."""
+
+    is_broken = True
+
+    async def embed(self, texts: Sequence[str], options: EmbeddingOptions = NO_OPTIONS) -> Embeddings:
+        if self.is_broken:
+            raise ModelConnectionError("The service is gone.")
+        return await super().embed(texts, options)
+
+
+class SlowEmbedder(CountingEmbedder):
+    """Model that lets others run before it answers."""
+
+    async def embed(self, texts: Sequence[str], options: EmbeddingOptions = NO_OPTIONS) -> Embeddings:
+        for _ in range(10):
+            await asyncio.sleep(0)
+        return await super().embed(texts, options)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 import pytest
 
+from tactician.errors import ModelConnectionError
 from tactician.rag import (
     Chunk,
     Chunking,
@@ -25,7 +27,7 @@ from tactician.rag import (
     VectorSearch,
     parse_markdown,
 )
-from tests.rag.embedders import CountingEmbedder
+from tests.rag.embedders import CountingEmbedder, FailingEmbedder, SlowEmbedder
 
 RETURNS = """# Orders
 
@@ -256,6 +258,13 @@ class StoreConformance:
         found = await vectors.measure()
         assert (found.documents, found.chunks, found.vectors) == (2, 4, {"counting": 4})
 
+    async def test_a_document_without_text_is_replaced_and_removed(self, library: Library) -> None:
+        for _ in range(2):
+            await library.add(parse_markdown("# Empty", "empty.md"))
+        assert [one.chunks for one in await library.list_documents()] == [3, 1, 1, 0]
+        assert await library.remove("empty.md")
+        assert len(await library.list_documents()) == 3
+
     async def test_a_text_is_embedded_once(self, store: ChunkStore) -> None:
         model = CountingEmbedder()
         library = Library(store, embedder=model)
@@ -270,6 +279,21 @@ class StoreConformance:
             "A gift card cannot be returned. Each gift card is valid for four years.",
             "two",
         ]
+
+    async def test_texts_that_were_not_embedded_are_embedded_later(self, store: ChunkStore) -> None:
+        model = FailingEmbedder()
+        library = Library(store, embedder=model)
+        await self.fill(library)
+        with pytest.raises(ModelConnectionError):
+            await library.vector("feline")
+        model.is_broken = False
+        assert titles(await library.vector("feline", top_k=1)) == ["Cats"]
+
+    async def test_searches_at_once_wait_for_all_vectors(self, store: ChunkStore) -> None:
+        library = Library(store, embedder=SlowEmbedder())
+        await self.fill(library)
+        found = await asyncio.gather(*(library.vector("feline", top_k=1) for _ in range(3)))
+        assert [titles(hits) for hits in found] == [["Cats"]] * 3
 
     async def test_another_embedder_embeds_all_anew(self, store: ChunkStore) -> None:
         await self.fill(Library(store, embedder=CountingEmbedder("old")))

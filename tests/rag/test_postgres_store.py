@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
 
+import asyncpg
 import pytest
 
 from tactician.errors import StoreError
-from tactician.rag import ChunkStore, Library, PostgresChunkStore
-from tests.rag.store_conformance import StoreConformance
+from tactician.rag import ChunkStore, Library, PostgresChunkStore, parse_markdown
+from tests.rag.shared_store_conformance import SharedStoreConformance
+from tests.rag.store_conformance import StoreConformance, titles
 from tests.stores import postgres
+
+OTHER_TABLE = """
+CREATE SCHEMA "Other Schema";
+CREATE TABLE "Other Schema".library_chunks AS SELECT to_tsvector('english', 'rare') AS words FROM generate_series(1, 9);
+ANALYZE "Other Schema".library_chunks;
+"""
+"""Table of the same name, whose statistics are not those of the library."""
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[postgres.Server]:
-    with postgres.running(postgres.installed_with_vectors()) as server:
+    with postgres.running(postgres.installed()) as server:
         yield server
 
 
@@ -23,14 +32,56 @@ def url(server: postgres.Server) -> str:
     return f"postgresql://{server.address}/{server.create_database()}"
 
 
-class TestInPostgres(StoreConformance):
+class TestInPostgres(StoreConformance, SharedStoreConformance):
+    async def read_vocabulary(self, location: str) -> set[str]:
+        connection = await asyncpg.connect(location)
+        try:
+            return {word for (word,) in await connection.fetch("SELECT word FROM library_vocabulary")}
+        finally:
+            await connection.close()
+
     @pytest.fixture
-    async def store(self, url: str) -> AsyncIterator[ChunkStore]:
-        store = PostgresChunkStore(url)
-        for document in await store.list_documents():
-            await store.remove(document.uri)
+    async def store(self, location: str) -> AsyncIterator[ChunkStore]:
+        store = PostgresChunkStore(location)
         yield store
         await store.aclose()
+
+    @pytest.fixture
+    async def location(self, url: str) -> AsyncIterator[str]:
+        yield url
+        async with Library(url) as library:
+            for document in await library.list_documents():
+                await library.remove(document.uri)
+
+
+@pytest.mark.parametrize("is_analyzed", [False, True])
+async def test_words_that_are_in_many_chunks_are_left_out_where_there_are_rarer_ones(
+    is_analyzed: bool, server: postgres.Server
+) -> None:
+    url = f"postgresql://{server.address}/{server.create_database()}"
+    sections = "\n\n".join(f"## Number {number}\n\nCommon text." for number in range(2_600))
+    async with Library(url) as library:
+        await library.add(parse_markdown("# Old\n\nCommon, and rare.", "old.md"))
+        await library.add(parse_markdown(f"# New\n\n{sections}", "new.md"))
+        if is_analyzed:
+            connection = await asyncpg.connect(url)
+            await connection.execute("ANALYZE library_chunks")
+            await connection.execute(OTHER_TABLE)
+            await connection.close()
+        assert titles(await library.text("common rare")) == ["Old"]
+        assert len(await library.text("common", top_k=3_000)) == 2_601
+        assert titles(await library.text("+common rare", top_k=1)) == ["Old"]
+
+
+async def test_a_server_that_stops_and_starts_again() -> None:
+    with postgres.running(postgres.installed()) as server:
+        async with Library(f"postgresql://{server.address}/{server.create_database()}") as library:
+            await library.add(parse_markdown("# Cars\n\nThe automobile has wheels.", "cars.md"))
+            server.crash()
+            with pytest.raises(StoreError, match="cannot be used"):
+                await library.text("wheels")
+            server.start()
+            assert titles(await library.text("wheels")) == ["Cars"]
 
 
 async def test_a_url_opens_the_database(url: str) -> None:

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ from tactician.errors import ConfigurationError
 from tactician.rag import ChunkStore, Library, SqliteChunkStore, parse_markdown
 from tactician.rag.similar_words import Vocabulary, measure_distance
 from tests.rag.embedders import CountingEmbedder
+from tests.rag.shared_store_conformance import SharedStoreConformance
 from tests.rag.store_conformance import CARS, CATS, StoreConformance, titles
 
 
@@ -21,10 +24,18 @@ class TestInMemory(StoreConformance):
         await store.aclose()
 
 
-class TestInAFile(StoreConformance):
+class TestInAFile(StoreConformance, SharedStoreConformance):
     @pytest.fixture
-    async def store(self, tmp_path: Path) -> AsyncIterator[ChunkStore]:
-        store = SqliteChunkStore(tmp_path / "library.db")
+    def location(self, tmp_path: Path) -> str:
+        return str(tmp_path / "library.db")
+
+    async def read_vocabulary(self, location: str) -> set[str]:
+        with closing(sqlite3.connect(location)) as connection:
+            return {word for (word,) in connection.execute("SELECT word FROM library_vocabulary")}
+
+    @pytest.fixture
+    async def store(self, location: str) -> AsyncIterator[ChunkStore]:
+        store = SqliteChunkStore(location)
         yield store
         await store.aclose()
 
@@ -41,16 +52,12 @@ async def test_a_file_is_read_again(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-async def test_what_another_process_adds_is_found(tmp_path: Path) -> None:
-    path = tmp_path / "library.db"
-    async with Library(path, embedder=CountingEmbedder()) as one, Library(path, embedder=CountingEmbedder()) as other:
-        await one.add(parse_markdown(CARS, "cars.md", metadata={"kind": "a"}))
-        assert titles(await one.vector("cat", where={"kind": "a"})) == ["Cars"]
-        assert titles(await one.text("sofq~ wheelz~")) == ["Cars"]
-        await other.add(parse_markdown(CATS, "cats.md", metadata={"kind": "a"}))
-        await other.vector("embeds it")
-        assert set(titles(await one.vector("cat", where={"kind": "a"}))) == {"Cars", "Cats"}
-        assert set(titles(await one.text("sofq~ wheelz~"))) == {"Cars", "Cats"}
+async def test_two_processes_create_a_file_at_once(tmp_path: Path) -> None:
+    for number in range(20):
+        libraries = [Library(tmp_path / f"{number}.db") for _ in range(4)]
+        found = await asyncio.gather(*(library.list_documents() for library in libraries))
+        assert found == [(), (), (), ()]
+        await asyncio.gather(*(library.aclose() for library in libraries))
 
 
 async def test_a_failure_in_the_middle_changes_nothing() -> None:

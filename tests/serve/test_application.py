@@ -177,6 +177,28 @@ async def _run_slow(address: str) -> None:
         await client.post("/agui/slow", json=ask())
 
 
+@pytest.mark.parametrize("path", ["/agui/slow", "/api/agents/slow/runs", "/api/conversations/c/messages"])
+async def test_a_run_is_held_for_the_time_of_the_lease(path: str) -> None:
+    gate = Gate()
+    bodies: dict[str, Json] = {
+        "/agui/slow": ask(),
+        "/api/agents/slow/runs": {"input": "Go"},
+        "/api/conversations/c/messages": {"agent": "slow", "message": "Go"},
+    }
+    platform, limits = create_platform(gate), RequestLimits(lease=5)
+    async with served(platform, limits=limits) as client:
+        running = asyncio.create_task(client.post(path, json=bodies[path]))
+        await gate.reached.wait()
+        (run,) = await platform.runs()
+        now = (await client.get("/api/store")).json()["now"]
+        gate.open.set()
+        await running
+        await find(client, run.id, "completed")
+
+    assert run.lease_ends_at is not None
+    assert run.lease_ends_at - now <= limits.lease
+
+
 class TestTimeLimit:
     async def test_an_answer_that_does_not_come(self) -> None:
         gate = Gate()

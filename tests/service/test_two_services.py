@@ -6,6 +6,7 @@ import asyncio
 import json
 import random
 import sys
+import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from itertools import count
@@ -13,9 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from tactician import AgentService
+from tactician import Agent, AgentService, Platform
+from tactician.errors import RunConflictError
+from tactician.events import Event
+from tactician.llm import ModelRequest, ModelResponse
+from tactician.runs import RunStarted
 from tactician.stores import SqliteStore
-from tests.service.serving import create_service
+from tests.service.serving import Echo, create_service
 from tests.service.test_conversations import said
 from tests.stores.postgres import installed, running
 from tests.support.effort import CONVERSATIONS, SEED
@@ -129,5 +134,48 @@ async def test_two_first_requests_at_the_same_moment_share_the_conversation(tmp_
         results = await asyncio.gather(*asked, return_exceptions=True)
         answered = [result for result in results if not isinstance(result, BaseException)]
         assert answered, results
+        assert all(isinstance(result, RunConflictError) for result in results if result not in answered), results
         texts = said(await first.conversation("same"))
         assert texts[::2] == ["x"] * len(answered)
+
+
+class Slow(Echo):
+    """A model that answers once it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_asked, self.is_free = threading.Event(), threading.Event()
+
+    async def generate(self, request: ModelRequest) -> ModelResponse:
+        self.is_asked.set()
+        await asyncio.to_thread(self.is_free.wait, 30)
+        return await super().generate(request)
+
+
+async def test_a_request_that_finds_another_at_work_at_the_last_moment_leaves_the_conversation_alone(
+    tmp_path: Path,
+) -> None:
+    model, answers = Slow(), list[str]()
+
+    async def ask_first() -> None:
+        platform = Platform(model, store=SqliteStore(tmp_path / "talks.db")).register(Agent("Host"))
+        async with platform:
+            service = AgentService(platform)
+            answers.append(str((await service.request_agent("host", "first", conversation_id="same")).output))
+
+    other = threading.Thread(target=lambda: asyncio.run(ask_first()))
+
+    def overtake(event: Event) -> None:
+        """Let the other begin its run after this has looked at the conversation, and before it names its own run."""
+        if isinstance(event, RunStarted) and event.kind == "request":
+            other.start()
+            assert model.is_asked.wait(30)
+
+    late = Platform(Echo(), store=SqliteStore(tmp_path / "talks.db"), on_event=overtake).register(Agent("Host"))
+    async with late:
+        with pytest.raises(RunConflictError, match="wait until that has ended"):
+            await AgentService(late).request_agent("host", "second", conversation_id="same")
+        model.is_free.set()
+        await asyncio.to_thread(other.join, 30)
+        assert answers == ["first"]
+        assert said(await AgentService(late).conversation("same")) == ["first", "first"]

@@ -185,6 +185,28 @@ class DocumentConformance:
         assert await ids(limit=1) == ["d3"]
         assert await ids(parent_id="q") == ["d2", "d0"]
 
+    @pytest.mark.parametrize("newest_first", [False, True])
+    async def test_a_list_goes_on_after_a_document_that_may_be_gone(
+        self, store: DocumentStore, other: DocumentStore, newest_first: bool
+    ) -> None:
+        for number in range(7):
+            await store.save(document(id=f"d{number}", status="even" if number % 2 == 0 else "odd", body="{}"))
+            await store.save(document(id=f"d{number}", collection="others", body="{}"))
+        pages, after = [], None
+        while found := await other.find("docs", limit=3, newest_first=newest_first, after=after):
+            pages.append([one.id for one in found])
+            after = found[-1].number
+            await store.delete("docs", found[-1].id)
+        odd = await store.find(
+            "docs", statuses=["odd"], newest_first=newest_first, after=0 if not newest_first else 10**9
+        )
+
+        names = [f"d{number}" for number in range(7)][:: -1 if newest_first else 1]
+        assert pages == [names[:3], names[3:6], names[6:]]
+        assert [one.id for one in odd] == [
+            name for name in names if name in ("d1", "d3", "d5") and name not in names[2::3]
+        ]
+
     async def test_collections_have_nothing_in_common(self, store: DocumentStore) -> None:
         one = await store.save(document())
         other = await store.save(replace(document(), collection="letters", body="[]"))

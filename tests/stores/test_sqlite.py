@@ -8,7 +8,7 @@ import os
 import sqlite3
 import stat
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Set
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -246,48 +246,58 @@ def run_in_a_loop_that_is_just_closed(work: Coroutine[object, object, T]) -> T:
         loop.close()
 
 
+@pytest.fixture
+def assert_closed(tmp_path: Path) -> Callable[[], None]:
+    """A check that no store of this test is open; those of other tests are not its concern."""
+    others = set(threading.enumerate())
+
+    def check() -> None:
+        deadline = monotonic() + 10  # a thread of a store, and with it an exception, may be late to let go of the store
+        while (there := [*list_store_threads(others), *open_files(tmp_path)]) and monotonic() < deadline:
+            gc.collect()
+            sleep(0.01)
+        assert there == []
+
+    return check
+
+
 class TestForgotten:
     """Stores that nobody closes."""
 
     @pytest.mark.parametrize("run", [asyncio.run, run_in_a_loop_that_is_just_closed])
     def test_one_that_is_forgotten_leaves_nothing_open(
-        self, tmp_path: Path, run: Callable[[Coroutine[object, object, object]], object]
+        self,
+        tmp_path: Path,
+        assert_closed: Callable[[], None],
+        run: Callable[[Coroutine[object, object, object]], object],
     ) -> None:
         for _ in range(5):
             run(SqliteStore(tmp_path / "runs.db").list_ids("docs"))
-        assert_nothing_is_open(tmp_path)
+        assert_closed()
 
-    async def test_nor_while_the_event_loop_runs_on(self, tmp_path: Path) -> None:
+    async def test_nor_while_the_event_loop_runs_on(self, tmp_path: Path, assert_closed: Callable[[], None]) -> None:
         for _ in range(5):
             await SqliteStore(tmp_path / "runs.db").list_ids("docs")
-        await asyncio.to_thread(assert_nothing_is_open, tmp_path)
+        await asyncio.to_thread(assert_closed)
 
-    async def test_nor_one_that_could_not_be_opened(self, tmp_path: Path) -> None:
+    async def test_nor_one_that_could_not_be_opened(self, tmp_path: Path, assert_closed: Callable[[], None]) -> None:
         (tmp_path / "letter.txt").write_text("Dear Lynda, " * 100)
         for _ in range(5):
             with pytest.raises(ConfigurationError):
                 await SqliteStore(tmp_path / "letter.txt").list_ids("docs")
-        await asyncio.to_thread(assert_nothing_is_open, tmp_path)
+        await asyncio.to_thread(assert_closed)
 
-    async def test_nor_one_that_is_closed(self, tmp_path: Path) -> None:
+    async def test_nor_one_that_is_closed(self, tmp_path: Path, assert_closed: Callable[[], None]) -> None:
         store = SqliteStore(tmp_path / "runs.db")
         for _ in range(5):
             await store.list_ids("docs")
             await store.aclose()
-        await asyncio.to_thread(assert_nothing_is_open, tmp_path)
+        await asyncio.to_thread(assert_closed)
 
 
-def assert_nothing_is_open(folder: Path) -> None:
-    """A thread of a store, and with it an exception, may be a little late to let go of the store."""
-    deadline = monotonic() + 10
-    while (there := [*store_threads(), *open_files(folder)]) and monotonic() < deadline:
-        gc.collect()
-        sleep(0.01)
-    assert there == []
-
-
-def store_threads() -> list[str]:
-    return [thread.name for thread in threading.enumerate() if thread.name.startswith("tactician-store")]
+def list_store_threads(others: Set[threading.Thread]) -> list[str]:
+    threads = set(threading.enumerate()) - others
+    return [thread.name for thread in threads if thread.name.startswith("tactician-store")]
 
 
 def open_files(folder: Path) -> list[str]:

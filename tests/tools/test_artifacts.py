@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
+from pydantic import BaseModel
 
 from tactician import (
     Agent,
@@ -18,6 +20,7 @@ from tactician import (
     achieves_goal,
     action,
     approve,
+    confirm,
     guardrails,
     planned_agent,
     tool,
@@ -27,9 +30,10 @@ from tactician.guardrails import GuardrailError, GuardrailResult
 from tactician.llm import ToolCall as Called
 from tactician.llm import ToolResult
 from tactician.runs import RunStatus
-from tactician.stores import MemoryStore
+from tactician.stores import DocumentStore, MemoryStore, SqliteStore
 from tactician.testing import ScriptedModel, ToolCall
 from tactician.tools import Artifact, ArtifactProduced, DeclaredTool, Tool, collect_artifacts
+from tests.support.stored import JsonStore
 
 
 @dataclass
@@ -198,3 +202,74 @@ async def test_any_object(value: object) -> None:
         declared = DeclaredTool("write_report", "Writes", execute=lambda call: Artifact("written", value))
         await build(scripted(), declared).run("go")
     assert artifacts == [value]
+
+
+@tool(needs_approval=True)
+def send() -> str:
+    """Send it."""
+    return "sent"
+
+
+@tool
+def write_secret() -> Artifact[object]:
+    """Write what no store can keep."""
+    return Artifact("written", object())
+
+
+class Title(BaseModel):
+    text: str
+
+
+@tool
+def write_title() -> Artifact[Title]:
+    """Write a title."""
+    return Artifact("titled", Title(text="Q2"))
+
+
+WRITES = (ToolCall("write_report", title="Q1"), ToolCall("write_title"), ToolCall("write_secret"), ToolCall("send"))
+
+
+@pytest.mark.parametrize("store", ["memory", "json", "sqlite"])
+async def test_the_result_of_a_run_that_continues_has_all_objects(store: str, tmp_path: Path) -> None:
+    kept: DocumentStore = MemoryStore() if store == "memory" else JsonStore()
+
+    def open_platform(*steps: object, boss: tuple[object, ...]) -> tuple[Platform, Agent]:
+        clerk = Agent("Clerk", model=ScriptedModel(*steps), tools=[write_report, write_title, write_secret, send])
+        agent = Agent("Boss", model=ScriptedModel(*boss), tools=[clerk.as_tool(), write_report])
+        used = SqliteStore(tmp_path / "runs.db") if store == "sqlite" else kept
+        return Platform(ScriptedModel(), store=used).register(agent), agent
+
+    platform, agent = open_platform(*WRITES, boss=(ToolCall("clerk", request="x"),))
+    async with platform:
+        waiting = await agent.run("go", context=platform.context())
+    platform, agent = open_platform("done", boss=(ToolCall("write_report", title="Q3"), "ok"))
+    async with platform:
+        answers = {waiting.pending[0].id: approve()}
+        done = await agent.resume(waiting.run_id, answers, context=platform.context())
+
+    assert waiting.artifacts[:2] == (Report("Q1"), Title(text="Q2"))
+    assert len(waiting.artifacts) == 3
+    assert (done.status, done.artifacts) == (RunStatus.COMPLETED, (Report("Q1"), Title(text="Q2"), Report("Q3")))
+
+
+async def test_an_action_that_runs_again_elsewhere_has_the_objects_of_agents_that_have_ended() -> None:
+    seen: list[tuple[object, ...]] = []
+
+    @planned_agent(description="Publishes reports")
+    class Publisher:
+        @achieves_goal("published")
+        @action
+        async def publish(self, wish: UserInput, known: Title | None) -> str:
+            writer = Agent("Writer", model=ScriptedModel(ToolCall("write_title"), "done"), tools=[write_title])
+            first = await writer.run(wish.content)
+            second = await Agent("Second", model=ScriptedModel("nothing")).run(wish.content)
+            seen.extend([first.artifacts, second.artifacts])
+            return "yes" if await confirm(wish, "Publish?") else "no"
+
+    store = JsonStore()
+    async with Platform(ScriptedModel(), store=store).register(Publisher()) as platform:
+        process = await platform.start("Publisher", "go")
+    async with Platform(ScriptedModel(), store=store).register(Publisher()) as platform:
+        await platform.respond(process.id, process.pending[0].id, True)
+
+    assert seen == [(Title(text="Q2"),), ()] * 2

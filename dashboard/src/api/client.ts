@@ -84,10 +84,10 @@ export async function loadPicture(address: string): Promise<Blob> {
 /** Operations that several views use; a view adds its own in its file. */
 export const api = {
   latestRuns: (limit: number) => get<{ runs: RunForm[] }>("api/runs", { limit: String(limit) }),
-  outerRuns: (limit: number, skip: number) =>
-    get<RunsForm>("api/runs", { limit: String(limit), skip: String(skip), outer: "true" }),
-  findRuns: (search: string, status: readonly string[], limit: number, skip: number) =>
-    get<RunsForm>("api/runs", { search, status: [...status], limit: String(limit), skip: String(skip), outer: "true" }),
+  outerRuns: (limit: number, after: number) =>
+    get<RunsForm>("api/runs", { limit: String(limit), after: String(after), outer: "true" }),
+  findRuns: (search: string, status: readonly string[], limit: number, after: number) =>
+    get<RunsForm>("api/runs", { search, status: [...status], limit: String(limit), after: String(after), outer: "true" }),
   run: (id: string) => get<RunForm>(`api/runs/${encodeURIComponent(id)}`),
   details: (id: string) => get<RunDetailsForm>(`api/runs/${encodeURIComponent(id)}/details`),
   plans: (id: string) => get<{ plans: PlanForm[] }>(`api/runs/${encodeURIComponent(id)}/plans`),

@@ -45,10 +45,10 @@ export interface RunForm {
   was_interrupted: boolean;
 }
 
-/** Runs, the newest first; `has_more` when there are others behind them. */
+/** Runs, the newest first; `next` is where the next page begins, if there is one. */
 export interface RunsForm {
   runs: RunForm[];
-  has_more: boolean;
+  next: number | null;
 }
 
 export interface ActionForm {

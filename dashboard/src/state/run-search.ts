@@ -7,6 +7,8 @@ import type { RunForm } from "../api/types";
 import { hasMore } from "./runs";
 
 const PAGE = 200;
+/** Runs with which the table is full, so that somebody can scroll to others. */
+const ENOUGH = 100;
 /** Milliseconds without a further key after which the server is asked. */
 const PAUSE = 250;
 
@@ -20,7 +22,8 @@ export class RunSearch {
   readonly found = signal<readonly RunForm[]>([]);
   readonly problem = signal("");
   private wanted: Wanted = { words: "", statuses: [] };
-  private hasOthers = false;
+  /** Where the next page of what the server finds begins; 0 at first, nothing at the end. */
+  private next: number | null = null;
   private isBusy = false;
   private timer = 0;
 
@@ -28,7 +31,7 @@ export class RunSearch {
   look(wanted: Wanted): void {
     this.close();
     this.found.value = [];
-    this.hasOthers = false;
+    this.next = 0;
     this.wanted = wanted;
     const isSearch = wanted.words.trim() !== "" || wanted.statuses.length > 0;
     if (isSearch && hasMore.value) this.timer = window.setTimeout(() => void this.read(), PAUSE);
@@ -36,7 +39,7 @@ export class RunSearch {
 
   /** Read the next of the runs that were found, if there are others. */
   readMore(): void {
-    if (this.hasOthers) void this.read();
+    if (this.next !== null && this.next > 0) void this.read();
   }
 
   close(): void {
@@ -48,12 +51,16 @@ export class RunSearch {
     this.isBusy = true;
     const wanted = this.wanted;
     try {
-      const answer = await api.findRuns(wanted.words, wanted.statuses, PAGE, this.found.value.length);
-      this.problem.value = "";
-      if (wanted === this.wanted) {
+      let count = 0;
+      do {
+        // The server looks through some thousands of runs at a time: a page may be short although others follow.
+        const answer = await api.findRuns(wanted.words, wanted.statuses, PAGE, this.next ?? 0);
+        if (wanted !== this.wanted) break;
         this.found.value = [...this.found.value, ...answer.runs];
-        this.hasOthers = answer.has_more;
-      }
+        this.next = answer.next;
+        count += answer.runs.length;
+      } while (this.next !== null && count < ENOUGH);
+      this.problem.value = "";
     } catch (error) {
       this.problem.value = (error as Error).message;
     }

@@ -8,8 +8,6 @@ import type { RunEvent, RunForm } from "../api/types";
 
 /** Runs that are read at a time. */
 const PAGE = 1000;
-/** Runs that the server lists at most. */
-const MOST_RUNS = 10_000;
 /** Milliseconds between two readings of what has changed. */
 const PAUSE = 400;
 /** Known runs that changed, up to which each is read by itself, and not the whole list. */
@@ -49,8 +47,9 @@ export function noteRun(run: RunForm): void {
   known.value = new Map(known.value).set(run.id, run);
 }
 
-/** Number of the newest runs that were read, and whether others are being read. */
-let loaded = 0;
+/** Where the runs begin that were not read, the newest first; whether any were read, and whether others are now. */
+let next = 0;
+let hasRead = false;
 let isLoading = false;
 let watchers = 0;
 let close: () => void = () => {};
@@ -86,7 +85,7 @@ async function readChanged(): Promise<void> {
   changed.clear();
   try {
     const old = ids.filter((id) => known.value.has(id));
-    if (old.length > FEW) return await readAll();
+    if (old.length > FEW) return await readAgain(new Set(ids));
     const reads = old.map(readOne);
     if (old.length < ids.length) reads.push(readLatest());
     await Promise.all(reads);
@@ -118,27 +117,55 @@ export async function readMore(): Promise<void> {
   if (!hasMore.value || isLoading) return;
   isLoading = true;
   try {
-    const answer = await api.outerRuns(PAGE, loaded);
+    const answer = await api.outerRuns(PAGE, next);
     known.value = new Map([...answer.runs.map((run): [string, RunForm] => [run.id, run]), ...known.value]);
-    noteLoaded(loaded + answer.runs.length, answer.has_more);
+    noteNext(answer.next);
   } catch (error) {
     loadProblem.value = (error as Error).message;
   }
   isLoading = false;
 }
 
-function noteLoaded(count: number, hasOthers: boolean): void {
-  loaded = count;
-  hasMore.value = hasOthers && count < MOST_RUNS;
+function noteNext(place: number | null): void {
+  next = place ?? 0;
+  hasMore.value = place !== null;
+}
+
+/** Read the newest runs, page by page, as far as they were read before, or until `take` has enough of them. */
+async function readPages(take: (runs: readonly RunForm[]) => boolean): Promise<number | null> {
+  const far = hasRead ? (hasMore.value ? next : 0) : Infinity;
+  let place = 0;
+  for (;;) {
+    const answer = await api.outerRuns(PAGE, place);
+    if (take(answer.runs) || answer.next === null || answer.next <= far) return answer.next;
+    place = answer.next;
+  }
 }
 
 async function readAll(): Promise<void> {
+  const read = new Map<string, RunForm>();
   try {
-    const answer = await api.outerRuns(Math.max(PAGE, loaded), 0);
-    known.value = new Map(answer.runs.map((run) => [run.id, run]));
-    noteLoaded(answer.runs.length, answer.has_more);
-    isLoaded.value = true;
+    const place = await readPages((some) => {
+      for (const run of some) read.set(run.id, run);
+      return false;
+    });
+    known.value = read;
+    noteNext(place);
+    isLoaded.value = hasRead = true;
     loadProblem.value = "";
+  } catch (error) {
+    loadProblem.value = String((error as Error).message);
+  }
+}
+
+/** Read runs that have changed. They are mostly among the newest. */
+async function readAgain(ids: Set<string>): Promise<void> {
+  try {
+    await readPages((some) => {
+      for (const run of some) ids.delete(run.id);
+      known.value = new Map([...known.value, ...some.map((run): [string, RunForm] => [run.id, run])]);
+      return ids.size === 0;
+    });
   } catch (error) {
     loadProblem.value = String((error as Error).message);
   }

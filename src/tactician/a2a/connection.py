@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from functools import cache
 from typing import Final
 from urllib.parse import urlsplit
 
 import httpx
 from a2a.client import A2ACardResolver, A2AClientError, Client, ClientConfig, ClientFactory
-from a2a.types import AgentCard
+from a2a.types import AgentCard, GetExtendedAgentCardRequest
 from a2a.utils.constants import TransportProtocol
 
 from tactician.a2a.cards import create_verifier
@@ -38,9 +38,26 @@ async def load_card(settings: RemoteSettings) -> AgentCard:
     origin = f"{urlsplit(settings.url).scheme}://{base}"
     async with open_http(settings) as http:
         try:
-            return await A2ACardResolver(http, origin).get_agent_card(f"/{path}", signature_verifier=verifier)
+            card = await A2ACardResolver(http, origin).get_agent_card(f"/{path}", signature_verifier=verifier)
         except (A2AClientError, httpx.HTTPError, ValueError) as error:
             raise RemoteUnavailableError(f"{settings.url}: there is no agent card: {error}") from error
+    return await _load_extended_card(settings, card, verifier) or card
+
+
+async def _load_extended_card(
+    settings: RemoteSettings, card: AgentCard, verifier: Callable[[AgentCard], None] | None
+) -> AgentCard | None:
+    """Return the card for those who send a token, if there is one and it can be had.
+
+    Raises:
+        RemoteCardError: when its signature is not valid.
+    """
+    if not (card.capabilities.extended_agent_card and settings.create_headers()):
+        return None
+    async with open_client(settings, card) as client:
+        with suppress(A2AClientError, httpx.HTTPError):
+            return await client.get_extended_agent_card(GetExtendedAgentCardRequest(), signature_verifier=verifier)
+    return None
 
 
 @asynccontextmanager

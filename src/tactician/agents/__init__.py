@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from tactician.agents.base import BaseRunnable as BaseRunnable
     from tactician.agents.base import BlueprintLike as BlueprintLike
     from tactician.agents.base import TypedRunnable as TypedRunnable
+    from tactician.agents.base import find_start as find_start
     from tactician.agents.composition import Member as Member
     from tactician.agents.constellations import AgentNetwork as AgentNetwork
     from tactician.agents.constellations import Broadcast as Broadcast
@@ -66,7 +67,7 @@ else:
         {
             "tactician.agents.agent": "Agent",
             "tactician.agents.agentic_tool": "AgenticTool PromptCreator",
-            "tactician.agents.base": "BLUEPRINTS BaseRunnable BlueprintLike TypedRunnable",
+            "tactician.agents.base": "BLUEPRINTS BaseRunnable BlueprintLike TypedRunnable find_start",
             "tactician.agents.composition": "Member",
             "tactician.agents.constellations": (
                 "AgentNetwork Broadcast Department FirstOf HierarchicalAgents ParallelAgents RouteChosen "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from copy import copy
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Self, cast
 
 from typing_extensions import TypeVar, Unpack, override
@@ -90,8 +90,8 @@ class Agent(BaseRunnable[T_co]):
 
     def _adopt(self, spec: AgentSpec[T_co]) -> None:
         """Become the agent that a spec describes."""
-        known = (tool for reference in spec.references for tool in reference.named_tools)
-        self._looked_up = tuple(known) if spec.references else ()
+        if spec.references or self._looked_up:
+            self._looked_up = tuple(tool for reference in spec.references for tool in reference.named_tools)
         more = (*self._invocations, *self._looked_up, *spec.handoffs)
         self._tools = Toolbox((*spec.tools.contents, *more)) if more else spec.tools
         self.spec = spec
@@ -157,7 +157,7 @@ class Agent(BaseRunnable[T_co]):
             settings["model"] = options.with_defaults(LlmOptions.of(self.model))
         changed = copy(self)
         changed.spec = self.spec.with_settings(**settings)
-        changed._view = self._view or self._current_tools
+        changed._view = self._view or partial(getattr, self, "_tools")
         if tools is not None:
             changed._view = DerivedTools(self._current_tools, lambda own: Toolbox((*map(tools, own), *own.providers)))
         return changed
@@ -177,7 +177,7 @@ class Agent(BaseRunnable[T_co]):
         changed.__dict__.pop("_output", None)
         changed.spec = self.spec.with_defaults(output_type, **settings)
         changed.output_type = changed.spec.output_type
-        changed._view = self._view or self._current_tools
+        changed._view = self._view or partial(getattr, self, "_tools")
         if more_tools:
             changed._view = DerivedTools(self._current_tools, Toolbox(more_tools).with_preferred)
         return changed
@@ -228,11 +228,11 @@ class Agent(BaseRunnable[T_co]):
     def _run(
         self, input: Input, context: RunContext, conversation: Conversation | None
     ) -> Coroutine[object, object, RunResult[T_co]]:
-        spec = self.spec
+        spec, source = self.spec, self._view or self._current_tools
         is_loaded = spec.tool_groups or spec.references or spec.contributors
-        if is_loaded or not isinstance(spec.instructions, str) or self._current_tools().providers:
+        if is_loaded or not isinstance(spec.instructions, str) or source().providers:
             return self._load_and_run(input, context, conversation)
-        tools = with_caller_tools(self._current_tools, context)
+        tools = with_caller_tools(source, context)
         return self._start_loop(context, tools, spec.prompt).run(messages_of(input), conversation)
 
     async def _load_and_run(

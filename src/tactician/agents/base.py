@@ -20,7 +20,6 @@ from tactician.llm import TraceMetadata
 from tactician.loop import InvalidOutput, output_type, read_answer_text
 from tactician.process import PlannedAgentSpec, renew_processes
 from tactician.runs import (
-    DEFAULT_LEASE,
     NO_TYPES,
     Budget,
     Fork,
@@ -103,15 +102,18 @@ class BaseRunnable(ABC, Generic[T_co]):
         return await self._start(input, context, budget, conversation)
 
     def _start(
-        self, input: Input, context: RunContext | None, budget: Budget | None, conversation: Conversation | None
+        self,
+        input: Input,
+        context: RunContext | None,
+        budget: Budget | None = None,
+        conversation: Conversation | None = None,
+        work: Callable[[Input, RunContext], Awaitable[RunResult[T_co]]] | None = None,
     ) -> Awaitable[RunResult[T_co]]:
+        """Begin a run; without a conversation, with the work in the place of `_work` that already has the input."""
+        if conversation is not None:
+            work = partial(self._work_in, conversation)
         return start_run(
-            self.name,
-            input,
-            self._with_trace(context),
-            budget,
-            self._work if conversation is None else self._choose_work(conversation),
-            input_types=self.input_types,
+            self.name, input, self._with_trace(context), budget, work or self._work, input_types=self.input_types
         )
 
     async def resume(
@@ -140,7 +142,7 @@ class BaseRunnable(ABC, Generic[T_co]):
         return await resume_run(self.name, run_id, responses, traced, work, input_types=self.input_types)
 
     async def continue_claimed(
-        self, record: RunRecord, lease: Lease, *, context: RunContext, seconds: float = DEFAULT_LEASE
+        self, record: RunRecord, lease: Lease, *, context: RunContext, seconds: float | None = None
     ) -> RunResult[T_co]:
         """Continue a claimed run as far as possible: a run that was enqueued, or whose worker died.
 
@@ -354,6 +356,13 @@ class TypedRunnable(BaseRunnable[T], Generic[T]):
             failed = RunResult(None, RunStatus.FAILED, result.messages, context.tally, run_id=context.run_id)
             message = f"{self.name}: its answer is not a valid {self._output.name}: {error}"
             raise OutputError(message, failed, text) from error
+
+
+def find_start(runnable: Runnable) -> Callable[[Input, RunContext], Awaitable[RunResult[object]]]:
+    """Return the function that runs a Runnable inside a run; that of most has no coroutine around the run."""
+    if isinstance(runnable, BaseRunnable) and type(runnable).run is BaseRunnable.run:
+        return runnable._start
+    return lambda value, context: runnable.run(value, context=context)
 
 
 def find_input_types(*takers: Runnable | None) -> InputTypes:

@@ -179,7 +179,7 @@ class AgentSpec(TurnPolicy, Generic[T_co]):
             fields["handoffs"] = tuple(_as_handoff(handoff, self.name) for handoff in handoffs)
         if groups := settings.get("tool_groups"):
             fields["tool_groups"] = (groups,) if isinstance(groups, str) else tuple(groups)
-        if not isinstance(autonomy := settings.get("autonomy"), Autonomous | None):
+        if (autonomy := settings.get("autonomy")) is not None and not isinstance(autonomy, Autonomous):
             problem = "it must be Autonomous(...), the policy of an agent that works on its own"
             raise DeclarationError(self.name, [f"autonomy is {type(autonomy).__name__}: {problem}"])
         if not settings.keys().isdisjoint(_GUARDRAILS):

@@ -209,5 +209,5 @@ def _print_results(results: SearchResults) -> None:
         out.print(line, style="bold", markup=False, highlight=False, soft_wrap=True)
         excerpt = format_on_one_line(shorten(hit.text, _EXCERPT))
         out.print(f"     {excerpt}", markup=False, highlight=False, soft_wrap=True)
-    note = results.note or f"{len(results)} hits by {results.method} search"
-    err.print(note, style="dim", markup=False, highlight=False)
+    summary = f"{len(results)} hits by {results.method} search"
+    err.print(f"{summary}. {results.note}" if results.note else summary, style="dim", markup=False, highlight=False)

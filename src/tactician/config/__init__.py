@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tactician.config.model_settings import RouterSettings as RouterSettings
     from tactician.config.model_settings import RoutingPolicy as RoutingPolicy
     from tactician.config.settings import AttemptSettings as AttemptSettings
+    from tactician.config.settings import McpOAuthSettings as McpOAuthSettings
     from tactician.config.settings import McpServerSettings as McpServerSettings
     from tactician.config.settings import MemorySettings as MemorySettings
     from tactician.config.settings import PlanningTable as PlanningTable
@@ -43,8 +44,8 @@ else:
                 "RouterSettings RoutingPolicy"
             ),
             "tactician.config.settings": (
-                "AttemptSettings McpServerSettings MemorySettings PlanningTable PlatformSettings ProcessSettings "
-                "PromptSettings RankingSettings Settings TelemetrySettings TemplateSettings ToolGroupSettings"
+                "AttemptSettings McpOAuthSettings McpServerSettings MemorySettings PlanningTable PlatformSettings "
+                "ProcessSettings PromptSettings RankingSettings Settings TelemetrySettings TemplateSettings ToolGroupSettings"
             ),
             "tactician.config.variables": "apply_variables find_variable",
         },

@@ -126,6 +126,24 @@ class ToolGroupSettings(DocumentModel):
     permissions: tuple[Literal["internet_access", "host_access"], ...] = ()
 
 
+class McpOAuthSettings(DocumentModel):
+    """Table `[mcp.<name>.oauth]`: the program as a client of the authorization server with the tokens for the URL.
+
+    `${NAME}` and `${NAME:-default}` stand for environment variables in all of its fields.
+
+    Attributes:
+        client_id: the id of the program at the authorization server.
+        client_secret: its secret.
+        issuer: the URL of the authorization server, to which alone the secret goes.
+        scope: the scopes to ask for, with spaces between them; those that the MCP server names by default.
+    """
+
+    client_id: str = Field(min_length=1)
+    client_secret: str = Field(min_length=1, repr=False)
+    issuer: str = Field(min_length=1)
+    scope: str | None = Field(default=None, min_length=1)
+
+
 class McpServerSettings(DocumentModel):
     """Table `[mcp.<name>]`: an MCP server, whose tools are the tool group of that name.
 
@@ -139,6 +157,7 @@ class McpServerSettings(DocumentModel):
         cwd: the working directory of the program.
         url: the URL of a remote server.
         headers: the headers of each request to the URL.
+        oauth: the authorization server that gives the tokens for the URL.
         transport: the transport to the URL: streamable HTTP, or `sse` for old servers.
         tools: names or patterns of the tools to take; all by default.
         exclude: names or patterns of tools to leave out.
@@ -156,6 +175,7 @@ class McpServerSettings(DocumentModel):
     cwd: str | None = None
     url: str | None = Field(default=None, min_length=1, repr=False)
     headers: dict[str, str] = Field(default_factory=dict, repr=False)
+    oauth: McpOAuthSettings | None = None
     transport: Literal["http", "sse"] = "http"
     tools: tuple[str, ...] | None = Field(default=None, min_length=1)
     exclude: tuple[str, ...] = ()
@@ -170,6 +190,8 @@ class McpServerSettings(DocumentModel):
     def _is_one_server(self) -> Self:
         if (self.command is None) == (self.url is None):
             raise ValueError('set `command = "..."` for a program, or `url = "..."` for a remote server')
+        if self.oauth is not None and self.url is None:
+            raise ValueError('`oauth` is for a remote server: set `url = "..."`')
         return self
 
 

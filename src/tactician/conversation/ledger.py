@@ -46,13 +46,12 @@ class Ledger:
         if changed is not None:
             self._forget(changed)
             self._conversation, self._revision = conversation, conversation.revision
-        messages = conversation.messages
-        for place in range(self._seen, len(messages)):
-            message = messages[place]
+        seen = self._seen
+        for place, message in enumerate(conversation.messages[seen:], start=seen):
             if not isinstance(message, ToolResult) or not self.starts:
                 self._begin_unit(place, isinstance(message, SystemMessage), isinstance(message, UserMessage))
             self.total += self._counter.count(message)
-        self._seen = len(messages)
+            self._seen = place + 1
         return changed
 
     def count_from(self, unit: int) -> int:

@@ -90,6 +90,15 @@ class ConversationStore:
         document = await self._documents.load(_COLLECTION, conversation.id, with_body=False)
         return document is not None and document.version == conversation.version
 
+    def has_changed(self, conversation: Conversation) -> bool:
+        """Return whether messages were added or removed since it was last loaded or saved here."""
+        baseline = self._baselines.get(conversation)
+        same = baseline is not None and (baseline.length, baseline.revision) == (
+            len(conversation),
+            conversation.revision,
+        )
+        return not same
+
     async def save(self, conversation: Conversation) -> None:
         """Save a conversation, and set its new version.
 

@@ -57,14 +57,14 @@ class TextCounter:
         if isinstance(message, ToolResult):
             pictures = sum(map(estimate_image_tokens, message.images))
             return _TOKENS_PER_RESULT + max(1, self._count_text(message.content)) + pictures
-        if isinstance(message, AssistantMessage | UserMessage):
+        if isinstance(message, (AssistantMessage, UserMessage)):  # a union is built anew each time
             tokens = sum(map(self._count_part, message.parts))
         else:
             tokens = self._count_text(message.text)
         return _TOKENS_PER_MESSAGE + max(1, tokens)
 
     def _count_part(self, part: UserPart | AssistantPart) -> int:
-        if isinstance(part, Text | Thinking):
+        if isinstance(part, (Text, Thinking)):
             return self._count_text(part.text)
         if isinstance(part, Image):
             return estimate_image_tokens(part)

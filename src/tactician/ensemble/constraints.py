@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import field
+from functools import partial
 from types import MappingProxyType
 from typing import Final
 
@@ -34,10 +35,18 @@ class HierarchicalConstraints:
     stages: Sequence[Sequence[str]] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "max_calls_per_worker", MappingProxyType(dict(self.max_calls_per_worker)))
+        set_field = partial(object.__setattr__, self)
+        set_field("max_calls_per_worker", MappingProxyType(dict(self.max_calls_per_worker)))
+        for place in ("required_workers", "allowed_workers"):
+            if not isinstance(roles := getattr(self, place), str):  # a text is a mistake, which `find_mistakes` names
+                set_field(place, frozenset(roles))
+        set_field("stages", tuple(stage if isinstance(stage, str) else tuple(stage) for stage in self.stages))
 
     def find_mistakes(self, roles: Collection[str]) -> Iterator[tuple[str, str]]:
         """Yield the place and the description of each mistake; `roles` are those of all workers."""
+        if texts := [*self._find_texts()]:
+            yield from texts
+            return
         yield from self._find_unknown("allowed_workers", sorted(self.allowed_workers), roles)
         for role in sorted(self.required_workers):
             if self.allowed_workers and role not in self.allowed_workers:
@@ -53,6 +62,15 @@ class HierarchicalConstraints:
         counts = Counter(role for stage in self.stages for role in set(stage))
         for role in (role for role, count in counts.items() if count > 1):
             yield "constraints.stages", f"the role {role!r} is in multiple stages: leave it in one"
+
+    def _find_texts(self) -> Iterator[tuple[str, str]]:
+        """Yield each text where a list of roles belongs, which would be a list of its characters."""
+        for place in ("required_workers", "allowed_workers"):
+            if isinstance(role := getattr(self, place), str):
+                yield f"constraints.{place}", f"it is a list of roles: write {place}={{{role!r}}}"
+        for number, stage in enumerate(self.stages):
+            if isinstance(stage, str):
+                yield f"constraints.stages[{number}]", f"it is a list of roles: write [{stage!r}]"
 
     def find_objection(self, role: str, calls: Sequence[str], completed: Collection[str]) -> str | None:
         """Return why a worker may not get a delegation now; `None` when it may.

@@ -188,7 +188,7 @@ class DelegationExecutor:
         worker_input = replace(task, text=request.task) if worker.is_handler else prompt
         result = await runnable.run(worker_input, context=inside)
         now, is_typed = call.clock.time(), request.output_type is not None
-        return result, create_task_output(task, worker.role, result, entry.began, now, is_typed=is_typed)
+        return result, create_task_output(task, worker.role, result, entry.began, now, is_typed)
 
     def _complete(self, entry: DelegationEntry, result: RunResult[object], output: TaskOutput) -> str:
         request, is_complete = entry.request, bool(output.raw.strip()) and not result.is_cut_off

@@ -10,7 +10,7 @@ from typing import Annotated, TypeAlias, cast
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from tactician.ensemble.delegation import DelegationPriority, DelegationRequest, DelegationResponse, DelegationStatus
-from tactician.ensemble.output_encoding import decode_task_output, encode_task_output
+from tactician.ensemble.output_encoding import OutputCodec
 from tactician.ensemble.task_output import TaskOutput
 from tactician.errors import ConfigurationError, StoredStateError
 from tactician.frozen import frozen
@@ -110,8 +110,7 @@ class DelegationLog:
         self._entries[entry.number] = replace(entry, output=output, response=response)
         place = self._checkpoint.at(str(entry.number))
         if output is not None:
-            kind = self._find_kind(entry.request)
-            encode = partial(encode_task_output, kind=kind, may_omit=True)  # whoever delegates reads the text
+            encode = OutputCodec(self._find_kind(entry.request)).encode_beside_run  # whoever delegates reads the text
             place.set(output=Live.create(output, encode, is_saved=self._is_saved))
         place.set(response=Live.create(response, _encode_response, is_saved=self._is_saved))
 
@@ -130,8 +129,7 @@ class DelegationLog:
         data = place.data
         request = revive(data.get("request"), partial(decode_request, types=self._types))
         output, response = data.get("output"), data.get("response")
-        decode = partial(decode_task_output, kind=self._find_kind(request))
-        known = None if output is None else revive(output, decode)
+        known = None if output is None else revive(output, OutputCodec(self._find_kind(request)).decode)
         ended = None if response is None else revive(response, partial(_decode_response, request=request, output=known))
         began = data.get("began")
         return DelegationEntry(

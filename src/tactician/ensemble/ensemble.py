@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 from typing_extensions import override
@@ -29,7 +30,7 @@ from tactician.ensemble.run_settings import SharedPace, observe_run
 from tactician.ensemble.running import TaskErrorPolicy
 from tactician.ensemble.structure import EnsembleStructure
 from tactician.ensemble.structure_drawing import draw_structure
-from tactician.ensemble.structure_execution import run_structure
+from tactician.ensemble.structure_execution import WorkflowRun, choose_workflow
 from tactician.ensemble.synthesis import synthesize_agents
 from tactician.ensemble.task import Task, TaskLike, as_tasks
 from tactician.ensemble.workflows import Workflow, infer_workflow
@@ -208,23 +209,9 @@ class Ensemble(EnsembleRunnable):
         yield from find_model_problems(self._structure.places, context)
 
     @override
-    def _work(self, input: Input, context: RunContext) -> Coroutine[object, object, EnsembleResult]:
-        return self.run_inside(input, context)
-
-    def run_inside(self, input: Input, context: RunContext) -> Coroutine[object, object, EnsembleResult]:
-        """Check the ensemble and the input, and run the tasks inside a run.
-
-        Args:
-            input: the input of the run.
-            context: the context of the run.
-
-        Raises:
-            EnsembleDefinitionError: with all mistakes; then no task has run.
-            TaskFailedError: when a task fails.
-        """
-        checked = EnsembleInput.create(input)
-        self._check(checked, context)
-        return self._begin(TaskEnvironment(self._show(checked), self._structure.first_ids), context)
+    def run_inside(self, input: EnsembleInput, context: RunContext) -> Coroutine[object, object, EnsembleResult]:
+        self._check(input, context)
+        return self._begin(TaskEnvironment(self._show(input), self._structure.first_ids), context)
 
     def run_tasks(self, environment: TaskEnvironment, context: RunContext) -> Coroutine[object, object, EnsembleResult]:
         """Run the tasks inside a run that has checked them.
@@ -237,7 +224,11 @@ class Ensemble(EnsembleRunnable):
             TaskFailedError: when a task fails.
         """
         shown, first_ids = self._show(environment.input), self._structure.first_ids
-        return self._begin(environment._replace(input=shown, first_ids=first_ids), context)
+        return self._begin(replace(environment, input=shown, first_ids=first_ids), context)
+
+    def _show(self, input: EnsembleInput) -> EnsembleInput:
+        """Return the input as the tasks see it: text that a template names stands nowhere else."""
+        return EnsembleInput(input.values) if input.text and self._structure.names_text else input
 
     def _begin(self, environment: TaskEnvironment, context: RunContext) -> Coroutine[object, object, EnsembleResult]:
         if self.context_format is not None:
@@ -246,7 +237,7 @@ class Ensemble(EnsembleRunnable):
             context = self._pace.limit(context, self.rate_limit)
         maker = environment.synthesize if self.synthesize is None else self.synthesize
         if maker is None:
-            return run_structure(self._structure, environment, context)
+            return self._run_workflow(environment, context)
         return self._cast_and_run(maker, environment, context)
 
     async def _cast_and_run(
@@ -255,21 +246,21 @@ class Ensemble(EnsembleRunnable):
         """Run the tasks with the agents that a model chooses."""
         tasks = (task for _, task in walk_tasks(number_tasks(self.tasks)))
         casting = Casting(maker, await synthesize_agents(tasks, maker, context))
-        return await run_structure(EnsembleStructure(self, casting), environment, context)
-
-    def _show(self, input: EnsembleInput) -> EnsembleInput:
-        """Return the input as the tasks see it: text that a template names stands nowhere else."""
-        return EnsembleInput(input.values) if self._structure.names_text else input
+        return await choose_workflow(EnsembleStructure(self, casting))(environment, context)
 
     @override
     def _with_trace(self, context: RunContext | None) -> RunContext | None:
-        return observe_run(super()._with_trace(context), self.listeners, self.capture)
+        traced = context if self.trace is None else super()._with_trace(context)
+        return observe_run(traced, self.listeners, self.capture)
 
     def _check(self, input: EnsembleInput, context: RunContext) -> None:
-        problems = [*self._structure.problems, *find_template_problems(self._structure.templates, input.values)]
-        models = context.services.models
+        models, structure = context.services.models, self._structure
         is_usual = context.model is None and context.own_model is None and context.pins is NO_OPTIONS
-        if not is_usual or models is not self._known_models:  # the models of a platform are checked once
+        is_known = is_usual and models is self._known_models  # the models of a platform are checked once
+        if is_known and structure.needed_values <= input.values.keys():
+            return
+        problems = [*structure.problems, *find_template_problems(structure.templates, input.values)]
+        if not is_known:
             problems += self.find_model_problems(context)
         if problems:
             raise EnsembleDefinitionError(self._subject, problems)
@@ -283,6 +274,10 @@ class Ensemble(EnsembleRunnable):
     @cached_property
     def _structure(self) -> EnsembleStructure:
         return EnsembleStructure(self)
+
+    @cached_property
+    def _run_workflow(self) -> WorkflowRun:
+        return choose_workflow(self._structure)
 
     @cached_property
     def _task(self) -> Task:

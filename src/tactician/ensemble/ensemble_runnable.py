@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Coroutine, Iterator, Mapping
 
 from typing_extensions import override
 
@@ -41,6 +41,23 @@ class EnsembleRunnable(BaseRunnable[object]):
     def find_model_problems(self, context: RunContext) -> Iterator[Problem]:
         """Yield a problem for each model that cannot be used."""
 
+    @abstractmethod
+    def run_inside(self, input: EnsembleInput, context: RunContext) -> Coroutine[object, object, EnsembleResult]:
+        """Check the tasks and the input, and run the tasks inside a run.
+
+        Args:
+            input: the input of the run.
+            context: the context of the run.
+
+        Raises:
+            EnsembleDefinitionError: with all mistakes; then no task has run.
+            TaskFailedError: when a task fails.
+        """
+
+    @override
+    def _work(self, input: Input, context: RunContext) -> Coroutine[object, object, EnsembleResult]:
+        return self.run_inside(EnsembleInput.create(input), context)
+
     @override
     async def run(
         self,
@@ -65,9 +82,13 @@ class EnsembleRunnable(BaseRunnable[object]):
             EnsembleDefinitionError: with all mistakes in the ensemble and in the input; then no task has run.
             TaskFailedError: when a task fails; it has the outputs of all that were completed.
         """
-        plain = EnsembleInput.create(input).to_plain()
-        limit = self.budget if budget is None else budget
-        return EnsembleResult.of(await self._start(plain, context, limit, conversation), self.name)
+        checked, limit = EnsembleInput.create(input), self.budget if budget is None else budget
+
+        def work(_: Input, inside: RunContext) -> Awaitable[EnsembleResult]:
+            return self.run_inside(checked, inside)
+
+        result = await self._start(checked.to_plain(), context, limit, conversation, work)
+        return result if isinstance(result, EnsembleResult) else EnsembleResult.of(result, self.name)
 
     @override
     async def resume(

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from types import MappingProxyType
-from typing import NamedTuple
+from dataclasses import field
 
 from tactician.ensemble.early_exit import EarlyExit
 from tactician.ensemble.inputs import EnsembleInput
@@ -13,10 +12,12 @@ from tactician.ensemble.outcomes import TaskOutcome
 from tactician.ensemble.task_input import Revision
 from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.task_reviews import NO_REVIEWS, ReviewSettings
+from tactician.frozen import frozen
 from tactician.llm import ModelLike
 
 
-class TaskEnvironment(NamedTuple):
+@frozen(enforced=False)
+class TaskEnvironment:
     """Beginning that the tasks of a run share.
 
     Attributes:
@@ -37,19 +38,21 @@ class TaskEnvironment(NamedTuple):
     input: EnsembleInput
     first_ids: Collection[str] = ()
     entry: tuple[TaskOutput, ...] = ()
-    known: Mapping[str, TaskOutcome] = MappingProxyType({})
+    known: Mapping[str, TaskOutcome] = field(default_factory=dict)
     earlier: tuple[TaskOutput, ...] = ()
     forgotten: tuple[TaskOutput, ...] = ()
-    revisions: Mapping[str, Revision] = MappingProxyType({})
+    revisions: Mapping[str, Revision] = field(default_factory=dict)
     revision: Revision | None = None
     reviews: ReviewSettings = NO_REVIEWS
     exit: EarlyExit | None = None
     synthesize: ModelLike | None = None
     outbox: LearningOutbox = AT_ONCE
 
-    def find_revision(self, task_id: str) -> Revision | None:
-        """Return the revision of a task that runs again; `None` for other tasks."""
-        return self.revisions.get(task_id) or (self.revision if task_id in self.first_ids else None)
+    def collect_revisions(self) -> Mapping[str, Revision]:
+        """Return the revisions of the tasks that run again, by task id, those of the first tasks included."""
+        if self.revision is None:
+            return self.revisions
+        return {**dict.fromkeys(self.first_ids, self.revision), **self.revisions}
 
     @property
     def has_ended(self) -> bool:

@@ -124,8 +124,9 @@ class Graph(TaskGroup):
             yield "max_steps", f"it must be > 0, got: {self.max_steps}"
         if self.start not in self.names:
             yield "start", f"there is no state {self.start!r}.{did_you_mean(self.start, self.names)}"
-        if not all(isinstance(edge, Edge) for edge in self.edges):
-            yield "edges", "each must be an Edge"
+        edges: Sequence[object] = self.edges
+        if strange := [(number, edge) for number, edge in enumerate(edges) if not isinstance(edge, Edge)]:
+            yield from ((f"edges[{number}]", f"{edge!r} is not an Edge") for number, edge in strange)
             return
         yield from self._find_edge_mistakes()
         yield from self._find_ways_mistakes()
@@ -199,7 +200,8 @@ class _GraphRunnable(GroupRunnable[Graph]):
         known = {**environment.known, **{output.task_id: output for output in walk.outputs}}
         visible = tuple(other for other in job.context if other.id in known)
         entry = (*(environment.entry if state == self.group.start else ()), *walk.outputs[-1:])
-        inside = environment._replace(
+        inside = replace(
+            environment,
             input=environment.input if state == self.group.start else EnsembleInput(environment.input.values),
             first_ids=(job.task.id,),
             entry=tuple(readable for output in entry for readable in output.readable),

@@ -31,7 +31,7 @@ def _describe(name: str) -> str:
     return "what is to be done, in full" if name == TEXT_NAME else f"the {name.replace('_', ' ').strip()}"
 
 
-@frozen
+@frozen(enforced=False)
 class EnsembleInput:
     """Input of a run of an ensemble.
 
@@ -49,7 +49,8 @@ class EnsembleInput:
         if input is None:
             return cls({})
         if isinstance(input, (dict, Mapping)):  # the abstract class alone takes longer
-            return cls({str(name): as_text(value) for name, value in input.items()})
+            texts = {str(name): value if isinstance(value, str) else as_text(value) for name, value in input.items()}
+            return cls(texts)
         text = input if isinstance(input, str) else join_text(messages_of(input))
         return cls({TEXT_NAME: text}, text)
 

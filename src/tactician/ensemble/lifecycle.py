@@ -1,4 +1,16 @@
-"""Lifecycle of a task: its steps, in their order."""
+"""Lifecycle of a task in a run: its steps, in their order; each is done once, also when the run continues elsewhere.
+
+1. What earlier runs have left: entries of the memory, and reflections.
+2. The review before.
+3. Input guardrails.
+4. The attempt: the prompt, and the agent or the handler, whose output is validated as the output type. Its questions
+   and approvals go to the reviewer first.
+5. Output guardrails. A guardrail that asks for a retry leads to another attempt.
+6. The review after. It may edit the output, ask for another attempt, or end the ensemble.
+7. What later runs read: the output in the memory, and a reflection on it.
+
+The plan of the task has those that it needs; all but the attempt are optional. At the end the output is saved.
+"""
 
 from __future__ import annotations
 
@@ -7,128 +19,197 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
+from tactician.ensemble.early_exit import ENDED
+from tactician.ensemble.errors import INTERRUPTIONS
+from tactician.ensemble.outcomes import SkippedTask, TaskOutcome
 from tactician.ensemble.output_creation import create_task_output, restore_object
+from tactician.ensemble.task_events import (
+    TaskCompleted,
+    TaskFailed,
+    TaskRestored,
+    TaskResumed,
+    TaskSkipped,
+    TaskStarted,
+    TaskSuspended,
+)
 from tactician.ensemble.task_execution import TaskExecution
 from tactician.ensemble.task_learning import learn_again
 from tactician.ensemble.task_output import TaskOutput
-from tactician.ensemble.task_plan import TaskPlan
 from tactician.ensemble.task_signals import EnsembleExit, RetryRequested
-from tactician.runs import RepeatLimitError, RunResult
+from tactician.runs import BudgetError, RepeatLimitError, RunContext, RunResult, Suspended, list_prompts
+from tactician.text import describe_error
 
 _MOST_ATTEMPTS: Final = 100
 
 
-class TaskLifecycle:
-    """Steps of a task in a run, in their order; each is done once, also when the run continues elsewhere.
-
-    1. What earlier runs have left: entries of the memory, and reflections.
-    2. The review before.
-    3. Input guardrails.
-    4. The attempt: the prompt, and the agent or the handler, whose output is validated as the output type. Its
-       questions and approvals go to the reviewer first.
-    5. Output guardrails. A guardrail that asks for a retry leads to another attempt.
-    6. The review after. It may edit the output, ask for another attempt, or end the ensemble.
-    7. What later runs read: the output in the memory, and a reflection on it.
-
-    The plan of the task has those that it needs; all but the attempt are optional.
+async def perform_task(execution: TaskExecution) -> TaskOutcome:
+    """Do all steps of a task, and return its output; that it is skipped, when a review has ended the ensemble before.
 
     Args:
-        plan: the plan of the task.
-        execution: its input and its progress in the run.
+        execution: the input of the task, its plan, and its progress in the run.
+
+    Raises:
+        ReviewRejectedError: when nobody has decided in time, and that rejects the task.
+        GuardrailError: when a guardrail stops the task.
+        BudgetError: when the run has reached a limit.
+        Exception: any that the agent or the handler raised.
     """
-
-    __slots__ = ("_execution", "_plan")
-
-    def __init__(self, plan: TaskPlan, execution: TaskExecution) -> None:
-        self._plan = plan
-        self._execution = execution
-
-    async def run(self) -> TaskOutput:
-        """Do all steps, and return the output.
-
-        Raises:
-            EnsembleExit: when a review ends the ensemble.
-            ReviewRejectedError: when nobody has decided in time, and that rejects the task.
-            GuardrailError: when a guardrail stops the task.
-            Exception: any that the agent or the handler raised.
-        """
-        plan, execution = self._plan, self._execution
+    plan, place = execution.plan, execution.place
+    is_observed = place.services.bus.is_observed
+    _begin(execution, is_observed)
+    try:
         for prepare in plan.preparations:
             await prepare(execution)
-        if not plan.is_followed:
-            return self._create_output(await self._work())
-        output = await self._attempt()
-        while (accepted := await self._check(output)) is None:
-            output = await self._attempt()
-        for conclude in plan.conclusions:
-            await conclude(execution, accepted)
-        return self._finish(accepted)
+        if plan.is_followed:
+            output = await _find_accepted_output(execution)
+        else:
+            output = _create_output(execution, await _begin_work(execution))
+    except EnsembleExit as signal:
+        execution.run.exit.request(signal.reason)
+        if signal.output is None:
+            return await skip_task(SkippedTask(plan.key, ENDED, execution.input.context_outputs), execution)
+        output = signal.output
+    except BaseException as error:
+        _report_failure(execution, error)
+        raise
+    execution.keep_output(output)
+    if execution.checkpoint.journal is not None:
+        await place.save_step("task", plan.key, output.raw)
+    execution.run.outcomes[plan.key] = output
+    if is_observed:
+        _report_completion(output, place)
+    return output
 
-    async def resume(self, output: TaskOutput) -> TaskOutput:
-        """Return the saved output of the completed task, and leave again what it has left in an outbox."""
-        restored, execution = await self.restore(output), self._execution
-        if restored is output and self._plan.is_composite and execution.outbox.holds:
-            await self._work()  # the tasks inside leave theirs again
-        await learn_again(execution, restored)
-        return restored
 
-    async def restore(self, output: TaskOutput) -> TaskOutput:
-        """Return a saved output. An object that it lacks is in the saved run of its agent."""
-        if output.parsed is not None or not self._execution.progress.has_run:
-            return output
-        return restore_object(output, await self._work(), is_typed=self._execution.job.task.output_type is not None)
+async def restore_task(execution: TaskExecution, saved: TaskOutput) -> TaskOutput:
+    """Return the saved output of a completed task, and leave again what it has left in an outbox."""
+    plan, output = execution.plan, await _restore(execution, saved)
+    if output is saved and plan.is_composite and execution.outbox.holds:
+        await _begin_work(execution)  # the tasks inside leave theirs again
+    await learn_again(execution, output)
+    execution.run.outcomes[plan.key] = output
+    execution.place.emit(
+        TaskRestored,
+        task_id=output.task_id,
+        role=output.role,
+        raw=output.raw,
+        seconds=output.duration,
+        ended=output.completed_at.timestamp(),
+        tool_calls=output.tool_calls,
+        usage=output.usage,
+    )
+    return output
 
-    async def _attempt(self) -> TaskOutput:
-        """Return the output of an attempt, which is saved for the steps that follow on it."""
-        progress = self._execution.progress
-        if (draft := progress.draft) is not None:
-            return await self.restore(draft)
-        output = self._create_output(await self._work())
-        await progress.save_draft(output)
+
+async def skip_task(skipped: SkippedTask, execution: TaskExecution) -> SkippedTask:
+    """Save that a task is skipped. That is decided once."""
+    if execution.skipped is None:
+        await execution.save_skip(skipped.reason)
+        execution.place.emit(TaskSkipped, task_id=skipped.task_id, reason=skipped.reason)
+    execution.run.outcomes[skipped.task_id] = skipped
+    return skipped
+
+
+def _begin(execution: TaskExecution, is_observed: bool) -> None:
+    task_id, role, place = execution.input.task_id, execution.plan.job.role, execution.place
+    if execution.began is not None:
+        place.emit(TaskResumed, task_id=task_id, role=role)
+        return
+    if (limit := place.find_limit()) is not None:
+        raise BudgetError(f"task {task_id!r}: {limit}", execution.create_failed_result())
+    execution.begin(place.services.clock.time())
+    if is_observed:
+        place.emit(TaskStarted, task_id=task_id, role=role)
+
+
+def _report_completion(output: TaskOutput, place: RunContext) -> None:
+    place.emit(
+        TaskCompleted,
+        task_id=output.task_id,
+        role=output.role,
+        raw=output.raw,
+        seconds=output.duration,
+        tool_calls=output.tool_calls,
+    )
+
+
+def _report_failure(execution: TaskExecution, error: BaseException) -> None:
+    """Report a task that failed or waits, but no interruption."""
+    task_id, place, role = execution.input.task_id, execution.place, execution.plan.job.role
+    if isinstance(error, Suspended):
+        place.emit(TaskSuspended, task_id=task_id, role=role, prompts=list_prompts(error.pending))
+    elif isinstance(error, Exception) and not isinstance(error, INTERRUPTIONS):
+        place.emit(TaskFailed, task_id=task_id, role=role, error=describe_error(error))
+
+
+async def _find_accepted_output(execution: TaskExecution) -> TaskOutput:
+    """Return the output of the first attempt that the checks accept, after the steps that follow on it."""
+    output = await _attempt(execution)
+    while (accepted := await _check(execution, output)) is None:
+        output = await _attempt(execution)
+    for conclude in execution.plan.conclusions:
+        await conclude(execution, accepted)
+    return _finish(execution, accepted)
+
+
+async def _attempt(execution: TaskExecution) -> TaskOutput:
+    """Return the output of an attempt, which is saved for the steps that follow on it."""
+    if (draft := execution.draft) is not None:
+        return await _restore(execution, draft)
+    output = _create_output(execution, await _begin_work(execution))
+    await execution.save_draft(output)
+    return output
+
+
+def _begin_work(execution: TaskExecution) -> Awaitable[RunResult[object]]:
+    """Return the work of an attempt."""
+    plan = execution.plan
+    if execution.attempt == 1:
+        return plan.work(execution.input, execution.place)
+    task = replace(execution.input, revision=execution.create_revision())
+    return plan.work(task, execution.place.at(f"attempt-{execution.attempt}"))
+
+
+async def _check(execution: TaskExecution, output: TaskOutput) -> TaskOutput | None:
+    """Return the output that counts; `None` when another attempt has to follow."""
+    checked = output
+    try:
+        for check in execution.plan.checks:
+            checked = await check(execution, checked)
+    except RetryRequested as request:
+        if execution.attempt >= _MOST_ATTEMPTS:
+            message = f"{execution.plan.key!r}: no accepted output in {_MOST_ATTEMPTS} attempts"
+            raise RepeatLimitError(message, execution.create_failed_result()) from request
+        await execution.begin_attempt(output, request.feedback)
+        return None
+    except EnsembleExit as signal:
+        raise EnsembleExit(signal.reason, _finish(execution, output)) from signal
+    if checked is not output:
+        execution.note_run(has_run=False)  # the object is that of the reviewer, and not in the saved run
+    return checked
+
+
+def _create_output(execution: TaskExecution, result: RunResult[object]) -> TaskOutput:
+    plan, now = execution.plan, execution.place.services.clock.time()
+    began = execution.began or now
+    output = create_task_output(execution.input, plan.job.role, result, began, now, plan.is_typed)
+    if output.parsed is not None or output.parts or execution.has_run:
+        execution.note_run(has_run=plan.job.has_run(output))
+    if execution.attempt == 1 or (earlier := execution.earlier) is None:
         return output
+    used, calls = earlier.usage + output.usage, earlier.tool_calls + output.tool_calls
+    return replace(output, usage=used, tool_calls=calls)
 
-    def _work(self) -> Awaitable[RunResult[object]]:
-        progress, task, place = self._execution.progress, self._execution.input, self._execution.place
-        if (revision := progress.revision) is not None:
-            task = replace(task, revision=revision)
-        if progress.attempt > 1:
-            place = place.at(f"attempt-{progress.attempt}")
-        return self._plan.work(task, place)
 
-    async def _check(self, output: TaskOutput) -> TaskOutput | None:
-        """Return the output that counts; `None` when another attempt has to follow."""
-        progress, checked = self._execution.progress, output
-        try:
-            for check in self._plan.checks:
-                checked = await check(self._execution, checked)
-        except RetryRequested as request:
-            if progress.attempt >= _MOST_ATTEMPTS:
-                problem = f"no accepted output in {_MOST_ATTEMPTS} attempts"
-                message = f"{self._execution.input.task_id!r}: {problem}"
-                raise RepeatLimitError(message, self._execution.create_failed_result()) from request
-            self._execution.withdraw()
-            await progress.begin_attempt(output, request.feedback)
-            return None
-        except EnsembleExit as signal:
-            raise EnsembleExit(signal.reason, self._finish(output)) from signal
-        if checked is not output:
-            progress.note_run(has_run=False)  # the object is that of the reviewer, and not in the saved run
-        return checked
+async def _restore(execution: TaskExecution, output: TaskOutput) -> TaskOutput:
+    """Return a saved output. An object that it lacks is in the saved run of its agent."""
+    if output.parsed is not None or not execution.has_run:
+        return output
+    return restore_object(output, await _begin_work(execution), is_typed=execution.plan.is_typed)
 
-    def _create_output(self, result: RunResult[object]) -> TaskOutput:
-        execution, progress = self._execution, self._execution.progress
-        job, now = execution.job, execution.place.services.clock.time()
-        began, is_typed = progress.began or now, job.task.output_type is not None
-        output = create_task_output(execution.input, job.role, result, began, now, is_typed=is_typed)
-        if (has_run := job.has_run(output)) is not progress.has_run:
-            progress.note_run(has_run=has_run)
-        if progress.attempt == 1 or (earlier := progress.earlier) is None:
-            return output
-        used, calls = earlier.usage + output.usage, earlier.tool_calls + output.tool_calls
-        return replace(output, usage=used, tool_calls=calls)
 
-    def _finish(self, output: TaskOutput) -> TaskOutput:
-        """Return an output on which other steps followed with the time of the end of the task."""
-        now = self._execution.place.clock.time()
-        duration = max(0.0, now - (self._execution.progress.began or now))
-        return replace(output, completed_at=datetime.fromtimestamp(now, UTC), duration=duration)
+def _finish(execution: TaskExecution, output: TaskOutput) -> TaskOutput:
+    """Return an output on which other steps followed with the time of the end of the task."""
+    now = execution.place.clock.time()
+    duration = max(0.0, now - (execution.began or now))
+    return replace(output, completed_at=datetime.fromtimestamp(now, UTC), duration=duration)

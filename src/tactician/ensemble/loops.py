@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Final, Literal, TypeAlias, get_args
 
@@ -139,13 +140,14 @@ class _LoopRunnable(GroupRunnable[Loop]):
     async def _perform(self, environment: TaskEnvironment, task: TaskInput, context: RunContext) -> CompositeResult:
         jobs = tuple(self.jobs.values())
         order = TaskOrder(jobs, True, None, "fail_fast", environment.reviews)
-        inside = environment._replace(first_ids=(jobs[0].task.id,))
+        inside = replace(environment, first_ids=(jobs[0].task.id,))
         iterations: Iterations = []
         while len(iterations) < self.group.max_iterations:
             number = len(iterations) + 1
             place = context.at(f"iteration-{number}")
             known = self._count_known(iterations)
-            surroundings = inside._replace(
+            surroundings = replace(
+                inside,
                 revision=None if iterations else inside.revision,
                 earlier=(*inside.earlier, *_join(iterations[len(iterations) - known :])),
                 forgotten=(*inside.forgotten, *_join(iterations[: len(iterations) - known], inside=True)),

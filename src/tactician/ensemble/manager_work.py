@@ -101,7 +101,7 @@ class ManagerWork:
 
     def _create_output(self, result: RunResult[object], began: float, earlier: TaskOutput | None) -> TaskOutput:
         now = self._context.clock.time()
-        output = create_task_output(self._task, self._role, result, began, now, is_typed=self._is_typed)
+        output = create_task_output(self._task, self._role, result, began, now, self._is_typed)
         if earlier is None:
             return output
         calls = earlier.tool_calls + output.tool_calls

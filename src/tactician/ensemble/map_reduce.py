@@ -249,7 +249,7 @@ class _MapReduceRunnable(GroupRunnable[MapReduce[T]], Generic[T]):
         order = TaskOrder(jobs, False, self.group.max_parallel, "fail_fast", level.environment.reviews)
         revision = None if name == "map" else level.environment.revision  # it is about the whole
         revisions = {} if revision is None else {job.task.id: revision for job in jobs}
-        environment = level.environment._replace(known=known, revisions=revisions)
+        environment = replace(level.environment, known=known, revisions=revisions)
         result = await run_tasks(f"{self.subject}, {name}", order, environment, level.context.at(name))
         latest = index_outputs(result.task_outputs)
         outputs = [latest[job.task.id] for job in jobs if job.task.id in latest]

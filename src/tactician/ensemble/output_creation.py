@@ -14,7 +14,7 @@ from tactician.tools import as_text
 
 
 def create_task_output(
-    task: TaskInput, role: str, result: RunResult[object], began: float, now: float, *, is_typed: bool
+    task: TaskInput, role: str, result: RunResult[object], began: float, now: float, is_typed: bool
 ) -> TaskOutput:
     """Return the output of a task.
 
@@ -26,13 +26,14 @@ def create_task_output(
         now: the time at which it ended.
         is_typed: true when an output type was asked for, so that text is an object too.
     """
+    answer = result.output
     output = TaskOutput(
         task.task_id,
         role,
         task.description,
-        as_text(result.output),
+        answer if isinstance(answer, str) else as_text(answer),
         datetime.fromtimestamp(now, UTC),
-        _find_object(result, is_typed=is_typed),
+        answer if is_typed or not isinstance(answer, str) else None,
         count_tool_calls(result),
         result.tally.total,
         max(0.0, now - began),
@@ -48,7 +49,7 @@ def restore_object(output: TaskOutput, result: RunResult[object], *, is_typed: b
         result: the result of the agent, which was saved too.
         is_typed: true when an output type was asked for, so that text is an object too.
     """
-    restored = replace(output, parsed=_find_object(result, is_typed=is_typed))
+    restored = replace(output, parsed=result.output if is_typed or not isinstance(result.output, str) else None)
     return result.mark(restored) if isinstance(result, EnsembleResult) else restored
 
 
@@ -56,9 +57,7 @@ def count_tool_calls(result: RunResult[object]) -> int:
     """Return the number of tool calls in the conversations of a run and of those beside it."""
     if isinstance(result, EnsembleResult):
         return result.total_tool_calls
+    if len(result.messages) < 3 and not result.related:  # a question and its answer
+        return 0
     own = list(map(type, result.messages)).count(ToolResult)  # no message is of a subclass
-    return own + sum(map(count_tool_calls, result.related)) if result.related else own
-
-
-def _find_object(result: RunResult[object], *, is_typed: bool) -> object:
-    return result.output if is_typed or not isinstance(result.output, str) else None
+    return own + sum(map(count_tool_calls, result.related))

@@ -13,38 +13,60 @@ from tactician.errors import StoredStateError
 from tactician.runs import decode_value, encode_value
 
 
-def encode_task_output(output: TaskOutput, kind: object, *, may_omit: bool = False) -> object:
-    """Return an output as JSON.
+class OutputCodec:
+    """Codec between the outputs of a task and their JSON form.
 
     Args:
-        output: the output.
-        kind: declared type of its parsed form; `object` for a form that is JSON.
-        may_omit: true to leave out a parsed form that is not JSON, when no type is declared. That of a task that other
-            tasks did is left out with their outputs: the saved run has both.
-
-    Raises:
-        StoredStateError: when its parsed form would not be read back equal.
+        kind: declared type of their parsed forms; `object` for forms that are JSON.
     """
-    plain: dict[str, object] = _adapter().dump_python(replace(output, parsed=None, parts=(), shown=()), mode="json")
-    if output.parsed is None or output.parts:
-        return plain
-    try:
-        return plain | {"parsed": encode_value(output.parsed, kind)}
-    except StoredStateError:
-        if may_omit and kind is object:
+
+    __slots__ = ("_kind",)
+
+    def __init__(self, kind: object) -> None:
+        self._kind = kind
+
+    def encode(self, output: TaskOutput) -> object:
+        """Return an output as JSON.
+
+        Raises:
+            StoredStateError: when its parsed form would not be read back equal.
+        """
+        plain = _encode_plainly(output)
+        if output.parsed is None or output.parts:
             return plain
-        raise
+        return plain | {"parsed": encode_value(output.parsed, self._kind)}
+
+    def encode_beside_run(self, output: TaskOutput) -> object:
+        """Return an output as JSON, without a parsed form that is not JSON when no type is declared.
+
+        That of a task that other tasks did is left out with their outputs: the saved run has both.
+
+        Raises:
+            StoredStateError: when its parsed form would not be read back equal as the declared type.
+        """
+        try:
+            return self.encode(output)
+        except StoredStateError:
+            if self._kind is object:
+                return _encode_plainly(output)
+            raise
+
+    def decode(self, saved: object) -> TaskOutput:
+        """Return the output that `encode` made.
+
+        Raises:
+            ValidationError: when it is not the JSON form of an output.
+            StoredStateError: when its parsed form cannot be read as the declared type.
+        """
+        output = _adapter().validate_python(saved)
+        if output.parsed is None:
+            return output
+        return replace(output, parsed=decode_value(cast("str", output.parsed), self._kind))
 
 
-def decode_task_output(saved: object, kind: object) -> TaskOutput:
-    """Return the output that `encode_task_output` wrote.
-
-    Raises:
-        ValidationError: when it is not the JSON form of an output.
-        StoredStateError: when its parsed form cannot be read as the declared type.
-    """
-    output = _adapter().validate_python(saved)
-    return output if output.parsed is None else replace(output, parsed=decode_value(cast("str", output.parsed), kind))
+def _encode_plainly(output: TaskOutput) -> dict[str, object]:
+    plain: dict[str, object] = _adapter().dump_python(replace(output, parsed=None, parts=(), shown=()), mode="json")
+    return plain
 
 
 @cache

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from pydantic_core import to_json
 
+from tactician.context_format import ContextFormatter
 from tactician.ensemble.delegation import DelegationPriority, DelegationRequest
 from tactician.ensemble.learning import list_memory_sections, list_note_sections
 from tactician.ensemble.task_input import Revision, TaskInput
 from tactician.ensemble.task_output import TaskOutput
 from tactician.loop import output_type
-from tactician.runs import RunContext, format_data
+from tactician.runs import RunContext, find_formatter, format_data
 
 GUIDANCE: Final = (
     "Work on the task that you are given, and answer with its result alone. "
@@ -49,7 +50,7 @@ def build_prompt(task: TaskInput, kind: type[object] | None, context: RunContext
 
 
 def list_context_sections(
-    outputs: Iterable[TaskOutput], context: RunContext, earlier: Iterable[TaskOutput] = ()
+    outputs: Sequence[TaskOutput], context: RunContext, earlier: Sequence[TaskOutput] = ()
 ) -> list[str]:
     """Return the section with the outputs of other tasks; nothing, when there are none.
 
@@ -58,10 +59,13 @@ def list_context_sections(
         context: the context of the task.
         earlier: outputs of earlier iterations of a loop, which stand before them.
     """
-    texts = [_format_output(output, context, " (earlier iteration)") for output in earlier]
-    texts += [_format_output(output, context) for output in outputs]
+    if not outputs and not earlier:
+        return []
+    formatter = find_formatter(context)
+    texts = [_format_output(output, formatter, " (earlier iteration)") for output in earlier] if earlier else []
+    texts += [_format_output(output, formatter, "") for output in outputs]
     joined = "\n\n---\n\n".join(texts)
-    return [f"## Context from Previous Tasks\n\n{joined}"] if texts else []
+    return [f"## Context from Previous Tasks\n\n{joined}"]
 
 
 def list_delegation_sections(request: DelegationRequest, context: RunContext) -> Iterator[str]:
@@ -80,8 +84,9 @@ def list_format_sections(kind: type[object] | None) -> Iterator[str]:
         yield f"## Output Format\n\nAnswer with JSON that matches this schema, and nothing else:\n\n{schema}"
 
 
-def _format_output(output: TaskOutput, context: RunContext, note: str = "") -> str:
-    return f"### {output.role}: {output.description}{note}\n\n{format_data(output.raw, context)}"
+def _format_output(output: TaskOutput, formatter: ContextFormatter | None, note: str) -> str:
+    text = output.raw if formatter is None else formatter.format_json(output.raw)
+    return f"### {output.role}: {output.description}{note}\n\n{text}"
 
 
 def format_revision(revision: Revision) -> str:

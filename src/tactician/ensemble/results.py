@@ -21,6 +21,7 @@ from tactician.runs import RunContext, RunResult, RunStatus
 from tactician.trace import Trace
 
 _get_end: Final = attrgetter("completed_at")
+_DONE: Final = RunStatus.COMPLETED
 
 
 @frozen
@@ -65,6 +66,11 @@ class ExitReason(StrEnum):
     """A task has failed."""
 
 
+# Python 3.11 looks members up in a function, so each run would pay for them.
+COMPLETED: Final = ExitReason.COMPLETED
+FAILED: Final = ExitReason.FAILED
+
+
 @dataclass(slots=True)
 class EnsembleResult(RunResult[object]):
     """Result of a run of an ensemble. `output` is that of the last task in the list of tasks.
@@ -98,8 +104,7 @@ class EnsembleResult(RunResult[object]):
         last: TaskOutput | None,
         context: RunContext,
         duration: float,
-        *,
-        exit_reason: ExitReason = ExitReason.COMPLETED,
+        exit_reason: ExitReason = COMPLETED,
         skipped: Mapping[str, str] = MappingProxyType({}),
     ) -> EnsembleResult:
         """Return the result of a run.
@@ -112,12 +117,13 @@ class EnsembleResult(RunResult[object]):
             exit_reason: the reason for the end.
             skipped: the reasons why other tasks did not run, by task id.
         """
-        ended = tuple(sorted(outputs, key=_get_end))
-        status = RunStatus.FAILED if exit_reason is ExitReason.FAILED else RunStatus.COMPLETED
-        result = cls(None, status, tally=context.tally, run_id=context.run_id, task_outputs=ended, duration=duration)
-        result.exit_reason, result.skipped = exit_reason, dict(skipped)
+        result = cls(None, _DONE, (), context.tally, None, context.run_id)  # names of parameters take as long as these
         result.name = context.path[-1] if context.path else ""
-        if last is not None and exit_reason is not ExitReason.FAILED:
+        result.task_outputs = tuple(sorted(outputs, key=_get_end))
+        result.duration, result.exit_reason, result.skipped = duration, exit_reason, skipped
+        if exit_reason is FAILED:
+            result.status = RunStatus.FAILED
+        elif last is not None:
             result.raw = last.raw
             result.output = last.raw if last.parsed is None else last.parsed
         return result

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Final, Literal, TypeAlias
 
@@ -12,21 +12,19 @@ from tactician.clock import Clock
 from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.early_exit import EarlyExit
 from tactician.ensemble.environment import TaskEnvironment
-from tactician.ensemble.errors import INTERRUPTIONS, TaskFailedError
-from tactician.ensemble.execution import TaskRunner
+from tactician.ensemble.errors import TaskFailedError
+from tactician.ensemble.execution import TaskRunner, record_failures
 from tactician.ensemble.outcomes import SkippedTask, TaskOutcome
-from tactician.ensemble.results import EnsembleResult, ExitReason
+from tactician.ensemble.results import COMPLETED, FAILED, EnsembleResult, ExitReason
+from tactician.ensemble.task_execution import TaskPlan
 from tactician.ensemble.task_output import TaskOutput
-from tactician.ensemble.task_plan import TaskPlan
+from tactician.ensemble.task_plan import create_plan
 from tactician.ensemble.task_reviews import NO_REVIEWS, ReviewSettings
 from tactician.flow import (
     ErrorPolicy,
     FlowStep,
     Scheduler,
     StepCompleted,
-    StepOutcome,
-    StepSkipped,
-    StepSuspended,
     run_in_turn,
 )
 from tactician.runs import RunContext, Suspended
@@ -34,7 +32,7 @@ from tactician.text import describe_error
 
 TaskErrorPolicy: TypeAlias = Literal["fail_fast", "continue"]
 NO_LIMIT: Final[AbstractAsyncContextManager[object]] = nullcontext()
-_RunTask: TypeAlias = Callable[[TaskPlan, Mapping[str, TaskOutcome]], Awaitable[TaskOutcome]]
+_RunTask: TypeAlias = Callable[[TaskPlan], Awaitable[TaskOutcome]]
 
 
 @dataclass(frozen=True)
@@ -56,49 +54,15 @@ class TaskOrder:
     reviews: ReviewSettings = NO_REVIEWS
 
     @cached_property
-    def plans(self) -> Sequence[tuple[TaskPlan, tuple[str, ...]]]:
-        """The plans of the tasks, each with the ids of its context tasks, as far as they run in this order too.
+    def plans(self) -> tuple[TaskPlan, ...]:
+        """The plans of the tasks. The output of the last task is that of the ensemble."""
+        beside = {job.task.id for job in self.jobs}
+        return tuple(create_plan(job, self.reviews, is_last=job is self.jobs[-1], beside=beside) for job in self.jobs)
 
-        The output of the last task is that of the ensemble.
-        """
-        own = {job.task.id for job in self.jobs}
-        plans = (TaskPlan.create(job, self.reviews, is_last=job is self.jobs[-1]) for job in self.jobs)
-        return [(plan, tuple(dict.fromkeys(name for name in plan.context_ids if name in own))) for plan in plans]
-
-
-@dataclass(slots=True)
-class _Outcomes:
-    completed: dict[str, TaskOutput] = field(default_factory=dict)
-    failed: dict[str, Exception] = field(default_factory=dict)
-    skipped: dict[str, str] = field(default_factory=dict)
-
-    def add(self, outcome: StepOutcome[TaskOutcome]) -> None:
-        """Add the outcome of a task.
-
-        Raises:
-            TacticianError: the error of a run that was interrupted.
-        """
-        if isinstance(outcome, StepCompleted):
-            if isinstance(outcome.result, SkippedTask):
-                self.skipped[outcome.key] = outcome.result.reason
-            else:
-                self.completed[outcome.key] = outcome.result
-        elif isinstance(outcome, StepSkipped):
-            self.skipped[outcome.key] = outcome.reason
-        elif isinstance(outcome, StepSuspended):
-            self.skipped[outcome.key] = "it waits for an answer"
-        elif isinstance(outcome.error, INTERRUPTIONS) or not isinstance(outcome.error, Exception):
-            raise outcome.error
-        else:
-            self.failed[outcome.key] = outcome.error
-
-    def create_result(
-        self, order: TaskOrder, context: RunContext, duration: float, reason: ExitReason
-    ) -> EnsembleResult:
-        """Return the result of the run, whose output is that of the last task in the list with an output."""
-        outputs = [self.completed[job.task.id] for job in order.jobs if job.task.id in self.completed]
-        last = outputs[-1] if outputs else None
-        return EnsembleResult.create(outputs, last, context, duration, exit_reason=reason, skipped=self.skipped)
+    @cached_property
+    def error_policy(self) -> ErrorPolicy:
+        """The effect of a failed task as that of a step."""
+        return "drain" if self.on_error == "fail_fast" else "continue"
 
 
 async def run_tasks(
@@ -127,48 +91,42 @@ async def run_tasks(
     began = note_begin(context)
     ending = exit or environment.exit or EarlyExit(context)
     runner = TaskRunner(environment, context, ending)
-
-    async def run_in_room(plan: TaskPlan, outcomes: Mapping[str, TaskOutcome]) -> TaskOutcome:
-        async with room:
-            return await runner.run(plan, outcomes)
-
-    outcomes = _Outcomes()
+    run = runner.run if room is NO_LIMIT else partial(_run_in_room, room, runner.run)
     try:
-        await _follow(order, runner.run if room is NO_LIMIT else run_in_room, outcomes, context)
+        if order.is_sequence:
+            await run_in_turn(order.plans, run, runner.note_end, on_error=order.error_policy)
+        else:
+            await _schedule(order, run, runner, context.clock)
     except Suspended:
-        if ending.reason is None and (not outcomes.failed or order.on_error == "continue"):
-            runner.record_failures(outcomes.failed)
+        if ending.reason is None and (not runner.failed or order.on_error == "continue"):
+            record_failures(context, runner.failed)
             raise
-    reason = ExitReason.FAILED if outcomes.failed else ending.reason or ExitReason.COMPLETED
-    result = outcomes.create_result(order, context, max(0.0, context.services.clock.time() - began), reason)
-    if outcomes.failed:
-        raise _create_error(name, outcomes, result) from next(iter(outcomes.failed.values()))
+    reason = FAILED if runner.failed else ending.reason or COMPLETED
+    result = _create_result(order, runner, context, began, reason)
+    if runner.failed:
+        raise _create_error(name, result, runner.failed) from next(iter(runner.failed.values()))
     return result
 
 
-def _follow(
-    order: TaskOrder, run_task: _RunTask, outcomes: _Outcomes, context: RunContext
-) -> Coroutine[object, object, None]:
-    """Run the tasks, and collect their outcomes. In a sequence, a task that waits holds up those behind it."""
-    on_error: ErrorPolicy = "drain" if order.on_error == "fail_fast" else "continue"
-    steps = [FlowStep(plan.job.task.id, partial(run_task, plan), needed) for plan, needed in order.plans]
-    clock = context.services.clock
-    if order.is_sequence:
-        return run_in_turn(steps, outcomes.add, on_error=on_error, clock=clock)
-    return _schedule(steps, outcomes, order.max_parallel, on_error, clock)
+async def _run_in_room(room: AbstractAsyncContextManager[object], run: _RunTask, plan: TaskPlan) -> TaskOutcome:
+    async with room:
+        return await run(plan)
 
 
-async def _schedule(
-    steps: Iterable[FlowStep[TaskOutcome]],
-    outcomes: _Outcomes,
-    max_parallel: int | None,
-    on_error: ErrorPolicy,
-    clock: Clock,
-) -> None:
-    async with Scheduler[TaskOutcome](max_concurrency=max_parallel, on_error=on_error, clock=clock) as scheduler:
-        scheduler.add(*steps)
+async def _schedule(order: TaskOrder, run: _RunTask, runner: TaskRunner, clock: Clock) -> None:
+    """Run the tasks, each once its context tasks are completed."""
+    scheduler: Scheduler[TaskOutcome] = Scheduler(
+        max_concurrency=order.max_parallel, on_error=order.error_policy, clock=clock
+    )
+    async with scheduler:
+        scheduler.add(*(FlowStep(plan.key, partial(_start, run, plan), plan.depends_on) for plan in order.plans))
         async for outcome in scheduler:
-            outcomes.add(outcome)
+            if not isinstance(outcome, StepCompleted):
+                runner.note_end(outcome)
+
+
+def _start(run: _RunTask, plan: TaskPlan, _: Mapping[str, TaskOutcome]) -> Awaitable[TaskOutcome]:
+    return run(plan)
 
 
 def note_begin(context: RunContext) -> float:
@@ -182,8 +140,22 @@ def note_begin(context: RunContext) -> float:
     return now
 
 
-def _create_error(name: str, outcomes: _Outcomes, result: EnsembleResult) -> TaskFailedError:
-    failures = "; ".join(f"task {task_id!r}: {describe_error(error)}" for task_id, error in outcomes.failed.items())
-    counts = f"{len(outcomes.completed)} completed, {len(outcomes.skipped)} skipped"
-    message = f"{name}: {len(outcomes.failed)} failed ({counts}): {failures}"
-    return TaskFailedError(message, result, outcomes.completed, outcomes.failed, outcomes.skipped)
+def _create_result(
+    order: TaskOrder, runner: TaskRunner, context: RunContext, began: float, reason: ExitReason
+) -> EnsembleResult:
+    """Return the result of the run, whose output is that of the last task in the list with an output."""
+    outcomes, skipped = runner.outcomes, runner.skipped
+    outputs = [outcome for plan in order.plans if isinstance(outcome := outcomes.get(plan.key), TaskOutput)]
+    if len(outputs) < len(outcomes):
+        reasons = {key: end.reason for key, end in outcomes.items() if isinstance(end, SkippedTask)}
+        skipped = reasons | skipped
+    duration = max(0.0, context.services.clock.time() - began)
+    return EnsembleResult.create(outputs, outputs[-1] if outputs else None, context, duration, reason, skipped)
+
+
+def _create_error(name: str, result: EnsembleResult, failed: Mapping[str, Exception]) -> TaskFailedError:
+    reasons = "; ".join(f"task {task_id!r}: {describe_error(error)}" for task_id, error in failed.items())
+    completed = {output.task_id: output for output in result.task_outputs}
+    counts = f"{len(completed)} completed, {len(result.skipped)} skipped"
+    message = f"{name}: {len(failed)} failed ({counts}): {reasons}"
+    return TaskFailedError(message, result, completed, failed, result.skipped)

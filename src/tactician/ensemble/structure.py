@@ -124,6 +124,11 @@ class EnsembleStructure:
         return tuple(dict.fromkeys(name for template in self.templates for name in template.names))
 
     @cached_property
+    def needed_values(self) -> frozenset[str]:
+        """The names for which the templates need values."""
+        return frozenset(self.value_names)
+
+    @cached_property
     def names_text(self) -> bool:
         """True when a template names the text of the caller."""
         return TEXT_NAME in self.value_names

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import TypeAlias
 
 from tactician.ensemble.delegation_execution import DelegationExecutor
 from tactician.ensemble.environment import TaskEnvironment
@@ -13,35 +15,30 @@ from tactician.ensemble.running import run_tasks
 from tactician.ensemble.structure import EnsembleStructure
 from tactician.runs import RunContext
 
+WorkflowRun: TypeAlias = Callable[[TaskEnvironment, RunContext], Coroutine[object, object, EnsembleResult]]
+"""Function that runs the tasks of an ensemble in a context."""
 
-def run_structure(
-    structure: EnsembleStructure, environment: TaskEnvironment, context: RunContext
-) -> Coroutine[object, object, EnsembleResult]:
-    """Run the tasks of an ensemble when it is awaited, and return the result with its delegations.
 
-    Args:
-        structure: the tasks.
-        environment: the input and the outputs with which the tasks begin.
-        context: the context of the run.
+def choose_workflow(structure: EnsembleStructure) -> WorkflowRun:
+    """Return the function that runs the tasks of an ensemble, and returns the result with its delegations.
 
-    Raises:
-        TaskFailedError: when a task fails.
+    It raises a `TaskFailedError` when a task fails.
     """
-    if not structure.delegates:
-        return _run_workflow(structure, environment, context)
+    name = structure.arguments.name
+    run: WorkflowRun
+    if structure.is_hierarchical:
+        run = partial(run_hierarchy, name, structure.hierarchy)
+    elif structure.arguments.phases:
+        run = partial(run_phases, name, structure.plan)
+    else:
+        run = partial(run_tasks, name, structure.order)
+    return partial(_run_with_delegations, structure, run) if structure.delegates else run
+
+
+def _run_with_delegations(
+    structure: EnsembleStructure, run: WorkflowRun, environment: TaskEnvironment, context: RunContext
+) -> Coroutine[object, object, EnsembleResult]:
     workers = {worker.role: worker for worker in structure.team}
     settings, model = structure.roster.settings, structure.arguments.model
     executor = DelegationExecutor(workers, settings, model, context, environment.input.values)
-    inside = context.inside({DelegationExecutor: executor})
-    return executor.collect(_run_workflow(structure, environment, inside))
-
-
-def _run_workflow(
-    structure: EnsembleStructure, environment: TaskEnvironment, context: RunContext
-) -> Coroutine[object, object, EnsembleResult]:
-    name = structure.arguments.name
-    if structure.is_hierarchical:
-        return run_hierarchy(name, structure.hierarchy, environment, context)
-    if structure.arguments.phases:
-        return run_phases(name, structure.plan, environment, context)
-    return run_tasks(name, structure.order, environment, context)
+    return executor.collect(run(environment, context.inside({DelegationExecutor: executor})))

@@ -1,39 +1,239 @@
-"""Execution of a task in a run of an ensemble, as the steps of its lifecycle see it."""
+"""Plan of a task, and its execution in a run of an ensemble, as the steps of its lifecycle see them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TypeAlias
 
 from tactician.ensemble.assignment import Assignment
-from tactician.ensemble.learning import AT_ONCE, LearningOutbox
-from tactician.ensemble.task_input import TaskInput
-from tactician.ensemble.task_progress import TaskProgress
-from tactician.runs import RunContext, RunResult, RunStatus
+from tactician.ensemble.early_exit import EarlyExit
+from tactician.ensemble.environment import TaskEnvironment
+from tactician.ensemble.learning import LearningOutbox
+from tactician.ensemble.outcomes import TaskOutcome
+from tactician.ensemble.output_encoding import OutputCodec
+from tactician.ensemble.task_input import Revision, TaskInput
+from tactician.ensemble.task_output import TaskOutput
+from tactician.ensemble.task_reviews import ReviewSettings
+from tactician.ensemble.task_work import Work
+from tactician.ensemble.template import Template
+from tactician.frozen import frozen
+from tactician.runs import Live, RunContext, RunResult, RunStatus, revive
+
+Preparation: TypeAlias = Callable[["TaskExecution"], Awaitable[None]]
+"""Step before a task runs."""
+Check: TypeAlias = Callable[["TaskExecution", TaskOutput], Awaitable[TaskOutput]]
+"""Step that returns the output that counts, or asks for another attempt with `RetryRequested`."""
+Conclusion: TypeAlias = Callable[["TaskExecution", TaskOutput], Awaitable[None]]
+"""Step after the output is accepted."""
 
 
-@dataclass(slots=True)
-class TaskExecution:
-    """Execution of a task in a run.
+@frozen
+class TaskPlan:
+    """Task of an ensemble, with the steps that it has. Most tasks have only their work.
 
     Attributes:
         job: the task.
-        input: its input, to which its first steps add what earlier runs have left.
-        place: the context of the task, whose checkpoint has the progress.
-        progress: the progress.
-        outbox: the outbox for what the task leaves for later runs.
+        key: its id.
+        depends_on: the ids of those context tasks that run in the same order.
+        is_last: true for the task whose output is that of the ensemble.
+        reviews: the settings of the ensemble for reviews.
+        description: its description.
+        expected_output: its expected output.
+        preparations: the steps before it runs, in order: what earlier runs have left, the review before, and the input
+            guardrails.
+        work: function that does the task.
+        checks: the steps that accept its output, in order: the output guardrails, and the review after.
+        conclusions: the steps after that: what later runs read.
+        is_followed: true when other steps follow on the output, so that it is saved before.
+        context_ids: the ids of the tasks whose outputs it sees.
+        follows_one: true when it names no context, and sees the output of the task before it.
+        is_composite: true when other tasks do it.
+        codec: the codec for its outputs.
+        is_typed: true when it has an output type.
     """
 
     job: Assignment
-    input: TaskInput
-    place: RunContext
-    progress: TaskProgress
-    outbox: LearningOutbox = AT_ONCE
+    key: str
+    depends_on: tuple[str, ...]
+    is_last: bool
+    reviews: ReviewSettings
+    description: Template
+    expected_output: Template
+    preparations: tuple[Preparation, ...]
+    work: Work
+    checks: tuple[Check, ...]
+    conclusions: tuple[Conclusion, ...]
+    is_followed: bool
+    context_ids: tuple[str, ...]
+    follows_one: bool
+    is_composite: bool
+    codec: OutputCodec
+    is_typed: bool
 
-    def withdraw(self) -> None:
-        """Drop what tasks inside of the task have left for later runs, since it is done again."""
-        assert self.place.checkpoint is not None
-        self.outbox.withdraw(self.place.checkpoint.path)
+
+class TasksRun:
+    """Run of tasks, with what their executions share.
+
+    Args:
+        environment: what the tasks begin with.
+        context: the context of the run.
+        exit: the early end of the run.
+
+    Attributes:
+        places: the checkpoint with those of the tasks.
+        outcomes: the outcomes of tasks so far, in the order in which they ended.
+    """
+
+    __slots__ = ("context", "environment", "exit", "outcomes", "places")
+
+    def __init__(self, environment: TaskEnvironment, context: RunContext, exit: EarlyExit) -> None:
+        assert context.checkpoint is not None
+        self.environment = environment
+        self.context = context
+        self.exit = exit
+        self.places = context.checkpoint.at("tasks")
+        self.outcomes: dict[str, TaskOutcome] = {}
+
+
+class TaskExecution:
+    """Execution of a task in a run: its input, and its progress, which is in the checkpoint of the task.
+
+    A step that is done is not done again when the run continues elsewhere.
+
+    Args:
+        plan: the plan of the task.
+        run: the run.
+
+    Attributes:
+        input: the input of the task, to which its first steps add what earlier runs have left.
+        place: the context of the task.
+        checkpoint: its checkpoint, which keeps the progress.
+        began: the time at which the task started, in this or in an earlier run of the program; `None` before.
+        attempt: the number of the attempt in this run, from 1.
+        skipped: the reason why the task is skipped; `None` when it is not.
+        is_completed: true when there was a final output before this execution.
+        has_run: true when an object that the saved output lacks is in the saved run of the agent.
+    """
+
+    __slots__ = (
+        "_has_draft", "attempt", "began", "checkpoint", "has_run", "input", "is_completed", "place", "plan", "run",
+        "skipped",
+    )  # fmt: skip
+    input: TaskInput
+
+    def __init__(self, plan: TaskPlan, run: TasksRun) -> None:
+        self.plan = plan
+        self.run = run
+        self.checkpoint = run.places.at(plan.job.key)
+        self.place = run.context.inside_part(self.checkpoint, not plan.is_last)
+        if plan.is_composite:  # the tasks inside find there how the ensemble reviews and ends
+            around = {ReviewSettings: plan.reviews, EarlyExit: run.exit, LearningOutbox: self.outbox}
+            self.place = self.place.inside(around)
+        self.began: float | None = None
+        self.skipped: str | None = None
+        self.attempt = 1
+        self.has_run = self.is_completed = self._has_draft = False
+        if data := self.checkpoint.data:
+            self._restore(data)
+
+    @property
+    def outbox(self) -> LearningOutbox:
+        """The outbox for what the task leaves for later runs."""
+        return self.run.environment.outbox
+
+    def _restore(self, data: Mapping[str, object]) -> None:
+        began, attempt, skipped = data.get("began"), data.get("attempt"), data.get("skipped")
+        self.began = began if isinstance(began, float) else None
+        self.attempt = attempt if isinstance(attempt, int) else 1
+        self.skipped = None if skipped is None else str(skipped)
+        self.has_run = data.get("has_run") is True
+        self.is_completed = "output" in data
+        self._has_draft = "draft" in data
+
+    def begin(self, now: float) -> None:
+        """Note the time at which the task starts."""
+        self.began = now
+        self.checkpoint.set(began=now)
+
+    def create_revision(self) -> Revision | None:
+        """Return the feedback with which an attempt after the first begins, and the output of the attempt before."""
+        first, earlier = self.input.revision, self.earlier
+        if earlier is None:
+            return first
+        number = self.attempt + (0 if first is None else first.attempt - 1)
+        return Revision(number, str(self.checkpoint.data.get("feedback", "")), earlier.raw)
+
+    @property
+    def earlier(self) -> TaskOutput | None:
+        """The output of the attempt before; `None` in the first."""
+        return None if self.attempt == 1 else self._read("earlier")
+
+    @property
+    def draft(self) -> TaskOutput | None:
+        """The output of the attempt, which is not final before all later steps are done."""
+        return self._read("draft")
+
+    @property
+    def output(self) -> TaskOutput | None:
+        """The final output; `None` while there is none."""
+        return self._read("output")
+
+    def note_run(self, *, has_run: bool) -> None:
+        """Note whether the output is that of a saved run, which has the object that the saved output may lack."""
+        if has_run is not self.has_run:
+            self.has_run = has_run
+            self.checkpoint.set(has_run=has_run)
+
+    async def save_draft(self, output: TaskOutput) -> None:
+        """Save the output of the attempt."""
+        self._has_draft = True
+        self.checkpoint.set(draft=self._encode(output, self.has_run))
+        await self.place.save_step("draft", output.task_id, output.raw)
+
+    def keep_output(self, output: TaskOutput) -> None:
+        """Keep the final output. The next step that is saved has it."""
+        saved = self._encode(output, self.has_run)
+        if self._has_draft:
+            self.checkpoint.set(output=saved, draft=None, earlier=None)
+        else:
+            self.checkpoint.set(output=saved)
+
+    async def save_skip(self, reason: str) -> None:
+        """Save that the task is skipped."""
+        self.skipped = reason
+        self.checkpoint.set(skipped=reason)
+        await self.place.save_step("skipped", self.plan.key, reason)
+
+    async def begin_attempt(self, output: TaskOutput, feedback: str) -> None:
+        """Begin another attempt, with feedback on an output; what tasks inside have left for later runs is dropped."""
+        self.outbox.withdraw(self.checkpoint.path)
+        earlier = self._encode(output, True)
+        self.attempt += 1
+        self.checkpoint.set(attempt=self.attempt, feedback=feedback, earlier=earlier, draft=None)
+        await self.place.save_step("revision", output.task_id, feedback)
+
+    def is_done(self, step: str) -> bool:
+        """Return whether a step is done. The name of a step that each attempt does has the number of the attempt."""
+        done = self.checkpoint.data.get("done")
+        return isinstance(done, list) and step in done
+
+    async def mark_done(self, step: str) -> None:
+        """Save that a step is done."""
+        done = self.checkpoint.data.get("done")
+        self.checkpoint.set(done=[*(done if isinstance(done, list) else ()), step])
+        await self.place.save_step(step, self.plan.key)
 
     def create_failed_result(self) -> RunResult[None]:
         """Return the result of the run so far, for errors."""
         return RunResult(None, RunStatus.FAILED, tally=self.place.tally, run_id=self.place.run_id)
+
+    def _read(self, key: str) -> TaskOutput | None:
+        saved = self.checkpoint.data.get(key)
+        return None if saved is None else revive(saved, self.plan.codec.decode)
+
+    def _encode(self, output: TaskOutput, has_run: bool) -> Live[TaskOutput]:
+        codec = self.plan.codec
+        encode = codec.encode_beside_run if has_run else codec.encode
+        if self.checkpoint.journal is None:
+            return Live(output, encode)
+        return Live.create(output, encode, is_saved=True)

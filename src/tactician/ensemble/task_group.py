@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import ClassVar, Generic, TypeVar
 
@@ -111,8 +111,8 @@ class TaskGroup(Composite, EnsembleRunnable):
         return self._alone.find_model_problems(context)
 
     @override
-    async def _work(self, input: Input, context: RunContext) -> EnsembleResult:
-        return await self._alone.run_inside(input, context)
+    def run_inside(self, input: EnsembleInput, context: RunContext) -> Coroutine[object, object, EnsembleResult]:
+        return self._alone.run_inside(input, context)
 
     @property
     @override

@@ -28,14 +28,14 @@ async def check_input(execution: TaskExecution) -> None:
     Raises:
         GuardrailError: when a guardrail stops the task.
     """
-    task, progress, step = execution.job.task, execution.progress, "input guardrails"
-    if progress.is_done(step):
+    task, step = execution.plan.job.task, "input guardrails"
+    if execution.is_done(step):
         return
     message = UserMessage(build_prompt(execution.input, task.output_type, execution.place))
     checked = CheckedInput((message,), (message,))
     if (objection := await _find_objection(task.guards.input.all, checked, execution)) is not None:
         raise _create_error(objection, execution)
-    await progress.mark_done(step)
+    await execution.mark_done(step)
 
 
 async def check_output(execution: TaskExecution, output: TaskOutput) -> TaskOutput:
@@ -45,16 +45,15 @@ async def check_output(execution: TaskExecution, output: TaskOutput) -> TaskOutp
         RetryRequested: when a guardrail asks for another attempt.
         GuardrailError: when a guardrail stops the task, or all attempts are used up.
     """
-    task, progress = execution.job.task, execution.progress
-    step = f"output guardrails {progress.attempt}"
-    if progress.is_done(step):
+    task, step = execution.plan.job.task, f"output guardrails {execution.attempt}"
+    if execution.is_done(step):
         return output
     checked = CheckedOutput(output.raw, output.raw if output.parsed is None else output.parsed)
     if (objection := await _find_objection(task.guards.output, checked, execution)) is not None:
-        if objection.wants_retry and progress.attempt <= task.max_output_retries:
+        if objection.wants_retry and execution.attempt <= task.max_output_retries:
             raise RetryRequested(objection.reason)
         raise _create_error(objection, execution)
-    await progress.mark_done(step)
+    await execution.mark_done(step)
     return output
 
 

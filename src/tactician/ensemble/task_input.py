@@ -29,7 +29,7 @@ class Revision:
     previous: str = ""
 
 
-@frozen
+@frozen(enforced=False)
 class TaskInput:
     """Input of a task, as its handler gets it.
 

@@ -230,12 +230,12 @@ async def learn(execution: TaskExecution, output: TaskOutput) -> None:
 
 async def learn_again(execution: TaskExecution, output: TaskOutput) -> None:
     """Leave what a completed task had left in an outbox that holds it, when the run continues."""
-    if execution.outbox.holds and execution.job.task.learns:
+    if execution.outbox.holds and execution.plan.job.task.learns:
         await _create_learning(execution).keep_again(execution.input, output)
 
 
 def _create_learning(execution: TaskExecution) -> TaskLearning:
-    job = execution.job
+    job = execution.plan.job
     model = job.runnable.model if isinstance(job.runnable, Agent) else job.model
     return TaskLearning(job.task, job.stores, model, execution.place, execution.outbox)
 

@@ -12,7 +12,7 @@ from tactician.llm import NO_USAGE, Usage
 T = TypeVar("T")
 
 
-@frozen
+@frozen(enforced=False)
 class TaskOutput:
     """Output of a completed task.
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from functools import partial
 from typing import TypeAlias
 
-from tactician.agents import Agent
+from tactician.agents import Agent, find_start
 from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.output_retries import run_with_output_retries
 from tactician.ensemble.prompts import build_prompt
 from tactician.ensemble.task_input import TaskInput
 from tactician.llm import ModelLike
-from tactician.runs import RunContext, RunResult
+from tactician.runs import RunContext, Runnable, RunResult
 
 Work: TypeAlias = Callable[[TaskInput, RunContext], Awaitable[RunResult[object]]]
 """Function that does a task in a context, from its input."""
@@ -20,27 +19,35 @@ Work: TypeAlias = Callable[[TaskInput, RunContext], Awaitable[RunResult[object]]
 
 def choose_work(job: Assignment) -> Work:
     """Return the function that does a task."""
-    is_agent = isinstance(job.runnable, Agent)
-    call = _call_handler if job.task.handler is not None else _call_agent
-    if call is _call_agent and job.task.output_type is not None and not is_agent:
-        call = _call_with_retries
-    work: Work = partial(call, job)
-    # An Agent has the model among its settings.
-    return work if job.model is None or is_agent else partial(_work_with_model, work, job.model)
+    work = _call_handler(job.runnable) if job.task.handler is not None else _call_agent(job)
+    if job.model is None or isinstance(job.runnable, Agent):  # an Agent has the model among its settings
+        return work
+    return _with_model(work, job.model)
 
 
-def _call_handler(job: Assignment, task: TaskInput, place: RunContext) -> Awaitable[RunResult[object]]:
-    return job.runnable.run(task, context=place)
+def _call_handler(runnable: Runnable) -> Work:
+    def work(task: TaskInput, place: RunContext) -> Awaitable[RunResult[object]]:
+        return runnable.run(task, context=place)
+
+    return work
 
 
-def _call_agent(job: Assignment, task: TaskInput, place: RunContext) -> Awaitable[RunResult[object]]:
-    return job.runnable.run(build_prompt(task, job.task.output_type, place), context=place)
+def _call_agent(job: Assignment) -> Work:
+    kind, start = job.task.output_type, find_start(job.runnable)
+
+    def work(task: TaskInput, place: RunContext) -> Awaitable[RunResult[object]]:
+        return start(build_prompt(task, kind, place), place)
+
+    def work_with_retries(task: TaskInput, place: RunContext) -> Awaitable[RunResult[object]]:
+        return run_with_output_retries(job, build_prompt(task, kind, place), place)
+
+    return work if kind is None or isinstance(job.runnable, Agent) else work_with_retries
 
 
-def _call_with_retries(job: Assignment, task: TaskInput, place: RunContext) -> Awaitable[RunResult[object]]:
-    return run_with_output_retries(job, build_prompt(task, job.task.output_type, place), place)
+def _with_model(work: Work, model: ModelLike) -> Work:
+    """Return the work of a task whose agent has no model of its own."""
 
+    def work_with_model(task: TaskInput, place: RunContext) -> Awaitable[RunResult[object]]:
+        return work(task, place.with_model(*place.find_model(model)))
 
-def _work_with_model(work: Work, model: ModelLike, task: TaskInput, place: RunContext) -> Awaitable[RunResult[object]]:
-    """Do a task whose agent has no model of its own."""
-    return work(task, place.with_model(*place.find_model(model)))
+    return work_with_model

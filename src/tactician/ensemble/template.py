@@ -14,17 +14,38 @@ def find_names(template: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(match[2] for match in _PLACES.finditer(template) if match[2] is not None))
 
 
-def fill_template(template: str, values: Mapping[str, str]) -> str:
-    """Return the template with a value in each place. Braces in a value stay as they are.
+class Template:
+    """Template that is read once, and filled in by each run.
 
-    Raises:
-        KeyError: when a value is missing.
+    Args:
+        template: the template.
     """
-    if "{" not in template:
-        return template
-    return _PLACES.sub(lambda match: values[match[2]] if match[1] is None else f"{{{match[1]}}}", template)
+
+    __slots__ = ("_format", "_names")
+
+    def __init__(self, template: str) -> None:
+        self._names = find_names(template)
+        # The operator `%` fills in many times faster than a function can.
+        self._format = _PLACES.sub(_write_place, template.replace("%", "%%") if self._names else template)
+
+    def fill(self, values: Mapping[str, str]) -> str:
+        """Return the template with a value in each place. Braces in a value stay as they are.
+
+        Raises:
+            KeyError: when a value is missing.
+        """
+        return self._format % values if self._names else self._format
+
+
+def fill_template(template: str, values: Mapping[str, str]) -> str:
+    """Return a template with a value in each place; see `Template`."""
+    return Template(template).fill(values)
 
 
 def escape_template(text: str) -> str:
     """Return the template that stands for a text as it is."""
     return _PLACES.sub(lambda match: f"{{{match[0]}}}", text)
+
+
+def _write_place(match: re.Match[str]) -> str:
+    return f"{{{match[1]}}}" if match[2] is None else f"%({match[2]})s"

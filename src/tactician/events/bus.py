@@ -64,7 +64,12 @@ class EventBus:
 
     def emit(self, event: Event) -> None:
         """Deliver an event to all listeners; what the code does next is inside the span that the event opens."""
-        for listener in self.listeners:
+        self.deliver(event, self.listeners)
+
+    @staticmethod
+    def deliver(event: Event, listeners: tuple[EventListener, ...]) -> None:
+        """Deliver an event to listeners, as `emit` does to those of the bus."""
+        for listener in listeners:
             try:
                 listener(event)
             except Exception:

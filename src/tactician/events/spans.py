@@ -1,4 +1,4 @@
-"""Spans: what begins with one event and ends with another one, such as a run, a call of a model or a tool.
+"""Spans: what begins with an event and ends with another, such as a run, a call of a model or a tool.
 
 Every event says in which span it happens, so that its events alone give the tree of all that a run did. An event class
 says what it opens or closes; who makes trees of them, as traces and OpenTelemetry do, need not know the classes.
@@ -25,9 +25,6 @@ class _Entered:
         self.id, self.run_id, self.kind, self.key = event.id, event.run_id, kind, event.span_key
         self.outer, self.is_ended = outer, False
 
-    def is_closed_by(self, event: Event) -> bool:
-        return self.run_id == event.run_id and self.kind == event.closes and self.key == event.span_key
-
 
 _innermost: ContextVar[_Entered | None] = ContextVar("the innermost span of the code that runs", default=None)
 
@@ -43,24 +40,19 @@ def find_span_id() -> str | None:
 
 
 def follow_span(event: Event) -> None:
-    """Enter the span that an event opens, or leave the one that it closes."""
-    if event.closes is None:
-        if event.opens is not None and event.enters:
-            _innermost.set(_Entered(event, event.opens, _find_innermost()))
-    else:
-        span = _innermost.get()
-        while span is not None and not span.is_closed_by(event):
+    """Enter the span that an event opens, or leave the span that it closes."""
+    span = _innermost.get()
+    if (closes := event.closes) is not None:
+        run_id, key = event.run_id, event.span_key
+        while span is not None and not (span.run_id == run_id and span.kind == closes and span.key == key):
             span = span.outer
         if span is not None:
             span.is_ended = True
             _innermost.set(span.outer)
-
-
-def _find_innermost() -> _Entered | None:
-    span = _innermost.get()
-    while span is not None and span.is_ended:
-        span = span.outer
-    return span
+    elif event.opens is not None and event.enters:
+        while span is not None and span.is_ended:
+            span = span.outer
+        _innermost.set(_Entered(event, event.opens, span))
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)

@@ -27,12 +27,12 @@ async def perform_step(
         clock: the time, for its timeout and its retries.
     """
     try:
-        return StepCompleted(step.key, await begin_step(step, results, clock))
+        return StepCompleted(step.key, await _begin(step, results, clock))
     except BaseException as error:
-        return create_failure(step, error)
+        return create_failure(step.key, error)
 
 
-def create_failure(step: FlowStep[T], error: BaseException) -> StepFailed | StepSuspended:
+def create_failure(key: str, error: BaseException) -> StepFailed | StepSuspended:
     """Return the outcome of a step that has raised an exception.
 
     Raises:
@@ -42,7 +42,7 @@ def create_failure(step: FlowStep[T], error: BaseException) -> StepFailed | Step
     if isinstance(error, (CancelledError, GeneratorExit)):
         raise error
     suspended = find_suspension(error)
-    return StepFailed(step.key, error) if suspended is None else StepSuspended(step.key, suspended.pending)
+    return StepFailed(key, error) if suspended is None else StepSuspended(key, suspended.pending)
 
 
 def is_fatal(error: BaseException) -> bool:
@@ -52,7 +52,7 @@ def is_fatal(error: BaseException) -> bool:
     return not isinstance(error, Exception | Suspended)
 
 
-def begin_step(step: FlowStep[T], results: Mapping[str, T], clock: Clock) -> Awaitable[T]:
+def _begin(step: FlowStep[T], results: Mapping[str, T], clock: Clock) -> Awaitable[T]:
     """Return the work of a step, with its timeout and its retries."""
     if step.timeout is None and step.retry is None:  # nearly always
         return step.work(results)

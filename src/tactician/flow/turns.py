@@ -2,48 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Protocol, TypeVar
 
-from tactician.clock import SYSTEM_CLOCK, Clock
-from tactician.flow.performing import begin_step, create_failure, is_fatal
-from tactician.flow.steps import (
-    ErrorPolicy,
-    FlowStep,
-    StepCompleted,
-    StepFailed,
-    StepOutcome,
-    StepSkipped,
-    StepSuspended,
-    create_skip,
-)
+from tactician.flow.performing import create_failure, is_fatal
+from tactician.flow.steps import ErrorPolicy, StepFailed, StepSkipped, StepSuspended, create_skip
 from tactician.runs import Suspended
 
-T = TypeVar("T")
+
+class Dependent(Protocol):
+    """Anything with a key and with the keys of those on which it depends, such as a `FlowStep`."""
+
+    @property
+    def key(self) -> str:
+        """Its name, unique among its neighbours."""
+        ...
+
+    @property
+    def depends_on(self) -> tuple[str, ...]:
+        """The keys of those that must be completed before."""
+        ...
+
+
+DependentT = TypeVar("DependentT", bound=Dependent)
 
 
 async def run_in_turn(
-    steps: Iterable[FlowStep[T]],
-    record: Callable[[StepOutcome[T]], object],
+    steps: Iterable[DependentT],
+    work: Callable[[DependentT], Awaitable[object]],
+    record: Callable[[StepFailed | StepSkipped], object],
     *,
     on_error: ErrorPolicy = "fail_fast",
-    clock: Clock = SYSTEM_CLOCK,
 ) -> None:
-    """Run steps one after another, in the task of the caller. A step that waits holds up those behind it.
+    """Do steps in turn, in the task of the caller. A step that waits holds up those behind it.
 
-    It is what a `Scheduler` does with steps that are known beforehand and never run at once, at a third of its cost.
+    It is what a `Scheduler` does with steps that are known beforehand and never run at once, at a tenth of its cost.
+    The results are the business of the work.
 
     Args:
         steps: the steps; each depends on steps before it only.
-        record: function that is called with each outcome before the next step begins.
+        work: function that does a step when its result is awaited.
+        record: function that is called with each step that has failed or is skipped, before the next step begins.
         on_error: the effect of an exception of a step, as for a `Scheduler`.
-        clock: the time, for timeouts and retries.
 
     Raises:
         Suspended: when a step has to wait.
         Exception: any that a step raised, with `"fail_fast"`.
     """
-    results: dict[str, T] = {}
     causes: dict[str, StepFailed | StepSkipped] = {}
     end: StepFailed | None = None
     for step in steps:
@@ -51,20 +56,15 @@ async def run_in_turn(
             skipped = causes[step.key] = create_skip(step.key, cause)
             record(skipped)
             continue
-        outcome: StepOutcome[T]
         try:
-            outcome = StepCompleted(
-                step.key, await begin_step(step, {key: results[key] for key in step.depends_on}, clock)
-            )
+            await work(step)
+            continue
         except BaseException as error:
-            outcome = create_failure(step, error)
+            outcome = create_failure(step.key, error)
         if isinstance(outcome, StepSuspended):
             raise Suspended(*outcome.pending)
-        if isinstance(outcome, StepCompleted):
-            results[step.key] = outcome.result
-        elif on_error == "fail_fast" or is_fatal(outcome.error):
+        if on_error == "fail_fast" or is_fatal(outcome.error):
             raise outcome.error
-        else:
-            causes[step.key] = outcome
-            end = outcome if on_error == "drain" else None
+        causes[step.key] = outcome
+        end = outcome if on_error == "drain" else None
         record(outcome)

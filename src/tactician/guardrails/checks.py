@@ -64,8 +64,19 @@ class InputGuardrails(NamedTuple):
 async def find_first_objection(guardrails: Iterable[Guardrail[V]], value: V, context: RunContext) -> Objection | None:
     """Check guardrails in sequence, and return the first objection. Guardrails of other tools are skipped."""
     for guardrail in guardrails:
-        if guardrail.applies_to(value) and (objection := await _run_check(guardrail, value, context)) is not None:
-            return objection
+        if guardrail.applies_to(value):
+            started = perf_counter()
+            result = await guardrail.check(value, context)
+            context.emit(
+                GuardrailChecked,
+                guardrail=guardrail.name,
+                kind=guardrail.kind,
+                outcome=result.outcome,
+                reason=result.reason,
+                seconds=perf_counter() - started,
+            )
+            if not result.passed:
+                return Objection(guardrail.name, guardrail.kind, result)
     return None
 
 
@@ -81,17 +92,3 @@ async def find_any_objection(guardrails: Sequence[Guardrail[V]], value: V, conte
             if isinstance(outcome, StepCompleted) and outcome.result is not None:
                 return outcome.result
     return None
-
-
-async def _run_check(guardrail: Guardrail[V], value: V, context: RunContext) -> Objection | None:
-    started = perf_counter()
-    result = await guardrail.check(value, context)
-    context.emit(
-        GuardrailChecked,
-        guardrail=guardrail.name,
-        kind=guardrail.kind,
-        outcome=result.outcome,
-        reason=result.reason,
-        seconds=perf_counter() - started,
-    )
-    return None if result.passed else Objection(guardrail.name, guardrail.kind, result)

@@ -91,8 +91,9 @@ class Guardrail(ABC, Generic[V]):
         if self.call.parameters > len(arguments):
             arguments = (*arguments, context)
         try:
-            decision = self.call.function(*arguments)
-            decided: object = await decision if isinstance(decision, Awaitable) else decision
+            decided = self.call.function(*arguments)
+            if not isinstance(decided, GuardrailResult) and isinstance(decided, Awaitable):
+                decided = await decided
         except Exception as error:
             return GuardrailResult("failed", f"it raised {describe_error(error)}", error)
         if isinstance(decided, GuardrailResult) and (decided.outcome != "retry" or self.kind != "input"):

@@ -151,10 +151,11 @@ async def read_body(response: ClientResponse, limit: int) -> bytes:
     """
     pieces, size = [], 0
     try:
-        while piece := await response.content.readany():
+        stream = response.content
+        while size <= limit and (piece := await stream.readany()):
             pieces.append(piece)
             size += len(piece)
-            if size > limit:
+            if stream.at_eof():  # nearly always: waiting for nothing takes longer
                 break
     finally:
         if not response.closed:  # at its end an answer gives its connection back by itself

@@ -70,6 +70,10 @@ class ModelRequest:
     options: LlmOptions = NO_OPTIONS
     observer: EventEmitter | None = field(default=None, compare=False, repr=False)
 
+    def with_observer(self, observer: EventEmitter) -> ModelRequest:
+        """Return the same request with another observer."""
+        return ModelRequest(self.messages, self.tools, self.tool_choice, self.output, self.options, observer)
+
     @property
     def prompt(self) -> str:
         """Text of everything but the system messages, for logs and tests."""

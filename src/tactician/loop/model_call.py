@@ -29,7 +29,7 @@ from tactician.loop.events import (
     TurnFailed,
     TurnStarted,
 )
-from tactician.runs import RequestPace, RunContext
+from tactician.runs import RunContext
 from tactician.text import describe_error
 
 
@@ -48,28 +48,8 @@ def ask(
     Raises:
         ModelError: when the model cannot be called.
     """
-    if context.surroundings and (pace := context.find(RequestPace)) is not None:
-        return _ask_in_turn(pace, model, request, context, turn, partial)
-    return _ask_at_once(model, request, context, turn, partial)
-
-
-async def _ask_in_turn(
-    pace: RequestPace,
-    model: LanguageModel,
-    request: ModelRequest,
-    context: RunContext,
-    turn: int,
-    partial: Callable[[str], object],
-) -> ModelResponse:
-    await pace.turn()
-    return await _ask_at_once(model, request, context, turn, partial)
-
-
-def _ask_at_once(
-    model: LanguageModel, request: ModelRequest, context: RunContext, turn: int, partial: Callable[[str], object]
-) -> Awaitable[ModelResponse]:
     fitted, restore = adapt_request(request, model.features)
-    if context.is_observed:
+    if context.services.bus.is_observed:
         streams = context.streaming and restore is None
         asked = _ask_aloud(model, request, fitted, context, turn, partial if streams else None)
     else:
@@ -138,7 +118,7 @@ async def _ask_aloud(
     partial: Callable[[str], object] | None,
 ) -> ModelResponse:
     context.emit(TurnStarted, turn=turn, model=model.name, request=request)
-    observed = replace(fitted, observer=context.emitter)
+    observed = fitted.with_observer(context.emitter)
     started = perf_counter()
     try:
         if partial is None:

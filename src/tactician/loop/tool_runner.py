@@ -28,6 +28,7 @@ from tactician.runs import (
     RunContext,
     StoredAnswer,
     Suspended,
+    deliver_produced,
     find_formatter,
     find_suspension,
 )
@@ -155,7 +156,7 @@ class ToolRunner:
         self, call: ToolCall, tool: Tool | None, tools: Toolbox
     ) -> Coroutine[object, object, ToolResult]:
         """Run a call, with an event before and after it if anybody listens."""
-        run = self._report if self._context.is_observed else self._produce_result
+        run = self._report if self._context.services.bus.is_observed else self._produce_result
         return run(call, tool, tools)
 
     async def _report(self, call: ToolCall, tool: Tool | None, tools: Toolbox) -> ToolResult:
@@ -187,9 +188,9 @@ class ToolRunner:
         if self._context.pace is not None:
             await self._context.pace.turn()
         if not guards.tool_output:
-            return await self._run_in_time(call, tool, tools, self._context)
+            return await self._run_in_time(call, tool, tools)
         held = HeldArtifacts(self._context.artifacts)
-        result = await self._run_in_time(call, tool, tools, self._context.with_artifacts(held))
+        result = await self._run_in_time(call, tool, tools, held)
         if not result.is_error:
             checked = CheckedToolOutput(call, result.content)
             if objection := await find_first_objection(guards.tool_output, checked, self._context):
@@ -199,7 +200,7 @@ class ToolRunner:
     def _release(self, held: HeldArtifacts, result: ToolResult) -> ToolResult:
         """Deliver the objects of a call that the guardrails have accepted, and return its result."""
         try:
-            held.release(self._context.deliver)
+            held.release(lambda produced: deliver_produced(produced, self._context))
         except ConfigurationError:
             raise
         except TacticianError as error:  # as that of a tool: the blackboard refuses the object
@@ -229,12 +230,12 @@ class ToolRunner:
         return f"Not run: {call.name} was called with the same arguments again. Do something else, or answer.", True
 
     def _run_in_time(
-        self, call: ToolCall, tool: Tool | None, tools: Toolbox, context: RunContext
+        self, call: ToolCall, tool: Tool | None, tools: Toolbox, held: HeldArtifacts | None = None
     ) -> Coroutine[object, object, ToolResult]:
         limit = self._policy.tool_timeout
         if tool is not None and tool.traits.timeout is not None:
             limit = tool.traits.timeout
-        run = self._run_one(call, tool, tools, context)
+        run = self._run_one(call, tool, tools, held)
         return run if limit is None else self._interrupt(run, call, limit)
 
     async def _interrupt(self, run: Coroutine[object, object, ToolResult], call: ToolCall, limit: float) -> ToolResult:
@@ -244,10 +245,12 @@ class ToolRunner:
         except StepTimeoutError:
             return ToolResult(call.id, call.name, f"{call.name} did not answer within {limit:g} seconds.", True)
 
-    async def _run_one(self, call: ToolCall, tool: Tool | None, tools: Toolbox, context: RunContext) -> ToolResult:
-        if context.is_saved:
-            await context.begin_step()
-        place = context.at(call.id)
+    async def _run_one(
+        self, call: ToolCall, tool: Tool | None, tools: Toolbox, held: HeldArtifacts | None
+    ) -> ToolResult:
+        if self._context.is_saved:
+            await self._context.begin_step()
+        place = self._context.at(call.id, held)
         nested: ToolRunner | None = None
         if tool is not None and tool.traits.calls_tools:
             nested = ToolRunner(self._context.at(call.id), self._policy, self._state, is_nested=True)

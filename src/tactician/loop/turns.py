@@ -35,6 +35,7 @@ from tactician.loop.tool_runner import Refused, ToolRunner
 from tactician.prompts import KnowledgeCutoff
 from tactician.runs import (
     BudgetError,
+    RequestPace,
     RunContext,
     RunResult,
     Suspended,
@@ -215,6 +216,8 @@ class TurnLoop(Generic[T]):
         request = self._build_request(view, is_last_word)
         if self._is_saved:
             await context.begin_step()
+        if context.surroundings and (pace := context.find(RequestPace)) is not None:
+            await pace.turn()
         response = await ask(self._model, request, context, state.turn, self._output.partial)
         message = receive(response, self._model, context, conversation)
         state.cut_off = response.finish_reason == "length"

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
-from tactician.config import McpServerSettings
+from tactician.config import McpOAuthSettings, McpServerSettings
 from tactician.documents import Variable, substitute_variables
 from tactician.errors import ConfigurationError
 from tactician.mcp.naming import ToolSelection
+from tactician.mcp.oauth import create_oauth
 from tactician.mcp.options import McpOptions
 from tactician.mcp.selection import SelectedTools, ServerTools
 from tactician.mcp.server import McpServer
+from tactician.mcp.transports import HttpTransport
 from tactician.tools import SERVERS
 
 _EVERYTHING: Final = ToolSelection()
@@ -45,9 +48,31 @@ def connect_server(name: str, settings: McpServerSettings) -> McpServer:
             cwd=None if settings.cwd is None else reader.fill(settings.cwd, "cwd"),
             **options,
         )
-    connect = McpServer.sse if settings.transport == "sse" else McpServer.http
-    url = reader.fill(settings.url or "", "url")
-    return connect(url, headers=reader.fill_all(settings.headers, "headers"), **options)
+    url, headers = reader.fill(settings.url or "", "url"), reader.fill_all(settings.headers, "headers")
+    transport = HttpTransport(url, headers, is_sse=settings.transport == "sse")
+    if settings.oauth is not None:
+        transport = _with_oauth(transport, settings.oauth, reader)
+    return McpServer(transport, **options)
+
+
+def _with_oauth(transport: HttpTransport, settings: McpOAuthSettings, reader: _VariableReader) -> HttpTransport:
+    """Return the transport with tokens of an authorization server.
+
+    Raises:
+        ConfigurationError: when a variable is not set, or the issuer is no address.
+    """
+    secret = reader.fill(settings.client_secret, "oauth.client_secret")
+    try:
+        auth = create_oauth(
+            transport.url,
+            client_id=reader.fill(settings.client_id, "oauth.client_id"),
+            client_secret=secret,
+            issuer=reader.fill(settings.issuer, "oauth.issuer"),
+            scope=None if settings.scope is None else reader.fill(settings.scope, "oauth.scope"),
+        )
+    except ValueError as error:
+        raise ConfigurationError(f"tactician.toml: {reader.place}.oauth: {error}") from None
+    return replace(transport, auth=auth, secrets=(secret,))
 
 
 SERVERS.bind(create_server)
@@ -57,7 +82,7 @@ class _VariableReader:
     """Reader of the variables in the settings of a server."""
 
     def __init__(self, server: str) -> None:
-        self._server = server
+        self.place = f"mcp.{server}"
 
     def fill(self, text: str, setting: str) -> str:
         """Return a text with the values of its variables.
@@ -72,7 +97,7 @@ class _VariableReader:
                 return value
             problem = f"{variable.name} is not set" if variable.name else f"{variable.text!r} is not a variable"
             raise ConfigurationError(
-                f"tactician.toml: mcp.{self._server}.{setting}: {problem}. Set the environment variable, or write "
+                f"tactician.toml: {self.place}.{setting}: {problem}. Set the environment variable, or write "
                 "${NAME:-default}."
             )
 

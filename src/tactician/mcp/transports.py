@@ -89,6 +89,7 @@ class HttpTransport(ServerTransport):
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     auth: httpx2.Auth | str | None = field(default=None, repr=False)
     is_sse: bool = False
+    secrets: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     @override
@@ -118,7 +119,7 @@ class HttpTransport(ServerTransport):
         parts = urlsplit(self.url)
         tokens = (value.rpartition(" ")[2] for value in self.headers.values())
         own = (self.auth,) if isinstance(self.auth, str) else ()
-        return *self.headers.values(), *tokens, *own, *filter(None, (parts.password, parts.query))
+        return *self.headers.values(), *tokens, *own, *self.secrets, *filter(None, (parts.password, parts.query))
 
 
 @frozen

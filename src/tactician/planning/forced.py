@@ -51,13 +51,13 @@ def arrange(masks: Masks, start: int, steps: Sequence[int]) -> list[int] | None:
 
 
 def _next_step(masks: Masks, state: int, waiting: Sequence[int]) -> int | None:
-    needs, deletes, destructive, found = masks.needs, masks.deletes, None, None
+    needs, deletes, destructive, known = masks.needs, masks.deletes, None, None
     for step in waiting:
         if not needs[step] & ~state:
             if not deletes[step]:
                 return step
-            found = found or _find_needs(masks, waiting)
-            needed, shared = found
+            known = known or _find_needs(masks, waiting)
+            needed, shared = known
             if not deletes[step] & (masks.goal | shared | needed & ~needs[step]):
                 return step
             destructive = step if destructive is None else destructive
@@ -65,7 +65,7 @@ def _next_step(masks: Masks, state: int, waiting: Sequence[int]) -> int | None:
 
 
 def _find_needs(masks: Masks, steps: Sequence[int]) -> tuple[int, int]:
-    """Return the facts that any of the steps needs, and those that more than one of them needs."""
+    """Return the facts that any of the steps needs, and those that several of them need."""
     needed = shared = 0
     for step in steps:
         shared |= needed & masks.needs[step]

@@ -1,7 +1,7 @@
 """Interchangeable objects: groups of facts that can be swapped for each other without changing the problem.
 
 From two states that differ only in which of such objects is which, the goal is equally far away, so a search needs to
-explore just one of them: Pochter, Zohar & Rosenschein, "Exploiting problem symmetries in state-based planners" (AAAI
+explore a single of them: Pochter, Zohar & Rosenschein, "Exploiting problem symmetries in state-based planners" (AAAI
 2011); Domshlak, Katz & Shleyfman, "Enhanced symmetry breaking in cost-optimal planning as forward search" (ICAPS 2012).
 The start may treat the objects differently; the goal may not.
 

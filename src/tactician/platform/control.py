@@ -77,6 +77,7 @@ class RunControl:
         names: Collection[str] = (),
         limit: int = 1000,
         newest_first: bool = False,
+        after: int | None = None,
     ) -> list[RunView]:
         """Return the runs in the store and the processes of this program, oldest first.
 
@@ -85,9 +86,12 @@ class RunControl:
             names: names of agents; all by default.
             limit: how many runs of the store are read.
             newest_first: true to get the newest first, and those beyond the limit not at all.
+            after: number of the run before the first, in this order: that of the last run of an earlier list.
         """
         statuses = (status,) if isinstance(status, str) else status
-        return await self._reader.list(statuses=statuses, names=names, limit=limit, newest_first=newest_first)
+        return await self._reader.list(
+            statuses=statuses, names=names, limit=limit, newest_first=newest_first, after=after
+        )
 
     async def count_runs(self) -> dict[str, int]:
         """Return the number of runs in the store with each status."""

@@ -6,7 +6,8 @@ import logging
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from tactician.agents import raise_unless_completed
+from tactician.agents import PlannedAgent, raise_unless_completed
+from tactician.errors import ConfigurationError
 from tactician.platform.registry import Registry
 from tactician.platform.runner import Objects, Runner
 from tactician.process import (
@@ -17,7 +18,8 @@ from tactician.process import (
     ProcessStatus,
     ProcessStuckError,
 )
-from tactician.runs import RunContext
+from tactician.runs import OutputError, RunContext, RunResult, RunStatus
+from tactician.tools import as_text
 
 T = TypeVar("T")
 _logger = logging.getLogger(__name__)
@@ -28,7 +30,7 @@ class Invocation:
 
     Args:
         registry: registered agents.
-        context: context of the runs.
+        context: context of the runs; of code that runs for an agent, that of the run around it.
         runner: work on them.
     """
 
@@ -43,6 +45,8 @@ class Invocation:
         together = self._registry.assemble_towards(kind)
         is_only = len(agents) + len(together) == 1
         chosen = None if is_only else await self._find_able((*agents, *together), objects, options)
+        if RunContext.find_current() is not None:
+            return await self._run_inside(chosen or agents[0], agents, kind, objects, options)
         process = await self._runner.start(chosen or agents[0], objects, options)
         await self._raise_if_none_can(agents, process, objects, options)
         raise_unless_completed(process)
@@ -50,6 +54,29 @@ class Invocation:
             return result
         actual = type(result).__name__
         raise ProcessFailedError(f"{process.agent.name} gave a {actual} and not a {kind.__name__}", process)
+
+    async def _run_inside(
+        self,
+        agent: PlannedAgentSpec,
+        agents: Sequence[PlannedAgentSpec],
+        kind: type[T],
+        objects: Objects,
+        options: ProcessOptions | None,
+    ) -> T:
+        """Run an agent inside the run whose code asks, and return the object that it gives."""
+        try:
+            result = await PlannedAgent.of(agent).run(tuple(objects), options=options, context=self._context)
+        except ProcessStuckError as stuck:
+            if isinstance(stuck.process, AgentProcess):
+                await self._raise_if_none_can(agents, stuck.process, objects, options)
+            raise
+        if isinstance(result.output, kind):
+            return result.output
+        if result.status is RunStatus.WAITING:
+            raise ConfigurationError(f"{agent.name} waits for somebody, which the run around it cannot.")
+        problem = f"{agent.name} gave a {type(result.output).__name__} and not a {kind.__name__}"
+        failed = RunResult(None, RunStatus.FAILED, tally=result.tally, run_id=result.run_id)
+        raise OutputError(problem, failed, as_text(result.output))
 
     async def _find_able(
         self, agents: Iterable[PlannedAgentSpec], objects: Objects, options: ProcessOptions | None

@@ -14,9 +14,9 @@ from tactician.platform.processes import Processes
 from tactician.platform.registry import Registry
 from tactician.process import AgentProcess, IdleProcess, PlannedAgentSpec, ProcessStatus
 from tactician.runs import (
-    DEFAULT_LEASE,
     PROCESS_KIND,
     DurableRun,
+    LeaseTime,
     RunContext,
     RunRecord,
     RunStatus,
@@ -150,7 +150,7 @@ class RunLookup:
             RunNotFoundError: when there is none.
             RunConflictError: when another worker is continuing it, or it has ended.
         """
-        claimed = await self._runs.claim(self._owner, DEFAULT_LEASE, run_id=run_id)
+        claimed = await self._runs.claim(self._owner, self._lease_time, run_id=run_id)
         if claimed is None:
             if (status := (await self.record(run_id)).status).is_terminal:
                 raise describe_end(run_id, status)
@@ -161,6 +161,10 @@ class RunLookup:
         """Give a lease back; when that fails, it expires."""
         with suppress(StoreError):
             await self._services.store.release(lease)
+
+    @property
+    def _lease_time(self) -> float:
+        return self._services.find(LeaseTime).seconds
 
     async def take(self, process_id: str) -> AgentProcess:
         """Return a process that nobody else continues meanwhile.
@@ -173,12 +177,12 @@ class RunLookup:
             return await self.process(process_id)
         return await self.load_claimed(*await self.claim(process_id))
 
-    async def load_claimed(self, record: RunRecord, lease: Lease, seconds: float = DEFAULT_LEASE) -> AgentProcess:
+    async def load_claimed(self, record: RunRecord, lease: Lease, seconds: float | None = None) -> AgentProcess:
         """Return a process whose lease is ours: itself, if it is idle here. Release the lease if that fails."""
         process = self.processes.find(record.run_id)
         try:
             if process is not None and _is_idle(process, record) and process.keeper is not None:
-                process.keeper.adopt(record, lease, seconds)
+                process.keeper.adopt(record, lease, self._lease_time if seconds is None else seconds)
             else:
                 process = await self._restore(record, lease, seconds)
         except BaseException:
@@ -188,7 +192,7 @@ class RunLookup:
         return process
 
     async def _restore(
-        self, record: RunRecord, lease: Lease | None = None, seconds: float = DEFAULT_LEASE
+        self, record: RunRecord, lease: Lease | None = None, seconds: float | None = None
     ) -> AgentProcess:
         """Return a process as it is kept; only a single holder at a time may continue it."""
         agent, state = self.find_agent(record), await self._runs.load_state(record)

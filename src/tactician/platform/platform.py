@@ -299,6 +299,7 @@ class Platform(RegisteredAgents, RunControl):
         """Return an object of the requested type, from the registered agent that has a goal and a plan for it.
 
         When no agent has a plan by itself, the actions of all of them are planned together, as those of components.
+        In code that runs for an agent, it is a run inside the run around it, as `agent.run(...)` is.
 
         Raises:
             AgentNotFoundError: when no registered agent yields the type.
@@ -309,9 +310,8 @@ class Platform(RegisteredAgents, RunControl):
         """
         from tactician.platform.invocation import Invocation
 
-        return await Invocation(self._registry, self.context(), self._runner).invoke(
-            kind, with_named(objects, named), options
-        )
+        context = RunContext.find_current() or self.context()
+        return await Invocation(self._registry, context, self._runner).invoke(kind, with_named(objects, named), options)
 
     def invoke_sync(
         self, kind: type[T], *objects: object, named: Named | None = None, options: ProcessOptions | None = None

@@ -16,7 +16,7 @@ _MOST_REPLANS: Final = 5
 
 
 class Decision(NamedTuple):
-    """The plan to follow, if any, the world that it was made for, the actions to choose from, and the one left out."""
+    """The plan to follow, if any, the world and the actions that it was made for, and the action left out."""
 
     plan: Plan | None
     world: WorldState
@@ -55,7 +55,7 @@ async def _decide_without(
 ) -> Decision:
     """Find the best plan that does without an action.
 
-    Conditions that the blackboard does not show, and which may ask a model, are found out only where the plan depends
+    Conditions that the blackboard does not show, and which may ask a model, are evaluated only where the plan depends
     on them, each once.
     """
     decision = Decision(None, world, (), declined)
@@ -96,7 +96,7 @@ async def _consult(
 def iterate_scopes(
     agent: PlannedAgentSpec, board: Blackboard, actions: tuple[Action, ...]
 ) -> Iterator[tuple[Action, ...]]:
-    """Yield the actions to plan with: those of the next scope, where no plan is found with these.
+    """Yield the actions to plan with: those of the next scope, where there is no plan with these.
 
     In a state, what it declares comes first, and what takes a state. Where that does not lead to a goal, the agent's
     own actions continue with the objects of the state; those that take nothing belong to the time before it.

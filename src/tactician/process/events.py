@@ -23,7 +23,7 @@ class ProcessStarted(Event):
 
     usual_level: ClassVar[int] = logging.INFO
     opens: ClassVar[str | None] = SpanKind.RUN
-    enters: ClassVar[bool] = False  # whoever makes one step after another may do other things between them
+    enters: ClassVar[bool] = False  # whoever makes single steps may do other things between them
 
     agent: str
     goals: tuple[str, ...]

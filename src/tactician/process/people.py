@@ -15,6 +15,7 @@ from zlib import crc32
 import pydantic
 from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
 
+from tactician.clock import LONGEST_WAIT
 from tactician.errors import ConfigurationError, DeclarationError, Rejected, StoredStateError
 from tactician.llm import JsonSchema
 from tactician.loop import InvalidOutput, OutputType, output_type
@@ -352,7 +353,7 @@ def _parse_decision(response: object) -> Approval | None:
 
 
 def _check_deadline(prompt: str, deadline: object, default: object) -> None:
-    if not isinstance(deadline, timedelta) or deadline < timedelta(0):
+    if not isinstance(deadline, timedelta) or not 0 <= deadline.total_seconds() <= LONGEST_WAIT:
         raise ConfigurationError(
             f"{prompt!r}: the deadline is {deadline!r}; write how long to wait, as in timedelta(hours=2)"
         )

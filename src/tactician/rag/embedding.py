@@ -26,7 +26,8 @@ class ChunkEmbedder:
     def __init__(self, embedder: Embedder, store: ChunkStore) -> None:
         self._embedder = embedder
         self._store = store
-        self._is_complete = False
+        self._changes = 1
+        self._embedded_changes = 0
         self._lock = asyncio.Lock()
         self._queries: dict[tuple[str, str], Vector] = {}
 
@@ -52,7 +53,7 @@ class ChunkEmbedder:
 
     def expect_changes(self) -> None:
         """Look for chunks without vectors when vectors are needed next."""
-        self._is_complete = False
+        self._changes += 1
 
     async def embed_chunks(self, report: Progress | None = None) -> int:
         """Make the vectors that chunks lack, and return their number.
@@ -60,21 +61,26 @@ class ChunkEmbedder:
         Args:
             report: function that is called with the number of vectors after each batch.
         """
-        if self._is_complete:
-            return 0
         async with self._lock:
-            count, self._is_complete = 0, True
-            last = b""
-            while missing := await self._store.list_unembedded(self.name, _BATCH, last):
-                last = missing[-1].digest
-                model, vectors = await self._embed([each.text for each in missing])
-                await self._store.save_vectors(
-                    model, {each.digest: vector for each, vector in zip(missing, vectors, strict=True)}
-                )
-                count += len(missing)
-                if report is not None:
-                    report(len(missing))
+            changes = self._changes
+            if self._embedded_changes == changes:
+                return 0
+            count = await self._embed_missing(report)
+            self._embedded_changes = changes
             return count
+
+    async def _embed_missing(self, report: Progress | None) -> int:
+        count, last, size = 0, b"", _BATCH
+        while size == _BATCH and (missing := await self._store.list_unembedded(self.name, _BATCH, last)):
+            last, size = missing[-1].digest, len(missing)
+            model, vectors = await self._embed([each.text for each in missing])
+            await self._store.save_vectors(
+                model, {each.digest: vector for each, vector in zip(missing, vectors, strict=True)}
+            )
+            count += size
+            if report is not None:
+                report(size)
+        return count
 
     async def _embed(self, texts: Sequence[str]) -> tuple[str, tuple[Vector, ...]]:
         context = RunContext.around()

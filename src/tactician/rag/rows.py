@@ -20,10 +20,12 @@ from tactician.rag.elements import (
 
 CHUNK_COLUMNS: Final = (
     "d.key, c.position, c.section, c.path, c.text, d.uri, d.metadata "
-    "FROM chunks c JOIN documents d ON d.id = c.document"
+    "FROM library_chunks c JOIN library_documents d ON d.id = c.document"
 )
-SECTION_COLUMNS: Final = "s.key, s.parent, s.path, s.text, d.uri FROM sections s JOIN documents d ON d.id = s.document"
-RECORD_COLUMNS: Final = "uri, title, fingerprint, chunks, ingested_at, metadata FROM documents"
+SECTION_COLUMNS: Final = (
+    "s.key, s.parent, s.path, s.text, d.uri FROM library_sections s JOIN library_documents d ON d.id = s.document"
+)
+RECORD_COLUMNS: Final = "uri, title, fingerprint, chunks, ingested_at, metadata FROM library_documents"
 
 
 class ChunkRow(NamedTuple):

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from heapq import nsmallest
 from typing import Final
 
 MAX_SIMILAR: Final = 50
-"""Words of an index that a fuzzy word stands for."""
+"""Words of a library that a fuzzy word stands for."""
+_WORD: Final = re.compile(r"[^\W_]+")
+_LONGEST_WORD: Final = 40
 
 
 class Vocabulary:
-    """Words of an index. Those that are like a word are found without a look at most of the others.
+    """Words of a library. Those that are like a word are found without a look at most of the others.
 
     Args:
         words: the words.
     """
 
-    def __init__(self, words: Iterable[str]) -> None:
+    def __init__(self, words: Iterable[str] = ()) -> None:
+        self._words: set[str] = set()
         self._by_length: dict[int, list[tuple[int, str]]] = {}
+        self.add(words)
+
+    def add(self, words: Iterable[str]) -> None:
+        """Add words, of which some may be there."""
         for word in words:
-            self._by_length.setdefault(len(word), []).append((_mask_letters(word), word))
+            if word not in self._words:
+                self._words.add(word)
+                self._by_length.setdefault(len(word), []).append((_mask_letters(word), word))
 
     def find_similar(self, word: str) -> list[str]:
         """Return the words that are at most one or, from six letters, two edits away; the nearest first."""
@@ -35,6 +45,11 @@ class Vocabulary:
                     if distance <= most:
                         near.append((distance, other))
         return [other for _, other in nsmallest(MAX_SIMILAR, near)]
+
+
+def list_words(texts: Iterable[str]) -> set[str]:
+    """Return the words of texts that a fuzzy word may stand for."""
+    return {word for word in set(_WORD.findall("\n".join(texts).lower())) if len(word) <= _LONGEST_WORD}
 
 
 def measure_distance(left: str, right: str) -> int:

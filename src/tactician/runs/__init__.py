@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from tactician.runs.differences import find_difference as find_difference
     from tactician.runs.durable import DEFAULT_LEASE as DEFAULT_LEASE
     from tactician.runs.durable import DurableRun as DurableRun
+    from tactician.runs.durable import LeaseTime as LeaseTime
     from tactician.runs.durable import kill_run as kill_run
     from tactician.runs.errors import BudgetError as BudgetError
     from tactician.runs.errors import HandoffError as HandoffError
@@ -75,6 +76,7 @@ if TYPE_CHECKING:
     from tactician.runs.inputs import READS_MESSAGES as READS_MESSAGES
     from tactician.runs.inputs import InputTypes as InputTypes
     from tactician.runs.inputs import restore_input as restore_input
+    from tactician.runs.kept_artifacts import deliver_produced as deliver_produced
     from tactician.runs.output import format_output as format_output
     from tactician.runs.output import read_output as read_output
     from tactician.runs.pace import Pace as Pace
@@ -147,7 +149,7 @@ else:
                 "CallerTools RunKey create_durable_run create_record enqueue_run find_caller_tools"
             ),
             "tactician.runs.differences": "find_difference",
-            "tactician.runs.durable": "DEFAULT_LEASE DurableRun kill_run",
+            "tactician.runs.durable": "DEFAULT_LEASE DurableRun LeaseTime kill_run",
             "tactician.runs.errors": (
                 "BudgetError HandoffError NoConsensusError OutputError RepeatLimitError RoutingError RunError "
                 "RunKilledError StreamTimeoutError TurnLimitError"
@@ -160,6 +162,7 @@ else:
             "tactician.runs.forking": "Fork ForkOptions prepare_fork",
             "tactician.runs.formatting": "find_formatter format_data with_formatter",
             "tactician.runs.inputs": "NO_TYPES READS_MESSAGES InputTypes restore_input",
+            "tactician.runs.kept_artifacts": "deliver_produced",
             "tactician.runs.output": "format_output read_output",
             "tactician.runs.pace": "Pace RequestPace",
             "tactician.runs.parameters": "RunParameter find_run_parameter",

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing_extensions import override
 
 from tactician.frozen import frozen
+from tactician.runs.checkpoint import Keys
 
 
 @frozen
@@ -22,6 +23,19 @@ class ProducedArtifact:
     announce: Callable[[], object]
 
 
+@frozen
+class EarlierArtifact:
+    """Object that a tool produced before the run was continued.
+
+    Attributes:
+        keys: place of the call in the tree of checkpoints.
+        value: the object.
+    """
+
+    keys: Keys
+    value: object
+
+
 class ArtifactChannel:
     """Channel of the objects that tools produce in a run, to that run and to all around it.
 
@@ -31,24 +45,31 @@ class ArtifactChannel:
 
     Attributes:
         values: the objects so far.
+        earlier: those of the outermost run from before it was continued.
     """
 
-    __slots__ = ("_outer", "_receive", "values")
+    __slots__ = ("_outer", "_receive", "earlier", "values")
 
     def __init__(self, outer: ArtifactChannel | None = None, receive: Callable[[object], object] | None = None) -> None:
         self._outer = outer
         self._receive = receive
         self.values: list[object] = []
+        self.earlier: tuple[EarlierArtifact, ...] = () if outer is None else outer.earlier
 
-    def deliver(self, produced: ProducedArtifact) -> None:
-        """Deliver an object to all who receive it, and then tell the listeners."""
+    def deliver(self, produced: ProducedArtifact) -> bool:
+        """Deliver an object to all who receive it, and then tell the listeners; return whether nothing holds it."""
         if self._receive is not None:
             self._receive(produced.value)
         self.values.append(produced.value)
-        if self._outer is None:
-            produced.announce()
-        else:
-            self._outer.deliver(produced)
+        if self._outer is not None:
+            return self._outer.deliver(produced)
+        produced.announce()
+        return True
+
+    def list_inside(self, keys: Keys) -> tuple[object, ...]:
+        """Return the objects of the run with a place in the tree of checkpoints, the earlier ones first."""
+        before = (artifact.value for artifact in self.earlier if artifact.keys[: len(keys)] == keys)
+        return (*before, *self.values)
 
     def create_inner(self) -> ArtifactChannel:
         """Create the channel of a run inside."""
@@ -75,8 +96,9 @@ class HeldArtifacts(ArtifactChannel):
         return ArtifactChannel(self._outer)
 
     @override
-    def deliver(self, produced: ProducedArtifact) -> None:
+    def deliver(self, produced: ProducedArtifact) -> bool:
         self._held.append(produced)
+        return False
 
     def release(self, deliver: Callable[[ProducedArtifact], object]) -> None:
         """Deliver all objects."""

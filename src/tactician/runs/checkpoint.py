@@ -123,32 +123,48 @@ class Checkpoint:
     """Progress of a run, and the checkpoints of the runs inside it.
 
     Attributes:
-        keys: place in the tree.
-        path: the same as text, with the name of the outermost run, such as `Team/coder#2`.
         progress: live state that the run itself keeps; its data is not up to date meanwhile.
         journal: log of the changes; `None` for a run that is not saved at each step.
     """
 
-    __slots__ = ("_begun", "_children", "_data", "_is_dropped", "_parent", "journal", "keys", "path", "progress")
+    __slots__ = ("_begun", "_children", "_data", "_is_dropped", "_key", "_parent", "journal", "progress")
 
-    def __init__(self, path: str, parent: Checkpoint | None = None, key: str = "") -> None:
-        self.path = path
-        self.keys: Keys = () if parent is None else (*parent.keys, key)
+    def __init__(self, key: str, parent: Checkpoint | None = None) -> None:
+        self._key = key
+        self._parent = parent
         self.progress: Progress | None = None
         self.journal: Journal | None = None if parent is None else parent.journal
-        self._parent = parent
         self._data: Data | None = None
         self._children: dict[str, Checkpoint] | None = None
         self._begun: dict[str, int] | None = None
         self._is_dropped = False
 
     @property
+    def root(self) -> Checkpoint:
+        """The checkpoint of the outermost run."""
+        place = self
+        while place._parent is not None:
+            place = place._parent
+        return place
+
+    @property
     def names(self) -> Keys:
         """The name of the outermost run, and the keys that lead here."""
-        root = self
-        while root._parent is not None:
-            root = root._parent
-        return (root.path, *self.keys)
+        names, place = [self._key], self._parent
+        while place is not None:
+            names.append(place._key)
+            place = place._parent
+        return tuple(reversed(names))
+
+    @property
+    def keys(self) -> Keys:
+        """The place in the tree."""
+        return self.names[1:]
+
+    @property
+    def path(self) -> str:
+        """The place as text, with the name of the outermost run, such as `Team/coder#2`."""
+        return "/".join(self.names)
 
     @property
     def data(self) -> Mapping[str, object]:
@@ -158,22 +174,23 @@ class Checkpoint:
     def child(self, name: str) -> Checkpoint:
         """Return the checkpoint of the next run of this name inside this run."""
         if self._begun is None:
-            self._begun = {}
+            self._begun = {name: 1}
+            return self.at(name)
         number = self._begun[name] = self._begun.get(name, 0) + 1
         return self.at(name if number == 1 else f"{name}#{number}")
 
     def at(self, key: str) -> Checkpoint:
         """Return the checkpoint with this key; create it if there is none."""
-        if self._children is None:
-            self._children = {}
-        if (child := self._children.get(key)) is None:
-            child = self._children[key] = Checkpoint(f"{self.path}/{key}", self, key)
+        if (children := self._children) is None:
+            children = self._children = {}
+        if (child := children.get(key)) is None:
+            child = children[key] = Checkpoint(key, self)
         return child
 
     def apart(self, key: str) -> Checkpoint:
-        """Return a checkpoint with this key that belongs to no tree: nothing of it is kept."""
-        checkpoint = Checkpoint(f"{self.path}/{key}")
-        checkpoint.keys = (*self.keys, key)
+        """Return a checkpoint with this key that is not in the tree: nothing of it is kept."""
+        checkpoint = Checkpoint(key, self)
+        checkpoint.journal = None
         return checkpoint
 
     def find_upwards(self, key: str) -> list[Checkpoint]:
@@ -188,7 +205,10 @@ class Checkpoint:
 
     def set(self, **values: object) -> None:
         """Set values of the data."""
-        self._set(values)
+        if self._data is None:
+            self._data = {**values}
+        else:
+            self._data.update(values)
         if self.journal is not None and self._is_attached:
             self.journal.record_operation(Operation(self.keys, "set", values))
 
@@ -235,10 +255,9 @@ class Checkpoint:
         A checkpoint and those inside it refer to each other: only the garbage collector would take them apart.
         """
         places = [self]
-        while places:
-            place = places.pop()
-            if place._children:
-                places += place._children.values()
+        for place in places:  # it grows meanwhile
+            if (children := place._children) is not None:
+                places += children.values()
                 place._children = None
 
     def detach(self) -> None:
@@ -294,23 +313,14 @@ class Checkpoint:
         place._apply(operation.kind, operation.data)
 
     def _apply(self, kind: Literal["set", "extend"], values: Mapping[str, object]) -> None:
-        if kind == "set":
-            self._set(values)
-            return
         if self._data is None:
             self._data = {}
         for key, value in values.items():
             known = self._data.get(key)
-            if isinstance(known, list) and isinstance(value, list):
+            if kind == "extend" and isinstance(known, list) and isinstance(value, list):
                 known.extend(value)
             else:
-                self._set({key: value})
-
-    def _set(self, values: Mapping[str, object]) -> None:
-        if self._data is None:
-            self._data = {}
-        for key, value in values.items():
-            self._data[key] = list(value) if isinstance(value, list) else value  # a list of its own grows
+                self._data[key] = list(value) if isinstance(value, list) else value  # a list of its own grows
 
     @property
     def _is_attached(self) -> bool:

@@ -22,7 +22,7 @@ from tactician.llm import (
     UsageTally,
     as_model_source,
 )
-from tactician.runs.artifacts import ArtifactChannel, ProducedArtifact
+from tactician.runs.artifacts import ArtifactChannel
 from tactician.runs.budget import UNLIMITED, Budget, BudgetMeter
 from tactician.runs.checkpoint import Checkpoint
 from tactician.runs.pace import Pace
@@ -180,10 +180,9 @@ class RunContext:
             **fields: the fields of the event, without those that the context gives.
         """
         services = self.services
-        if (bus := services.bus).is_observed:
+        if listeners := services.bus.listeners:
             build: Callable[..., Event] = kind  # P cannot say that events have these fields
             event = build(
-                *args,
                 run_id=self.run_id,
                 parent_id=self.parent_id,
                 path=self.path,
@@ -191,7 +190,7 @@ class RunContext:
                 time=services.clock.time(),
                 **fields,
             )
-            bus.emit(event)
+            EventBus.deliver(event, listeners)
 
     def enter(self) -> EnteredRun:
         """Make this the current context of all code inside a `with` block: what that runs is inside this run."""
@@ -264,17 +263,6 @@ class RunContext:
         services = self.services.with_bus(self.bus.create_child(events))
         return self._copy(services=services, surroundings={**self.surroundings, StepEvents: events})
 
-    def with_artifacts(self, channel: ArtifactChannel) -> RunContext:
-        """Return the same context with another channel of the objects that tools produce."""
-        return self._copy(artifacts=channel)
-
-    def deliver(self, produced: ProducedArtifact) -> None:
-        """Deliver an object that a tool produced to all who receive it."""
-        if self.artifacts is None:
-            produced.announce()
-        else:
-            self.artifacts.deliver(produced)
-
     @property
     def is_durable(self) -> bool:
         """True when the run belongs to a durable store, which saves each of its steps."""
@@ -334,15 +322,22 @@ class RunContext:
         """Return the context of a part of the run that is not a run: it keeps its checkpoint over a pause."""
         return self if self.checkpoint is None else self._copy(checkpoint=self.checkpoint.child(name))
 
-    def at(self, key: str) -> RunContext:
-        """Return the context of what runs under this key, such as a tool call: it keeps its checkpoint over a pause."""
-        return self if self.checkpoint is None else self._copy(checkpoint=self.checkpoint.at(key))
+    def at(self, key: str, artifacts: ArtifactChannel | None = None) -> RunContext:
+        """Return the context of what runs under this key, such as a tool call: it keeps its checkpoint over a pause.
 
-    def inside_part(self, checkpoint: Checkpoint, *, is_internal: bool) -> RunContext:
+        Args:
+            key: the key.
+            artifacts: another channel of the objects that tools produce there.
+        """
+        changes: dict[str, object] = {} if artifacts is None else {"artifacts": artifacts}
+        if self.checkpoint is not None:
+            changes["checkpoint"] = self.checkpoint.at(key)
+        return self._copy(**changes) if changes else self
+
+    def inside_part(self, checkpoint: Checkpoint, is_internal: bool) -> RunContext:
         """Return the context of a part of the run with this checkpoint; see `step`, and `as_internal`."""
-        if is_internal:
-            return self._copy(checkpoint=checkpoint, answer_level=len(self.path))
-        return self._copy(checkpoint=checkpoint)
+        level = len(self.path) if is_internal else self.answer_level
+        return self._copy(checkpoint=checkpoint, answer_level=level)
 
     def with_deadline(self, deadline: float) -> RunContext:
         """Return the same context for a run that has to end before a moment, in seconds since the epoch.

@@ -42,7 +42,7 @@ class RunKey:
 
 @frozen
 class CallerTools:
-    """Tools that the caller of a run executes: the outermost agent inside a context with them has them.
+    """Tools that the caller of a run executes: each agent inside has them whose answer is that of the outermost run.
 
     A call of one waits for the caller, as with `@tool(client_side=True)`. A tool of the agent overrides one of the same
     name. The run keeps them, so that whoever continues it has them.
@@ -55,8 +55,11 @@ class CallerTools:
 
 
 def find_caller_tools(context: RunContext) -> tuple[ToolSpec, ...]:
-    """Return the tools of the caller of an outermost run, and of whoever resumed it; none inside such a run."""
-    if len(context.path) > 1:
+    """Return the tools of the caller of the outermost run, and of whoever resumed it.
+
+    There are none for a run inside whose text is not the answer of the outermost run, such as that of a worker.
+    """
+    if context.answer_level and len(context.path) > 1:
         return ()
     offered = context.find(CallerTools) if context.surroundings else None
     places = [] if context.checkpoint is None else context.checkpoint.find_upwards(_TOOLS)

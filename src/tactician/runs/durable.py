@@ -32,6 +32,17 @@ _KILL_ATTEMPTS: Final = 20
 _FOLD_AT_LEAST: Final = 256 * 1024
 
 
+class LeaseTime:
+    """Service with the duration of the leases of runs, as far as nobody asks for another.
+
+    Attributes:
+        seconds: seconds after which others continue the runs of a program that has died.
+    """
+
+    def __init__(self) -> None:
+        self.seconds = DEFAULT_LEASE
+
+
 class DurableRun:
     """Keeper of a run in a store, for as long as its lease is held here.
 
@@ -44,7 +55,7 @@ class DurableRun:
         record: record as loaded or claimed; version 0 for a new run.
         owner: name of the owner of its leases.
         lease: lease of a record that was claimed.
-        seconds: duration of a lease; it is renewed three times in that time.
+        seconds: duration of a lease, which is renewed three times in that time; that of `LeaseTime` by default.
         start: beginning of the run.
         size: size of the log of a run that was restored.
 
@@ -61,7 +72,7 @@ class DurableRun:
         owner: str,
         *,
         lease: Lease | None = None,
-        seconds: float = DEFAULT_LEASE,
+        seconds: float | None = None,
         start: RunStart | None = None,
         size: LogSize = NO_LOG,
     ) -> None:
@@ -73,7 +84,7 @@ class DurableRun:
         self._tree = context.checkpoint
         self._runs = RunStore(context.store)
         self._owner = owner
-        self._seconds = seconds
+        self._seconds = context.services.find(LeaseTime).seconds if seconds is None else seconds
         self._start = start
         self._lease = None if lease is None else self._watch(lease)
         self._steps = record.steps

@@ -17,11 +17,12 @@ from tactician.frozen import frozen
 from tactician.runs.budget import Budget
 from tactician.runs.context import MISSED_DEADLINE, RunContext, reset_current, set_current
 from tactician.runs.creation import OWNER, create_durable_run
-from tactician.runs.durable import DEFAULT_LEASE, DurableRun
+from tactician.runs.durable import DurableRun, LeaseTime
 from tactician.runs.endings import complete_run, create_resting_result, fail_run, suspend_run, terminate_run
 from tactician.runs.errors import RunKilledError
 from tactician.runs.events import RequestAnswered
 from tactician.runs.inputs import NO_TYPES, InputTypes, restore_input
+from tactician.runs.kept_artifacts import attach_artifacts
 from tactician.runs.record import RunRecord
 from tactician.runs.reporting import report_run
 from tactician.runs.respondents import NOBODY, Respondent, check_roles
@@ -123,13 +124,14 @@ async def resume_run(
     respondent = outer.find(Respondent) or NOBODY
     check_roles(responses, waiting.header.pending, respondent)
     outer = outer.inside({Respondent: NOBODY})  # what the run does is not done in the role of who answered
-    claimed = await RunStore(outer.store).claim(OWNER, DEFAULT_LEASE, run_id=run_id)
+    seconds = outer.services.find(LeaseTime).seconds
+    claimed = await RunStore(outer.store).claim(OWNER, seconds, run_id=run_id)
     if claimed is None:
         raise RunConflictError(
             f"The run {run_id} of {name} is being continued by another worker: respond again once it waits."
         )
     record, lease = claimed
-    restored = await restore_claimed(record, lease, outer, DEFAULT_LEASE, responses)
+    restored = await restore_claimed(record, lease, outer, seconds, responses)
     answers = _Answers(responses, respondent, mark_answered(record.header.pending, responses))
     return await _continue(restored, work, input_types, answers)
 
@@ -139,7 +141,7 @@ async def continue_run(
     lease: Lease,
     context: RunContext,
     work: Work[T],
-    seconds: float = DEFAULT_LEASE,
+    seconds: float | None = None,
     *,
     input_types: InputTypes = NO_TYPES,
 ) -> RunResult[T]:
@@ -255,7 +257,7 @@ async def _run_inside(input: Input, child: RunContext, work: Work[T]) -> RunResu
     try:
         entered = set_current(child)
         try:
-            return _attach_artifacts(await work(input, child), child)
+            return attach_artifacts(await work(input, child), child)
         finally:
             reset_current(entered)
     except BaseException as error:
@@ -279,7 +281,7 @@ async def _run_in_memory(
     try:
         entered = set_current(child)  # a context manager takes three calls more
         try:
-            result = _attach_artifacts(await work(input, child), child)
+            result = attach_artifacts(await work(input, child), child)
         finally:
             reset_current(entered)
         if child.checkpoint is not None:
@@ -289,7 +291,7 @@ async def _run_in_memory(
         if (suspended := find_suspension(error)) is None:
             raise
         run = create_durable_run(child.path[-1], input, child, kind=kind, input_types=input_types)
-        return _attach_artifacts(await suspend_run(run, child, suspended), child)
+        return attach_artifacts(await suspend_run(run, child, suspended), child)
 
 
 async def _work(
@@ -306,19 +308,12 @@ async def _work(
         raise
     except BaseException as error:
         if (suspended := find_suspension(error)) is not None:
-            return _attach_artifacts(await suspend_run(run, child, suspended), child)
+            return attach_artifacts(await suspend_run(run, child, suspended), child)
         if isinstance(error, Exception):  # else it is interrupted, and any worker may continue it
             await fail_run(run, error, () if child.find_missed_deadline() else pending)
         raise
     await complete_run(run, child, result)
-    return _attach_artifacts(result, child)
-
-
-def _attach_artifacts(result: RunResult[T], context: RunContext) -> RunResult[T]:
-    """Return the result with the objects that tools have produced."""
-    if context.artifacts is not None and context.artifacts.values:
-        result.artifacts = tuple(context.artifacts.values)
-    return result
+    return attach_artifacts(result, child)
 
 
 async def _find_waiting(name: str, run_id: str, context: RunContext) -> RunRecord:

@@ -90,6 +90,7 @@ class RunRecord:
         is_leased: true when a worker held the run as the record was read.
         owner: name of that worker; empty when none did.
         lease_ends_at: seconds since the epoch, by the store's clock, when its lease ends unless it is renewed.
+        number: place of the record in the order in which runs were saved first.
         header: the rest of what is known without the state.
         problem: why the record cannot be read; then it has only what the store itself knows.
         body: state up to some step; `None` when it was not loaded, or is not to be saved again.
@@ -109,6 +110,7 @@ class RunRecord:
     is_leased: bool = field(default=False, compare=False)
     owner: str = field(default="", compare=False)
     lease_ends_at: float | None = field(default=None, compare=False)
+    number: int = field(default=0, compare=False)
     header: RunHeader = field(default_factory=RunHeader)
     problem: str | None = None
     body: Body | None = field(default=None, repr=False, compare=False)
@@ -204,6 +206,7 @@ def _create_record(document: StoredDocument, status: RunStatus, header: RunHeade
         is_leased=document.is_leased,
         owner=document.owner,
         lease_ends_at=document.lease_ends_at,
+        number=document.number,
         header=header,
         body=document.body,
     )

@@ -10,7 +10,8 @@ from tactician.frozen import frozen
 from tactician.runs.budget import BudgetMeter, restore_budget
 from tactician.runs.checkpoint import Checkpoint
 from tactician.runs.context import RunContext
-from tactician.runs.durable import DEFAULT_LEASE, DurableRun
+from tactician.runs.durable import DurableRun
+from tactician.runs.kept_artifacts import restore_artifacts
 from tactician.runs.record import RunRecord
 from tactician.runs.responses import collect_responses
 from tactician.runs.status import RunStatus
@@ -59,7 +60,7 @@ async def restore_claimed(
     record: RunRecord,
     lease: Lease,
     outer: RunContext,
-    seconds: float = DEFAULT_LEASE,
+    seconds: float | None = None,
     responses: Mapping[str, Response] = MappingProxyType({}),
 ) -> RestoredRun:
     """Restore a run that was claimed. Release the lease if that fails."""
@@ -80,6 +81,8 @@ def restore_context(
     if (user := find_user(state.tree)) is not None:
         outer = outer.inside({ChatUser: user})
     child = outer.child(record.name)
+    if child.artifacts is not None:
+        child.artifacts.earlier = restore_artifacts(state.tree)
     spent = state.spent
     for used in spent["usage"]:
         child.tally.add(used)

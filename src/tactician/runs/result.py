@@ -33,7 +33,7 @@ class RunResult(Generic[T_co]):
         pending: what the run waits for.
         is_cut_off: true when the model broke off its last reply, as it was too long.
         recorded: the trace, when the run was captured.
-        artifacts: objects that tools have produced since the run began, or was resumed in this process.
+        artifacts: objects that tools have produced since the run began.
     """
 
     output: T_co

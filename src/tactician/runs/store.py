@@ -148,10 +148,11 @@ class RunStore:
         idempotency_key: str | None = None,
         limit: int = 1000,
         newest_first: bool = False,
+        after: int | None = None,
     ) -> list[RunRecord]:
         """Return the records that match every filter, without their bodies: the oldest first, or the newest.
 
-        An unreadable record is in the list; its `problem` says why.
+        An unreadable record is in the list; its `problem` says why. See `DocumentStore.find`.
         """
         documents = await self._documents.find(
             RUNS,
@@ -162,6 +163,7 @@ class RunStore:
             limit=limit,
             with_bodies=False,
             newest_first=newest_first,
+            after=after,
         )
         return [read_record_or_problem(document) for document in documents]
 

@@ -37,7 +37,7 @@ def record_user(tree: Checkpoint, user: ChatUser) -> None:
 
 
 def find_user(tree: Checkpoint) -> ChatUser | None:
-    """Return the user that a run works for, if it keeps one.
+    """Return the user that a run works for, if any.
 
     Raises:
         StoredStateError: when it cannot be read.

@@ -13,13 +13,14 @@ if TYPE_CHECKING:
     from tactician.serve.ag_ui import ag_ui_app
     from tactician.serve.api import Person, RequestLimits, load_people
     from tactician.serve.application import app
-    from tactician.serve.mcp import McpPublisher, McpResource
+    from tactician.serve.mcp import McpPublisher, McpResource, ServedPrompt
 
 __all__ = [
     "app",
     "Person",
     "load_people",
     "RequestLimits",
+    "ServedPrompt",
     "McpPublisher",
     "McpResource",
     "A2aSettings",
@@ -63,6 +64,7 @@ _LOADERS: dict[str, tuple[str, Callable[[str], object]]] = {
     "Person": ("serve", _load_api),
     "load_people": ("serve", _load_api),
     "RequestLimits": ("serve", _load_api),
+    "ServedPrompt": ("mcp", _load_mcp),
     "McpPublisher": ("mcp", _load_mcp),
     "McpResource": ("mcp", _load_mcp),
     "A2aSettings": ("a2a", _load_a2a),

@@ -50,6 +50,7 @@ class StoredDocument:
         owner: name of whoever held the lease then; empty when nobody did.
         lease_ends_at: seconds since the epoch, by the store's clock, when that lease ends unless it is renewed.
         steps: number of steps in the log as the document was read; not part of the version.
+        number: place of the document in the order in which documents were saved first, set by the store.
     """
 
     collection: str
@@ -71,6 +72,7 @@ class StoredDocument:
     owner: str = field(default="", compare=False)
     lease_ends_at: float | None = field(default=None, compare=False)
     steps: int = field(default=0, compare=False)
+    number: int = field(default=0, compare=False)
 
     @property
     def text(self) -> str:

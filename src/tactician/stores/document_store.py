@@ -121,8 +121,21 @@ class DocumentStore(Protocol):
         limit: int = 1000,
         with_bodies: bool = True,
         newest_first: bool = False,
+        after: int | None = None,
     ) -> list[StoredDocument]:
-        """Return the documents that match every filter: the oldest first, or the newest."""
+        """Return the documents that match every filter: the oldest first, or the newest.
+
+        Args:
+            collection: collection of the documents.
+            statuses: statuses that they may have; any by default.
+            names: names that they may have; any by default.
+            parent_id: id of the document that they belong to.
+            key: idempotency key.
+            limit: number of documents at most.
+            with_bodies: false to read them without their bodies.
+            newest_first: true for the newest first.
+            after: number of the document before the first, in this order; from the beginning by default.
+        """
         ...
 
     async def count_statuses(self, collection: str) -> dict[str, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
-from itertools import islice
+from itertools import count, islice
 from threading import Lock
 from time import monotonic, time
 
@@ -39,6 +39,7 @@ class MemoryStore(DocumentStore):
     def __init__(self, time: Callable[[], float] = time) -> None:
         self._entries: dict[str, dict[str, MemoryEntry]] = {}
         self._ids: dict[tuple[str, str], str] = {}  # by collection and key
+        self._numbers = count(1)
         self._packer = TextPacker()
         self._lock = (
             Lock()
@@ -145,6 +146,7 @@ class MemoryStore(DocumentStore):
         limit: int = 1000,
         with_bodies: bool = True,
         newest_first: bool = False,
+        after: int | None = None,
     ) -> list[StoredDocument]:
         """Return the documents that match every filter; see `DocumentStore.find`."""
         check_texts(parent_id=parent_id, key=key)
@@ -154,7 +156,8 @@ class MemoryStore(DocumentStore):
             matches = (
                 entry.read(now, with_body=with_bodies)
                 for entry in (reversed(entries) if newest_first else entries)
-                if (not statuses or entry.document.status in statuses)
+                if (after is None or (entry.number < after if newest_first else entry.number > after))
+                and (not statuses or entry.document.status in statuses)
                 and (not names or entry.document.name in names)
                 and parent_id in (None, entry.document.parent_id)
                 and key in (None, entry.document.key)
@@ -233,7 +236,7 @@ class MemoryStore(DocumentStore):
             updated_at=now,
         )
         if entry is None:
-            entry = self._entries.setdefault(saved.collection, {})[saved.id] = MemoryEntry(saved)
+            entry = self._entries.setdefault(saved.collection, {})[saved.id] = MemoryEntry(saved, next(self._numbers))
         entry.write(saved)
         return saved
 

@@ -17,6 +17,7 @@ class MemoryEntry:
 
     Attributes:
         document: the document without its texts.
+        number: place of the document in the order of first saves.
         header: header of the document.
         body: body of the document.
         steps: steps of the log.
@@ -25,6 +26,7 @@ class MemoryEntry:
     """
 
     document: StoredDocument
+    number: int
     header: Body = ""
     body: Body = ""
     steps: list[StoredStep] = field(default_factory=list)
@@ -51,6 +53,7 @@ class MemoryEntry:
             owner="" if lease is None else lease.owner,
             lease_ends_at=None if lease is None else lease.expires_at,
             steps=len(self.steps),
+            number=self.number,
         )
 
     def write(self, document: StoredDocument) -> None:

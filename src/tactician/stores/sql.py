@@ -147,8 +147,8 @@ class SqlStore(DocumentStore):
         """Return the content of a picture or file of a document; see `DocumentStore.load_attachment`."""
         check_texts(id=id, name=name)
         key = key_values(collection, id)
-        found = await self._run(lambda connection: load_attachments(connection, key, [name]))
-        return found[0][1] if found else None
+        rows = await self._run(lambda connection: load_attachments(connection, key, [name]))
+        return rows[0][1] if rows else None
 
     async def find(
         self,
@@ -161,11 +161,20 @@ class SqlStore(DocumentStore):
         limit: int = 1000,
         with_bodies: bool = True,
         newest_first: bool = False,
+        after: int | None = None,
     ) -> list[StoredDocument]:
         """Return the documents that match every filter; see `DocumentStore.find`."""
         check_texts(parent_id=parent_id, key=key)
         query = statements.find(
-            collection, statuses, names, parent_id, key, limit, with_bodies=with_bodies, newest_first=newest_first
+            collection,
+            statuses,
+            names,
+            parent_id,
+            key,
+            limit,
+            with_bodies=with_bodies,
+            newest_first=newest_first,
+            after=after,
         )
         found = [parse_document(row) for row in await self._execute(query, {})]
         return [await self._restore(document) for document in found] if with_bodies else found

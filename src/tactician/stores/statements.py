@@ -74,7 +74,7 @@ _LAST_STEP = (
 )
 
 _CHANGED: Final = "kind", "name", "status", "parent_id", "key", "priority", "is_closed", "header"
-_STORED: Final = "collection", "id", "version", *_CHANGED, "due_at", "created_at", "updated_at"
+_STORED: Final = "collection", "id", "version", *_CHANGED, "due_at", "created_at", "updated_at", "number"
 FIELDS: Final = *_STORED, "is_leased", "owner", "lease_ends_at", "steps", "body"
 """Fields of the rows, in order; without the last when bodies are not read."""
 _FOUND: Final = (
@@ -217,11 +217,14 @@ def find(
     *,
     with_bodies: bool,
     newest_first: bool,
+    after: int | None,
 ) -> Select[Any]:
     """Return the statement that finds the documents that match every filter, in the order of their first save."""
     query = select(*_FOUND, bodies.c.body).select_from(_WITH_BODY) if with_bodies else select(*_FOUND)
     order = documents.c.number.desc() if newest_first else documents.c.number
     query = query.where(documents.c.collection == collection).order_by(order).limit(limit)
+    if after is not None:
+        query = query.where(documents.c.number < after if newest_first else documents.c.number > after)
     if statuses:
         query = query.where(documents.c.status.in_(statuses))
     if names:

@@ -9,7 +9,7 @@ from typing import ClassVar, Generic, TypeVar
 
 from tactician.events import Event
 from tactician.frozen import frozen
-from tactician.runs import ProducedArtifact, RunContext
+from tactician.runs import ProducedArtifact, RunContext, deliver_produced
 from tactician.tools.output import ToolOutput
 from tactician.tools.pictures import find_pictures
 from tactician.tools.tool import as_text
@@ -63,7 +63,8 @@ def deliver_artifact(value: object, tool: str, context: RunContext) -> None:
         tool: name of the tool.
         context: context of the call.
     """
-    context.deliver(ProducedArtifact(value, partial(context.emit, ArtifactProduced, tool=tool, value=value)))
+    announce = partial(context.emit, ArtifactProduced, tool=tool, value=value)
+    deliver_produced(ProducedArtifact(value, announce), context)
 
 
 def deliver_result(result: object, tool: str, context: RunContext) -> str | ToolOutput:

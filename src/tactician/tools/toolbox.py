@@ -95,11 +95,20 @@ class Toolbox:
     __slots__ = ("_tools", "providers", "specs")
 
     def __init__(self, tools: Iterable[ToolLike] = ()) -> None:
-        listed, providers = split_providers(tools)
-        self.providers = providers
-        converted = tuple(map(as_tool, listed))
+        providers: dict[ToolProvider, None] = {}
+        converted: list[Tool] = []
+        for item in tools:
+            if (
+                type(item) is FunctionTool
+            ):  # as most are: to find out the same of an abstract class takes as long as all
+                converted.append(item)
+            elif isinstance(item, ToolProvider):
+                providers[item] = None
+            else:
+                converted.append(as_tool(item))
+        self.providers = tuple(providers)
         self._tools = {tool.name: tool for tool in converted}
-        self.specs: tuple[ToolSpec, ...] = tuple(tool.spec for tool in converted)
+        self.specs: tuple[ToolSpec, ...] = tuple([tool.spec for tool in converted])
         if len(self._tools) < len(converted):
             names = [tool.name for tool in converted]
             raise DeclarationError("tools", [f"{n!r} is used twice" for n in self._tools if names.count(n) > 1])

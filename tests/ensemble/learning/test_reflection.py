@@ -303,6 +303,10 @@ class TestPrompt:
         assert "- useful" in prompt
         assert "secret reason" not in prompt
 
+    def test_a_strategy_is_a_function(self) -> None:
+        with pytest.raises(ConfigurationError, match="strategy: 'rules' is not a function"):
+            Reflection(strategy="rules")  # type: ignore[arg-type]
+
     @pytest.mark.parametrize("limit", [0, -1])
     def test_at_least_one_reflection_is_used(self, limit: int) -> None:
         with pytest.raises(ConfigurationError, match="max_reflections must be > 0"):

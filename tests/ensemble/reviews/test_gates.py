@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from math import inf, nan
 
 import pytest
 from pydantic import BaseModel
@@ -461,6 +462,10 @@ class TestParallel:
     ("make", "message"),
     [
         (lambda: Review.after(timeout=-1), "timeout"),
+        (lambda: Review.after(timeout=inf), "timeout"),
+        (lambda: Review.before(timeout=nan), "timeout"),
+        (lambda: Review.after(timeout=1e12), "timeout"),
+        (lambda: AskPerson(timeout=1e12), "timeout"),
         (lambda: Review.after(on_timeout="approve"), "on_timeout"),  # type: ignore[arg-type]
         (lambda: Review.before(" "), "prompt"),
         (lambda: Review.before(required_role=""), "required_role"),

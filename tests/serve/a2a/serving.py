@@ -11,6 +11,8 @@ from typing import Any, Protocol
 import httpx
 import uvicorn
 from pydantic_core import from_json
+from starlette.authentication import AuthenticationBackend
+from starlette.middleware.authentication import AuthenticationMiddleware
 
 from tactician import Platform, Runnable
 from tactician.events import new_id
@@ -23,14 +25,30 @@ QUICK = A2aSettings(poll=0.05)
 
 @asynccontextmanager
 async def serve_a2a(
-    platform: Platform, *publish: Runnable, settings: A2aSettings = QUICK, port: int = 0
+    platform: Platform,
+    *publish: Runnable,
+    settings: A2aSettings = QUICK,
+    port: int = 0,
+    extended: Sequence[Runnable] = (),
+    backend: AuthenticationBackend | None = None,
 ) -> AsyncIterator[str]:
-    """Serve a platform, and yield the address."""
+    """Serve a platform, and yield the address.
+
+    Args:
+        platform: the platform.
+        *publish: Runnables to offer.
+        settings: settings of the server.
+        port: the port; a free one by default.
+        extended: Runnables to offer to authenticated users.
+        backend: tells who calls; nobody is authenticated by default.
+    """
     with socket.socket() as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(("127.0.0.1", port))
         url = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        app = a2a_app(platform, url, publish=publish, settings=settings)
+        app = a2a_app(platform, url, publish=publish, extended=extended, settings=settings)
+        if backend is not None:
+            app.add_middleware(AuthenticationMiddleware, backend=backend)
         config = uvicorn.Config(app, log_level="critical", lifespan="on", timeout_graceful_shutdown=1)
         server = uvicorn.Server(config)
         serving = asyncio.create_task(server.serve(sockets=[listening]))

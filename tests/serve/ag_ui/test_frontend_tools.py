@@ -7,7 +7,17 @@ from pathlib import Path
 import pytest
 from ag_ui.core import Event, RunFinishedEvent, RunFinishedSuccessOutcome, ToolCallStartEvent
 
-from tactician import Agent, Platform, tool
+from tactician import (
+    Agent,
+    Platform,
+    RouterAgent,
+    SupervisorAgent,
+    UserInput,
+    achieves_goal,
+    action,
+    planned_agent,
+    tool,
+)
 from tactician.runs import RunStatus
 from tactician.stores import DocumentStore, MemoryStore, SqliteStore
 from tactician.testing import ScriptedModel, ToolCall
@@ -84,6 +94,49 @@ async def test_the_agent_gets_the_results_after_a_restart(tmp_path: Path) -> Non
     assert find_pending(second) == []
     assert "TOOL_CALL_RESULT" not in [event.type.value for event in second]
     assert (done.status, done.output) == ("completed", "All is blue.")
+
+
+def create_router(model: ScriptedModel, store: DocumentStore) -> tuple[Platform, ScriptedModel]:
+    """Return a platform with a router, a route of which has a worker, and the model of the worker."""
+    helping = ScriptedModel("Blue is calm.")
+    helper = Agent("Helper", model=helping)
+    painter = SupervisorAgent("Painter", model=model, workers={"Knows colors": helper})
+    router = RouterAgent("Router", model=ScriptedModel({"value": 1}), routes={"Paints": painter})
+    return Platform(ScriptedModel(), store=store).register(router), helping
+
+
+async def test_a_route_has_the_tools_and_its_worker_has_none(tmp_path: Path) -> None:
+    database = str(tmp_path / "runs.db")
+    model = ScriptedModel(ToolCall("invoke_helper", request="Which color?"), ToolCall("paint", color="blue"))
+    platform, helping = create_router(model, SqliteStore(database))
+    async with served(platform) as client:
+        first = await run(client, "router", ask(tools=[PAINT], messages=[USER]))
+    calls = {name: what for name, what in find_calls(first).items() if what == "paint"}
+    assert (find_pending(first), helping.calls[0].tools) == (list(calls), ())
+
+    model = ScriptedModel("It is blue.")
+    platform, _ = create_router(model, SqliteStore(database))
+    async with served(platform) as client:
+        second = await run(client, "router", ask(tools=[PAINT], messages=answer(calls, {"content": "done"})))
+
+    assert (find_pending(second), second[-1].result) == ([], "It is blue.")  # type: ignore[union-attr]
+    assert model.calls[0].messages[-1].text == "done"
+
+
+async def test_agents_in_actions_have_no_tools_of_the_application() -> None:
+    model = ScriptedModel("A draft.")
+
+    @planned_agent(description="Writes")
+    class Writer:
+        @achieves_goal("It is written")
+        @action
+        async def write(self, wish: UserInput) -> str:
+            return (await Agent("Drafter", model=model).run(wish.content)).output
+
+    async with served(Platform(ScriptedModel(), store=MemoryStore()).register(Writer())) as client:
+        events = await run(client, "writer", ask(tools=[PAINT]))
+
+    assert (find_pending(events), model.calls[0].tools) == ([], ())
 
 
 async def test_a_run_that_waits_for_people_too_is_interrupted() -> None:

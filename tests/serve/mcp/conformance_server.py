@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import base64
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, JsonValue
@@ -11,8 +13,8 @@ from pydantic import BaseModel, Field, JsonValue
 from tactician import Export, Image, Platform, achieves_goal, action, ask_human, planned_agent, runnable, tool
 from tactician.agents import FunctionRunnable
 from tactician.errors import ToolError
-from tactician.llm import JsonSchema
-from tactician.serve import McpPublisher, McpResource
+from tactician.llm import Document, JsonSchema, Text, UserMessage
+from tactician.serve import McpPublisher, McpResource, ServedPrompt
 from tactician.testing import ScriptedModel
 from tactician.tools import DeclaredTool, RunnableTool, ToolOutput
 
@@ -238,6 +240,38 @@ class Arguments(BaseModel):
     arg2: str
 
 
+def create_file(text: str, media_type: str, url: str) -> Document:
+    return replace(Document.from_bytes(text.encode(), media_type), url=url)
+
+
+async def _play(input: object) -> Document:
+    return Document.from_bytes(b"RIFF$\0\0\0WAVEfmt ", "audio/wav", "beep.wav")
+
+
+async def _embed(input: object) -> Document:
+    return create_file("This is an embedded resource content.", "text/plain", "test://embedded-resource")
+
+
+async def _mix(input: object) -> list[object]:
+    resource = create_file('{"test":"data","value":123}', "application/json", "test://mixed-content-resource")
+    return ["Multiple content types test:", DOT, resource]
+
+
+def write_with_image() -> UserMessage:
+    """Ask about a picture."""
+    return UserMessage((DOT, Text("Please analyze the image above.")))
+
+
+def write_with_resource(resourceUri: str) -> list[str | UserMessage]:  # noqa: N803 - a name of the suite
+    """Ask about a resource."""
+    embedded = create_file("Embedded resource content for testing.", "text/plain", resourceUri)
+    return [UserMessage((embedded,)), "Please process the embedded resource above."]
+
+
+def publish(name: str, function: Callable[[object], Awaitable[object]]) -> RunnableTool[Nothing]:
+    return RunnableTool(runnable(function, name=name, description="Returns content."), name, arguments=Nothing)
+
+
 platform = Platform(ScriptedModel()).register(
     Asking(), AskingName(), AskingTwice(), AskingConfirmation(), AskingSafely(), AskingInAStream(), Working()
 )
@@ -254,7 +288,15 @@ publisher = McpPublisher(
         "test_prompt_with_arguments",
         arguments=Arguments,
     ),
+    publish("test_audio_content", _play),
+    publish("test_embedded_resource", _embed),
+    publish("test_multiple_content_types", _mix),
+    prompts=[
+        ServedPrompt("test_prompt_with_image", write_with_image),
+        ServedPrompt("test_prompt_with_embedded_resource", write_with_resource),
+    ],
     resources=[
+        McpResource("test://watched-resource", lambda: "Watched."),
         McpResource("test://static-text", lambda: "This is the content of the static text resource."),
         McpResource("test://static-binary", lambda: base64.b64decode(DOT.data or ""), mime_type="image/png"),
         McpResource("test://template/{id}/data", _describe_entry, mime_type="application/json"),

@@ -9,13 +9,17 @@ from typing import Literal
 
 import mcp_types as types
 import pytest
+from mcp import Client
+from mcp.server.subscriptions import ResourceUpdated
 from mcp.shared.exceptions import MCPError
 from pydantic import BaseModel
 
-from tactician import Agent, Image, Platform, achieves_goal, action, planned_agent, tool
+from tactician import Agent, Image, Platform, achieves_goal, action, planned_agent, runnable, tool
 from tactician.errors import ConfigurationError, DeclarationError
+from tactician.llm import AssistantMessage, Document, Message, Text, UserMessage
 from tactician.prompts import Reference
-from tactician.serve import McpPublisher, McpResource
+from tactician.serve import McpPublisher, McpResource, ServedPrompt
+from tactician.serve.mcp.limits import MOST_SUBSCRIPTIONS
 from tactician.testing import ScriptedModel
 from tactician.tools import ToolGroup, ToolOutput
 from tests.serve.mcp.kitchen import ERAS, Era, Kitchen, add, connect, create_platform, read, read_json
@@ -81,6 +85,43 @@ async def test_pictures_are_pictures() -> None:
         assert isinstance(text, types.TextContent)
         assert isinstance(image, types.ImageContent)
         assert (text.text, image.mime_type, image.data) == ("a dot", "image/png", picture.data)
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_files_are_audio_embedded_resources_or_links(era: Era) -> None:
+    note = Document.from_bytes(b"Buy frogs.", "text/plain", "my note.txt")
+    parts: list[object] = [
+        "Look:",
+        Document.from_bytes(b"RIFF", "audio/wav", "beep.wav"),
+        note,
+        Document.from_bytes(b"%PDF", name="bill.pdf"),
+        Document.from_bytes(b"\xff", "text/plain", "broken.txt"),
+        Document("https://example.com/a.pdf", name="a.pdf"),
+    ]
+
+    async def give(input: object) -> list[object]:
+        return parts
+
+    async def give_note(input: object) -> Document:
+        return note
+
+    several = runnable(give, name="several", description="Gives files.")
+    single = runnable(give_note, name="single", description="Gives a file.")
+    async with connect(McpPublisher(Platform(ScriptedModel()), several, single), era) as client:
+        text, audio, *files, link = (await client.call_tool("several", {"request": "x"})).content
+        (alone,) = (await client.call_tool("single", {"request": "x"})).content
+
+    assert isinstance(text, types.TextContent)
+    assert isinstance(audio, types.AudioContent)
+    assert (text.text, audio.mime_type, audio.data) == ("Look:", "audio/wav", "UklGRg==")
+    assert isinstance(link, types.ResourceLink)
+    assert (link.uri, link.name) == ("https://example.com/a.pdf", "a.pdf")
+    contents = [block.resource for block in files if isinstance(block, types.EmbeddedResource)]
+    texts = {one.uri: one.text for one in contents if isinstance(one, types.TextResourceContents)}
+    blobs = {one.uri: one.blob for one in contents if isinstance(one, types.BlobResourceContents)}
+    assert texts == {"file:///my%20note.txt": "Buy frogs."}
+    assert blobs == {"file:///bill.pdf": "JVBERg==", "file:///broken.txt": "/w=="}
+    assert alone == files[0]
 
 
 async def test_any_runnable_tool_object_group_and_reference() -> None:
@@ -215,6 +256,89 @@ class TestPrompts:
             ):
                 result = await client.complete(reference, {"name": argument, "value": beginning})
                 assert result.completion.values == values
+
+
+class TestWrittenPrompts:
+    @pytest.mark.parametrize("era", ERAS)
+    async def test_they_have_pictures_and_files(self, era: Era) -> None:
+        picture, note = Image.from_bytes(b"\x89PNG\r\n\x1a\n"), Document.from_bytes(b"Frogs", "text/plain", "n.txt")
+
+        async def review(title: str, tone: str = "kind") -> list[str | Message]:
+            """Review a text."""
+            asked = UserMessage((Text(f"Review {title}, {tone}"), picture, note))
+            return ["Hello", asked, AssistantMessage((Text("Gladly."),))]
+
+        publisher = McpPublisher(Platform(ScriptedModel()), prompts=[ServedPrompt("review", review)])
+        async with connect(publisher, era) as client:
+            (listed,) = (await client.list_prompts()).prompts
+            messages = (await client.get_prompt("review", {"title": "Frogs", "other": "x"})).messages
+            with pytest.raises(MCPError, match=r"The prompt review needs: title\."):
+                await client.get_prompt("review", {})
+            completed = await client.complete(types.PromptReference(name="review"), {"name": "title", "value": ""})
+
+        assert listed.description == "Review a text."
+        assert [(one.name, one.required) for one in listed.arguments or []] == [("title", True), ("tone", False)]
+        assert [(message.role, message.content.type) for message in messages] == [
+            ("user", "text"),
+            *(("user", kind) for kind in ("text", "image", "resource")),
+            ("assistant", "text"),
+        ]
+        assert messages[1].content == types.TextContent(text="Review Frogs, kind")
+        assert completed.completion.values == []
+
+    async def test_two_of_one_name_are_an_error(self) -> None:
+        prompts = [ServedPrompt("a", lambda: "x"), ServedPrompt("a", lambda: "y")]
+        async with connect(McpPublisher(Platform(ScriptedModel()), prompts=prompts)) as client:
+            with pytest.raises(MCPError, match="'a' is used twice"):
+                await client.list_prompts()
+
+
+class TestChangesOfResources:
+    @pytest.mark.filterwarnings("ignore:resources/(un)?subscribe is removed")
+    async def test_clients_of_the_old_era_subscribe(self) -> None:
+        publisher = McpPublisher(Platform(ScriptedModel()), resources=[McpResource("notes://a", lambda: "a")])
+        heard: dict[str, asyncio.Queue[str]] = {"first": asyncio.Queue(), "second": asyncio.Queue()}
+
+        def open_client(name: str) -> Client:
+            async def hear(message: object) -> None:
+                if isinstance(message, types.ResourceUpdatedNotification):
+                    heard[name].put_nowait(str(message.params.uri))
+
+            client = connect(publisher, "legacy")
+            client.message_handler = hear
+            return client
+
+        async with open_client("first") as first, open_client("second") as second:
+            assert first.server_capabilities.resources == types.ResourcesCapability(subscribe=True, list_changed=True)
+            await first.subscribe_resource("notes://a")
+            await first.subscribe_resource("notes://b")
+            await second.subscribe_resource("notes://b")
+            publisher.announce_change("notes://a")
+            publisher.announce_change("notes://b")
+            async with asyncio.timeout(30):
+                assert [await heard["first"].get(), await heard["first"].get()] == ["notes://a", "notes://b"]
+                assert await heard["second"].get() == "notes://b"
+            await first.unsubscribe_resource("notes://a")
+            publisher.announce_change("notes://a")
+            publisher.announce_change("notes://b")
+            async with asyncio.timeout(30):
+                assert await heard["first"].get() == "notes://b"
+
+    async def test_clients_of_the_new_era_listen(self) -> None:
+        publisher = McpPublisher(Platform(ScriptedModel()), resources=[McpResource("notes://a", lambda: "a")])
+        async with connect(publisher) as client, client.listen(resource_subscriptions=["notes://a"]) as changes:
+            publisher.announce_change("notes://b")
+            publisher.announce_change("notes://a")
+            async with asyncio.timeout(30):
+                assert await anext(aiter(changes)) == ResourceUpdated("notes://a")
+
+    @pytest.mark.filterwarnings("ignore:resources/subscribe is removed")
+    async def test_a_client_subscribes_to_some_only(self) -> None:
+        async with connect(McpPublisher(Platform(ScriptedModel())), "legacy") as client:
+            for number in range(MOST_SUBSCRIPTIONS):
+                await client.subscribe_resource(f"notes://{number}")
+            with pytest.raises(MCPError, match="may subscribe to 1,000 resources"):
+                await client.subscribe_resource("notes://more")
 
 
 class TestResources:

@@ -100,7 +100,7 @@ class Reflection:
         strategy: function that reflects; by default the model of the task does.
 
     Raises:
-        ConfigurationError: when `max_reflections` is not positive.
+        ConfigurationError: when `max_reflections` is not positive, or the strategy is not a function.
     """
 
     max_reflections: int | None = None
@@ -109,6 +109,8 @@ class Reflection:
     def __post_init__(self) -> None:
         if self.max_reflections is not None and self.max_reflections < 1:
             raise ConfigurationError(f"max_reflections must be > 0, got: {self.max_reflections}")
+        if self.strategy is not None and not callable(self.strategy):
+            raise ConfigurationError(f"strategy: {self.strategy!r} is not a function of a ReflectionInput")
 
 
 async def apply_strategy(strategy: ReflectionStrategy, input: ReflectionInput) -> TaskReflection | None:

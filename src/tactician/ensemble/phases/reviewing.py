@@ -20,7 +20,7 @@ from tactician.ensemble.phases.review import PersonReview
 from tactician.ensemble.results import ExitReason
 from tactician.ensemble.reviews import PersonAnswer, Reviewer
 from tactician.ensemble.task_input import Revision
-from tactician.ensemble.task_plan import TaskPlan
+from tactician.ensemble.task_plan import create_plan
 from tactician.ensemble.task_reviews import ReviewSettings
 from tactician.runs import OutputError, RunContext
 
@@ -119,7 +119,7 @@ async def _run_once(
     revisions: Mapping[str, Revision] = MappingProxyType({}),
 ) -> PhaseDecision:
     environment = TaskEnvironment(input, known=outcomes, revisions=revisions)
-    output = await TaskRunner(environment, place, exit).run(TaskPlan.create(job, settings), {})
+    output = await TaskRunner(environment, place, exit).run(create_plan(job, settings))
     if isinstance(output, SkippedTask):  # its `when` says that there is nothing to review
         return PhaseDecision.approve()
     return output.get_parsed(PhaseDecision)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
+from dataclasses import replace
 
 from tactician.ensemble.early_exit import EarlyExit
 from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import INTERRUPTIONS, PhaseReviewError, TaskFailedError
-from tactician.ensemble.execution import TaskRunner
+from tactician.ensemble.execution import record_failures
 from tactician.ensemble.learning import LearningOutbox
 from tactician.ensemble.outcomes import SkippedTask, TaskOutcome
 from tactician.ensemble.phase_decisions import PhaseDecision, UndecidedError
@@ -76,7 +77,7 @@ class PhaseRuns:
     def record_failures(self) -> None:
         """Record failed tasks, which do not run again when the run goes on after a suspension."""
         for place, error in self._failures:
-            TaskRunner(self._environment, place).record_failures(error.failed)
+            record_failures(place, error.failed)
 
     async def _complete(self, name: str, start: int) -> None:
         """Run a phase, beginning with execution `start`, until its outputs are accepted."""
@@ -149,7 +150,7 @@ class PhaseRuns:
         revisions = await self._collect_revisions(name, number)
         is_reviewed, around = self._by_name[name].phase.review is not None, self._environment.outbox
         outbox = self._outboxes[name, number] = LearningOutbox(holds=is_reviewed, around=around)
-        return self._environment._replace(known=known, revisions=revisions, outbox=outbox)
+        return replace(self._environment, known=known, revisions=revisions, outbox=outbox)
 
     async def _collect_known(self, name: str, number: int) -> dict[str, TaskOutcome]:
         """Return the outcomes of the phases before, as an execution sees them, by task id."""

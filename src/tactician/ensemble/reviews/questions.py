@@ -8,7 +8,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from typing_extensions import override
 
 from tactician.ensemble.reviews.consultation import PersonConsultation, Question
-from tactician.errors import ToolError
+from tactician.ensemble.reviews.review import find_timeout_mistakes
+from tactician.errors import DeclarationError, ToolError
 from tactician.llm import JsonSchema, ToolSpec
 from tactician.loop import InvalidOutput
 from tactician.runs import Response, RunContext
@@ -37,6 +38,9 @@ class AskPerson(Tool):
         timeout: seconds to wait; 0 or `None` waits for ever.
         default: the answer when nobody has answered in time.
         required_role: the role that whoever answers must have; any, when `None`.
+
+    Raises:
+        DeclarationError: when the timeout is no such number.
     """
 
     def __init__(
@@ -46,6 +50,8 @@ class AskPerson(Tool):
         default: str = "Nobody has answered in time.",
         required_role: str | None = None,
     ) -> None:
+        if mistakes := [*find_timeout_mistakes(timeout)]:
+            raise DeclarationError("AskPerson", mistakes)
         self._timeout = timeout
         self._default = default
         self._required_role = required_role

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Final, Literal, TypeAlias, get_args
 
+from tactician.clock import LONGEST_WAIT
 from tactician.errors import DeclarationError
 from tactician.frozen import frozen
 
@@ -86,13 +87,16 @@ def _find_mistakes(review: Review) -> Iterator[str]:
         yield f"timing is {review.timing!r}: use Review.before(), Review.after() or Review.skip()"
     if review.prompt is not None and not str(review.prompt).strip():
         yield f"prompt is {review.prompt!r}: write the question, or leave it out"
-    if review.timeout is not None and not (_is_number(review.timeout) and review.timeout >= 0):
-        yield f"timeout is {review.timeout!r}: write the seconds, from 0 up; 0 or None waits for ever"
+    yield from find_timeout_mistakes(review.timeout)
     if review.on_timeout not in get_args(OnTimeout):
         yield f"on_timeout is {review.on_timeout!r}: use one of {', '.join(map(repr, get_args(OnTimeout)))}"
     if review.required_role is not None and not str(review.required_role).strip():
         yield "required_role is blank: name the role, or leave it out"
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and value == value  # not NaN
+def find_timeout_mistakes(timeout: object) -> Iterator[str]:
+    """Yield what is wrong with the time to wait for a person."""
+    if timeout is None:
+        return
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not 0 <= timeout <= LONGEST_WAIT:
+        yield f"timeout is {timeout!r}: write the seconds, from 0 to 100 years; 0 or None waits for ever"

@@ -173,7 +173,7 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
         """Start an attempt if a deployment can take it now."""
         pool = self._stage.pool
         place = pool.try_acquire(self._states, self._session, self._tokens, now, is_retry=self._attempts > 0)
-        return None if place is None else self._create_attempt(place, now)
+        return None if place is None else Attempt(pool, *place, self._tokens, now, self._settings.clock, self._reporter)
 
     async def _wait_and_start(self, started: float) -> Attempt:
         """Start an attempt when it is this call's turn, or at a fallback if all deployments cool down."""
@@ -186,7 +186,8 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
                     break
                 if (attempt := self._try_start(now)) is not None:
                     return attempt
-            place = await self._stage.pool.acquire(
+            pool = self._stage.pool
+            place = await pool.acquire(
                 self._states,
                 self._session,
                 self._tokens,
@@ -196,10 +197,7 @@ class RoutedCall(ABC, Generic[RequestT, AnswerT]):
             now = self._settings.clock.monotonic()
             if place is not None:
                 self._delay = now - started, reason
-                return self._create_attempt(place, now)
-
-    def _create_attempt(self, place: tuple[DeploymentState, int], now: float) -> Attempt:
-        return Attempt(self._stage.pool, *place, self._tokens, now, self._settings.clock, self._reporter)
+                return Attempt(pool, *place, self._tokens, now, self._settings.clock, self._reporter)
 
     def _report_attempt(self, attempt: Attempt) -> None:
         reporter, reason = self._reporter, self._settings.policy

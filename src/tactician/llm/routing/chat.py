@@ -14,7 +14,7 @@ from tactician.llm.request_adapter import adapt_request
 from tactician.llm.routing.attempt import Attempt, Started
 from tactician.llm.routing.call import Restorer, RoutedCall
 from tactician.llm.routing.call_settings import CallSettings
-from tactician.llm.routing.retries import PASSING_FAILURES, SINGLE_ATTEMPT, Failure, RetryRule, classify_response
+from tactician.llm.routing.retries import PASSING_FAILURES, SINGLE_ATTEMPT, Failure, RetryRule
 from tactician.llm.routing.routes import Route, RouteTable, Stage
 from tactician.llm.usage import NO_USAGE
 
@@ -61,7 +61,13 @@ class ChatCall(RoutedCall[ModelRequest, Started]):
         return adapted, lambda answer: restore(answer) if isinstance(answer, ModelResponse) else answer
 
     def _classify_response(self, answer: Started) -> Failure | None:
-        return classify_response(answer, self._request) if isinstance(answer, ModelResponse) else None
+        if not isinstance(answer, ModelResponse):
+            return None
+        if answer.finish_reason == "content_filter":
+            return Failure.CONTENT_FILTER
+        if answer.finish_reason == "length" and (self._request.output is not None or answer.message.tool_calls):
+            return Failure.TRUNCATED
+        return None
 
 
 class StreamCall(ChatCall):

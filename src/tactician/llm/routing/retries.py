@@ -22,7 +22,6 @@ from tactician.errors import (
     UnsupportedFeatureError,
 )
 from tactician.frozen import frozen
-from tactician.llm.model import ModelRequest, ModelResponse
 
 Random: TypeAlias = Callable[[], float]
 """Function that returns a number from 0 up to, but not including, 1."""
@@ -174,15 +173,6 @@ def _classify_status(status: int | None) -> Failure:
 def is_deployment_fault(failure: Failure, error: ModelError) -> bool:
     """Return whether the deployment is to blame. A deployment that sends `Retry-After` is busy, not failing."""
     return failure in DEPLOYMENT_FAULTS or (failure is Failure.RATE_LIMIT and not error.retry_after)
-
-
-def classify_response(response: ModelResponse, request: ModelRequest) -> Failure | None:
-    """Return the failure that an answer amounts to, or `None` if it is good."""
-    if response.finish_reason == "content_filter":
-        return Failure.CONTENT_FILTER
-    if response.finish_reason == "length" and (request.output is not None or response.message.tool_calls):
-        return Failure.TRUNCATED
-    return None
 
 
 def format_attempts(attempts: Sequence[tuple[str, Failure]]) -> str:

@@ -12,14 +12,19 @@ from typing_extensions import override
 
 from tactician.agents import BaseRunnable, run_in_conversation
 from tactician.conversation import ChatUser, Conversation
-from tactician.errors import AgentNotFoundError, ConfigurationError, RunNotFoundError, StoreError
+from tactician.errors import (
+    AgentNotFoundError,
+    ConfigurationError,
+    ConversationConflictError,
+    RunNotFoundError,
+    StoreError,
+)
 from tactician.platform.registry import REQUESTS
 from tactician.platform.requests.conversations import Conversations
 from tactician.platform.requests.open_conversation import OpenConversation
 from tactician.platform.requests.preceding_run import PrecedingRun
 from tactician.platform.requests.request import REQUEST_TYPES, Request, create_model_agent, prepare_agent
 from tactician.runs import (
-    DEFAULT_LEASE,
     Budget,
     Fork,
     Input,
@@ -113,7 +118,7 @@ class Requests(BaseRunnable[object]):
 
     @override
     async def continue_claimed(
-        self, record: RunRecord, lease: Lease, *, context: RunContext, seconds: float = DEFAULT_LEASE
+        self, record: RunRecord, lease: Lease, *, context: RunContext, seconds: float | None = None
     ) -> RunResult[object]:
         async with self._prepare(record, lease, context) as answer:
             return await continue_run(record, lease, context, answer, seconds, input_types=REQUEST_TYPES)
@@ -173,10 +178,13 @@ class Requests(BaseRunnable[object]):
             yield None
             return
         async with self._conversations.hold(request.conversation) as opened:
-            conversation = await opened.load(is_to_change=True, creates=run_id is None, user=request.user_id)
-            await PrecedingRun(context.store, conversation).check_ended(run_id)
-            if not opened.is_stored:  # another program has to find it, if this program dies
-                await opened.save()
+            while True:
+                conversation = await opened.load(is_to_change=True, creates=run_id is None, user=request.user_id)
+                await PrecedingRun(context.store, conversation).check_ended(run_id)
+                if opened.is_stored:
+                    break
+                with suppress(ConversationConflictError):  # another program has begun it at the same moment
+                    await opened.save()  # other programs have to find it, if this program dies
             yield opened
 
     def _find_agent(self, run_id: str, request: Request) -> Runnable:

@@ -182,6 +182,11 @@ class OpenConversation:
             return
         except TacticianError:  # it was killed, say
             pass
+        conversation = self._conversation
+        if conversation is None:
+            return
+        if conversation.find_part(context.run_id) is None and not self._store.has_changed(conversation):
+            return  # the run that is named there is about to save it
         with suppress(ConversationConflictError, StoreError, StoredStateError):
             await run_to_completion(self._finish(context.run_id))
 

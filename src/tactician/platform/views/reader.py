@@ -43,13 +43,19 @@ class RunReader:
         names: Collection[str] = (),
         limit: int = 1000,
         newest_first: bool = False,
+        after: int | None = None,
     ) -> list[RunView]:
         """Return the runs with these statuses and names; all by default.
 
-        The oldest come first, or the newest. What cannot be read is in the list, and says so in `problem`.
+        The oldest come first, or the newest. What cannot be read is in the list, and says so in `problem`. A list that
+        goes on `after` another has runs of the store only.
         """
-        records = await self._store.find(statuses=statuses, names=names, limit=limit, newest_first=newest_first)
+        records = await self._store.find(
+            statuses=statuses, names=names, limit=limit, newest_first=newest_first, after=after
+        )
         stored = [view_record(record) for record in records]
+        if after is not None:
+            return stored
         here = [view_process(process) for process in self._processes.values() if _is_in_memory(process)]
         chosen = [run for run in here if (not statuses or run.status in statuses) and (not names or run.name in names)]
         return chosen[::-1] + stored if newest_first else stored + chosen

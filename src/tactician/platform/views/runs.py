@@ -73,6 +73,7 @@ class RunView:
         capture: how much of the run is captured, if it says so itself.
         worker: name of the worker that holds the run; empty when none does.
         lease_ends_at: when its lease ends unless it is renewed, in seconds since the epoch.
+        number: place of the run in the order in which runs were saved first; 0 for one that is not in the store.
         problem: why what is stored cannot be read; then the view has only what the store itself knows.
     """
 
@@ -100,6 +101,7 @@ class RunView:
     capture: CaptureMode | None = None
     worker: str = ""
     lease_ends_at: float | None = None
+    number: int = 0
     problem: str | None = None
 
     @property
@@ -150,6 +152,7 @@ def view_record(record: RunRecord) -> RunView:
         capture=header.capture,
         worker=record.owner,
         lease_ends_at=record.lease_ends_at,
+        number=record.number,
         problem=record.problem,
     )
 

@@ -27,7 +27,12 @@ _DEFAULTS = A2aSettings()
 
 
 def a2a_app(
-    platform: Platform, url: str, *, publish: Sequence[Runnable] = (), settings: A2aSettings = _DEFAULTS
+    platform: Platform,
+    url: str,
+    *,
+    publish: Sequence[Runnable] = (),
+    extended: Sequence[Runnable] = (),
+    settings: A2aSettings = _DEFAULTS,
 ) -> Starlette:
     """Return an ASGI application that offers the exported goals of a platform, and Runnables, to other programs.
 
@@ -39,6 +44,7 @@ def a2a_app(
         platform: platform with a store.
         url: address at which clients reach the application, such as `https://example.com/a2a`.
         publish: Runnables to offer beside the goals with `Export(remote=True)`.
+        extended: Runnables to offer to authenticated users only, whose extended card has them.
         settings: settings of the server.
 
     Raises:
@@ -53,10 +59,14 @@ def a2a_app(
     def get_skills() -> Mapping[str, PublishedSkill]:
         return find_skills(platform, publish)
 
-    runnable = PublishedTask(get_skills)
+    def get_all_skills() -> Mapping[str, PublishedSkill]:
+        return find_skills(platform, (*publish, *extended))
+
+    runnable = PublishedTask(get_all_skills)
     platform.register_internal(runnable)
-    card = CardSource(url, get_skills, settings, platform.services.clock.time)
-    handler = TaskHandler(platform, runnable, get_skills, card.get_card, settings)
+    more = get_all_skills if extended else None
+    card = CardSource(url, get_skills, settings, platform.services.clock.time, more)
+    handler = TaskHandler(platform, runnable, card, settings)
     routes = [
         card.create_route(),
         *create_jsonrpc_routes(handler, "/", enable_v0_3_compat=settings.supports_v03),

@@ -7,7 +7,14 @@ from email.utils import formatdate
 from typing import Final
 
 from a2a.server.routes import create_agent_card_routes
-from a2a.types import AgentCapabilities, AgentCard, AgentInterface, AgentSkill
+from a2a.types import (
+    AgentCapabilities,
+    AgentCard,
+    AgentInterface,
+    AgentSkill,
+    HTTPAuthSecurityScheme,
+    SecurityScheme,
+)
 from a2a.utils.constants import PROTOCOL_VERSION_0_3, PROTOCOL_VERSION_1_0, TransportProtocol
 from starlette.requests import Request
 from starlette.responses import Response
@@ -27,6 +34,7 @@ INPUT_MODES: Final = (
     "image/gif",
     "image/webp",
 )
+_BEARER: Final = {"bearer": SecurityScheme(http_auth_security_scheme=HTTPAuthSecurityScheme(scheme="Bearer"))}
 OUTPUT_MODES: Final = ("text/plain", "application/json")
 
 
@@ -38,6 +46,7 @@ class CardSource:
         skills: returns the published skills by id.
         settings: settings of the server.
         clock: returns the time in seconds since the epoch.
+        extended: returns the skills of the extended card; there is none, when `None`.
     """
 
     def __init__(
@@ -46,18 +55,28 @@ class CardSource:
         skills: Callable[[], Mapping[str, PublishedSkill]],
         settings: A2aSettings,
         clock: Callable[[], float],
+        extended: Callable[[], Mapping[str, PublishedSkill]] | None = None,
     ) -> None:
         self._url = url.rstrip("/")
         self._skills = skills
         self._settings = settings
         self._clock = clock
+        self._extended = extended
         self._unsigned = AgentCard()
         self._card = AgentCard()
         self._changed_at = clock()
 
+    def get_skills(self, *, is_authenticated: bool) -> Mapping[str, PublishedSkill]:
+        """Return the skills that a user may use, by id."""
+        return self._extended() if self._extended is not None and is_authenticated else self._skills()
+
+    def find_extended_card(self) -> AgentCard | None:
+        """Return the extended card as it is now; `None` when there is none."""
+        return None if self._extended is None else self._sign(self._create(self._extended()))
+
     def get_card(self) -> AgentCard:
         """Return the card as it is now."""
-        card = self._create()
+        card = self._create(self._skills())
         if card != self._unsigned:
             self._unsigned, self._card, self._changed_at = card, self._sign(card), self._clock()
         return self._card
@@ -80,15 +99,18 @@ class CardSource:
 
         return Route(route.path, serve, methods=["GET"])
 
-    def _create(self) -> AgentCard:
-        settings, skills = self._settings, tuple(self._skills().values())
+    def _create(self, known: Mapping[str, PublishedSkill]) -> AgentCard:
+        settings, skills, is_extended = self._settings, tuple(known.values()), self._extended is not None
         only = skills[0] if len(skills) == 1 else None
         return AgentCard(
             name=settings.name or (only.name if only is not None else "Tactician"),
             description=settings.description or (only.description if only is not None else "Agents that plan"),
             version=settings.version,
             supported_interfaces=self._list_interfaces(),
-            capabilities=AgentCapabilities(streaming=True, push_notifications=True),
+            capabilities=AgentCapabilities(
+                streaming=True, push_notifications=True, extended_agent_card=is_extended or None
+            ),
+            security_schemes=_BEARER if is_extended else None,
             default_input_modes=INPUT_MODES,
             default_output_modes=OUTPUT_MODES,
             skills=list(map(_describe_skill, skills)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator
 
 from a2a.server.context import ServerCallContext
 from a2a.server.events import Event
@@ -28,7 +28,7 @@ from a2a.types import (
     TaskState,
 )
 from a2a.utils.errors import (
-    ExtendedAgentCardNotConfiguredError,
+    InvalidRequestError,
     TaskNotCancelableError,
     TaskNotFoundError,
     UnsupportedOperationError,
@@ -39,12 +39,12 @@ from typing_extensions import override
 
 from tactician.platform import Platform
 from tactician.runs import RunStore
+from tactician.serve.a2a.card import CardSource
 from tactician.serve.a2a.executor import TaskExecutor
 from tactician.serve.a2a.follower import TaskFollower
 from tactician.serve.a2a.intake import TaskIntake
 from tactician.serve.a2a.notifications import Notifier
 from tactician.serve.a2a.settings import A2aSettings
-from tactician.serve.a2a.skills import PublishedSkill
 from tactician.serve.a2a.task_documents import TaskDocument, TaskDocuments
 from tactician.serve.a2a.task_list import check_list_request, create_page
 from tactician.serve.a2a.task_run import PublishedTask
@@ -57,8 +57,7 @@ class TaskHandler(RequestHandler):
     Args:
         platform: platform with the store.
         runnable: the Runnable of all tasks.
-        skills: returns the published skills by id.
-        get_card: returns the card.
+        cards: the card, and the skills on it.
         settings: settings of the server.
 
     Attributes:
@@ -71,19 +70,18 @@ class TaskHandler(RequestHandler):
         self,
         platform: Platform,
         runnable: PublishedTask,
-        skills: Callable[[], Mapping[str, PublishedSkill]],
-        get_card: Callable[[], AgentCard],
+        cards: CardSource,
         settings: A2aSettings,
     ) -> None:
         self._platform = platform
-        self._get_card = get_card
+        self._cards = cards
         self._settings = settings
         self._documents = TaskDocuments(platform.store)
         self._views = TaskViews(RunStore(platform.store), settings)
         self.notifier = Notifier(self._documents, self._views, settings)
         self.executor = TaskExecutor(platform, runnable, settings, self.notifier.notify)
         self.closing = asyncio.Event()
-        self._intake = TaskIntake(platform, skills, self.executor, self._documents, self._views, settings)
+        self._intake = TaskIntake(platform, self.executor, self._documents, self._views, settings)
 
     @override
     @validate_request_params
@@ -188,15 +186,17 @@ class TaskHandler(RequestHandler):
     async def on_get_extended_agent_card(
         self, params: GetExtendedAgentCardRequest, context: ServerCallContext
     ) -> AgentCard:
-        if not self._get_card().capabilities.extended_agent_card:
+        if (card := self._cards.find_extended_card()) is None:
             raise UnsupportedOperationError("There is no extended card.")
-        raise ExtendedAgentCardNotConfiguredError
+        if not context.user.is_authenticated:
+            raise InvalidRequestError("The extended card is for authenticated users: send a token.")
+        return card
 
     async def _accept(self, params: SendMessageRequest, context: ServerCallContext) -> TaskDocument:
         """Let a task run that a message starts or answers, and return its document."""
         message, configuration = params.message, params.configuration
         validate_history_length(configuration)
-        validate_input_modes(message, self._get_card())
+        validate_input_modes(message, self._cards.get_card())
         target = configuration.task_push_notification_config
         is_notified = configuration.HasField("task_push_notification_config")
         if is_notified:
@@ -204,7 +204,8 @@ class TaskHandler(RequestHandler):
         if message.task_id:
             accepted = await self._intake.answer(message, await self._find(message.task_id, context))
         else:
-            accepted = await self._intake.start(message, context.user.user_name)
+            skills = self._cards.get_skills(is_authenticated=context.user.is_authenticated)
+            accepted = await self._intake.start(message, context.user.user_name, skills)
         if is_notified:
             await self.notifier.targets.set_info(accepted.document.task_id, target, context)
         await accepted.begin()

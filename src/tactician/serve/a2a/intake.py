@@ -45,7 +45,6 @@ class TaskIntake:
 
     Args:
         platform: platform with the store.
-        skills: returns the published skills by id.
         executor: executor of tasks.
         documents: documents of tasks.
         views: views of tasks.
@@ -55,22 +54,25 @@ class TaskIntake:
     def __init__(
         self,
         platform: Platform,
-        skills: Callable[[], Mapping[str, PublishedSkill]],
         executor: TaskExecutor,
         documents: TaskDocuments,
         views: TaskViews,
         settings: A2aSettings,
     ) -> None:
         self._platform = platform
-        self._skills = skills
         self._executor = executor
         self._documents = documents
         self._views = views
         self._settings = settings
         self._runs = RunStore(platform.store)
 
-    async def start(self, message: Message, owner: str) -> AcceptedMessage:
+    async def start(self, message: Message, owner: str, skills: Mapping[str, PublishedSkill]) -> AcceptedMessage:
         """Save a new task.
+
+        Args:
+            message: the message.
+            owner: name of the user; empty without authentication.
+            skills: the skills that the user may use, by id.
 
         Raises:
             InvalidParamsError: when the message names no skill, or cannot be stored.
@@ -78,7 +80,7 @@ class TaskIntake:
         known = from_wire_message(message)
         _check_ids(known)
         try:
-            skill = choose_skill(self._skills(), known.metadata.get(SKILL_ID))
+            skill = choose_skill(skills, known.metadata.get(SKILL_ID))
         except LookupError as error:
             raise InvalidParamsError(str(error)) from error
         saved = Message()

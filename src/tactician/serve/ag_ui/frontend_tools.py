@@ -36,8 +36,8 @@ class ToolAnswers:
     def read(self, pending: Iterable[PendingRequest]) -> Mapping[str, Response]:
         """Return the responses to those requests of the run that are answered, by their ids."""
         asked = {request.id: name_request_call(self.run_id, request) for request in pending if request.kind == "tool"}
-        found = {request_id: self.messages.get(name or "") for request_id, name in asked.items()}
-        return {request_id: _read(message) for request_id, message in found.items() if message is not None}
+        messages = {request_id: self.messages.get(name or "") for request_id, name in asked.items()}
+        return {request_id: _read(message) for request_id, message in messages.items() if message is not None}
 
 
 def read_tools(tools: Iterable[FrontendTool]) -> tuple[ToolSpec, ...]:
@@ -56,16 +56,16 @@ def read_tools(tools: Iterable[FrontendTool]) -> tuple[ToolSpec, ...]:
 
 def find_answers(request: RunAgentInput) -> ToolAnswers | None:
     """Return the results of tools after the last message of the user, as far as they are of a single run."""
-    given: dict[str, ToolMessage] = {}
+    results: dict[str, ToolMessage] = {}
     for message in reversed(request.messages):
         if isinstance(message, UserMessage):
             break
         if isinstance(message, ToolMessage):
-            given[message.tool_call_id] = message
-    if not given:
+            results[message.tool_call_id] = message
+    if not results:
         return None
-    run_id = find_run_id(next(iter(given)))
-    return ToolAnswers(run_id, {name: message for name, message in given.items() if find_run_id(name) == run_id})
+    run_id = find_run_id(next(iter(results)))
+    return ToolAnswers(run_id, {name: message for name, message in results.items() if find_run_id(name) == run_id})
 
 
 def find_left_run(request: RunAgentInput) -> str | None:

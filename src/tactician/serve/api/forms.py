@@ -160,10 +160,10 @@ class RunDetailsForm(Form):
 
 
 class RunsForm(Form):
-    """Runs, the newest first; `has_more` is true when there are others behind them."""
+    """Runs, the newest first. The next page, if any, begins `after` the number in `next`."""
 
     runs: tuple[RunForm, ...]
-    has_more: bool = False
+    next: int | None = None
 
 
 class PlanStepForm(Form):

@@ -59,11 +59,11 @@ class Tokens:
 
     def find(self, token: str) -> Person | None:
         """Return whose token it is, in the same time for every wrong token."""
-        digest, found = _digest(token), None
+        digest, owner = _digest(token), None
         for known, person in self._people:
             if compare_digest(known, digest):
-                found = person
-        return found
+                owner = person
+        return owner
 
 
 def _digest(token: str) -> bytes:

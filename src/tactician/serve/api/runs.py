@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -11,19 +10,22 @@ from starlette.responses import Response as HttpResponse
 
 from tactician.errors import RunConflictError
 from tactician.llm import Text, UserMessage
-from tactician.platform import RunView
 from tactician.runs import PendingRequest, Runnable, RunStatus, approve, reject
 from tactician.serve.api.forms import AnswerForm, RunDetailsForm, RunForm, RunsForm, StartForm, StepsForm
 from tactician.serve.api.inputs import find_runnable, read_agent_input, reads_messages
 from tactician.serve.api.operations import ApiOperation, Call
 from tactician.serve.api.pictures import send_picture
 from tactician.serve.api.run_lookup import find_result, find_run, find_tree, present_run
+from tactician.serve.api.run_pages import RunChoice, read_page
 from tactician.serve.api.run_pictures import find_run_picture
 from tactician.serve.api.uploads import read_pictures
 from tactician.serve.api.views import show_run, show_step, show_tree
 from tactician.serve.problems import ApiError
 
-_MOST_RUNS: Final = 10_000
+_LONGEST_PAGE: Final = 1000
+_MOST_WAITING: Final = 10_000
+_LARGEST: Final = 2**53
+"""Largest whole number that every program reads from JSON as it is."""
 _PAUSES: Final = (0.02, 0.05, 0.1, 0.2, 0.5)
 """Seconds between attempts to answer a run that its worker still holds."""
 
@@ -54,33 +56,25 @@ async def _read_input(call: Call, agent: Runnable, form: StartForm) -> object:
 
 
 async def list_runs(call: Call) -> RunsForm:
-    """Return runs, the newest first."""
+    """Return a page of runs, the newest first, and where the next begins."""
     query = call.request.query_params
-    limit, skipped = call.find_number("limit", 100, _MOST_RUNS), call.find_number("skip", 0, _MOST_RUNS)
     known = {status.value for status in RunStatus}
     if unknown := set(query.getlist("status")) - known:
         raise ApiError(422, f"status: {', '.join(sorted(unknown))[:100]} is none of {', '.join(sorted(known))}.")
-    words, is_outer = query.get("search", "").casefold().split(), query.get("outer") == "true"
-    runs = await call.server.platform.runs(
-        status=query.getlist("status"),
-        names=query.getlist("agent"),
-        limit=_MOST_RUNS if words or is_outer else limit + skipped + 1,
-        newest_first=True,
+    choice = RunChoice(
+        tuple(query.getlist("status")),
+        tuple(query.getlist("agent")),
+        tuple(query.get("search", "").casefold().split()),
+        query.get("outer") == "true",
     )
-    found = [run for run in runs if _has_words(run, words) and not (is_outer and run.parent_id)]
-    page = found[skipped : skipped + limit]
-    return RunsForm(runs=tuple(show_run(run, call.viewer) for run in page), has_more=len(found) > skipped + len(page))
-
-
-def _has_words(run: RunView, words: Iterable[str]) -> bool:
-    """Return whether every word is somewhere in what people see of a run in a list."""
-    shown = "\n".join((run.id, run.name, run.status, run.failure or "", run.output)).casefold()
-    return all(word in shown for word in words)
+    limit, after = call.find_number("limit", 100, _LONGEST_PAGE), call.find_number("after", 0, _LARGEST) or None
+    page = await read_page(call.server.platform, choice, limit, after)
+    return RunsForm(runs=tuple(show_run(run, call.viewer) for run in page.runs), next=page.next)
 
 
 async def list_waiting_runs(call: Call) -> RunsForm:
     """Return the runs that wait for people, oldest first."""
-    runs = await call.server.platform.list_waiting_runs(call.find_number("limit", 1000, _MOST_RUNS))
+    runs = await call.server.platform.list_waiting_runs(call.find_number("limit", 1000, _MOST_WAITING))
     shown = (show_run(run, call.viewer) for run in runs)
     role = call.request.query_params.get("role")
     return RunsForm(
@@ -186,8 +180,8 @@ RUN_OPERATIONS: Final = (
             "agent": "name of an agent, or several",
             "search": "words in the id, the agent, the status, the output or the failure",
             "outer": "true for runs that are inside no other",
-            "limit": "most runs",
-            "skip": "number of runs to leave out, the newest first",
+            "limit": "most runs of a page, up to 1000",
+            "after": "where the page begins: `next` of the page before it",
         },
     ),
     ApiOperation(

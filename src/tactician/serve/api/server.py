@@ -9,6 +9,7 @@ from typing import Final, TypeVar
 
 from tactician.errors import ConfigurationError
 from tactician.platform import Platform, Worker
+from tactician.runs import LeaseTime
 from tactician.serve.api.feed import EventFeed
 from tactician.serve.api.guard import RequestLimits
 from tactician.serve.api.meter import ModelMeter
@@ -52,6 +53,7 @@ class ApiServer:
         self.feed = EventFeed(self.masking)
         self.meter = ModelMeter()
         self.streams = Streams(limits.streams)
+        platform.services.find(LeaseTime).seconds = limits.lease
         self._worker = Worker(platform, lease=limits.lease, max_parallel=limits.parallel)
         self._tasks: set[asyncio.Task[object]] = set()
         self.is_ready = False

@@ -1,7 +1,8 @@
 """MCP server: agents, goals and tools of a platform for MCP clients, with the official SDK (extra `mcp`)."""
 
 from tactician.serve.mcp.access import create_user
+from tactician.serve.mcp.prompts import ServedPrompt
 from tactician.serve.mcp.publisher import McpPublisher
 from tactician.serve.mcp.resources import McpResource
 
-__all__ = ["McpPublisher", "McpResource", "create_user"]
+__all__ = ["ServedPrompt", "McpPublisher", "McpResource", "create_user"]

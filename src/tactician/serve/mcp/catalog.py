@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
 
 from tactician.errors import DeclarationError
 from tactician.platform import GoalTool, Platform
 from tactician.serve.mcp.banner import Banner
-from tactician.serve.mcp.prompts import ToolPrompt
+from tactician.serve.mcp.prompts import PublishedPrompt, ServedPrompt, ToolPrompt, WrittenPrompt
 from tactician.serve.mcp.resources import McpResource, describe_agent, describe_reference
 from tactician.serve.mcp.runs import ClientRuns, RunEntry
 from tactician.serve.mcp.sources import McpSource, ToolSources
 from tactician.serve.mcp.tools import BannerTool, PlainTool, PublishedTool, RespondTool, RunTool, StatusTool
 from tactician.tools import RunnableTool, Tool
+
+T = TypeVar("T")
 
 
 class Catalog:
@@ -23,6 +26,7 @@ class Catalog:
         platform: the platform, whose goals with `Export(remote=True)` are published, also those registered later.
         sources: what else is published.
         resources: resources besides those of the references and agents.
+        prompts: prompts besides those of the goals and Runnables.
         banner: the banner.
         is_stopping: tells that the server is being stopped.
 
@@ -35,12 +39,14 @@ class Catalog:
         platform: Platform,
         sources: Sequence[McpSource],
         resources: Iterable[McpResource],
+        prompts: Iterable[ServedPrompt],
         banner: Banner,
         is_stopping: Callable[[], bool],
     ) -> None:
         self._platform = platform
         self._sources = ToolSources(platform, sources)
         self._resources = (*resources, *map(describe_reference, self._sources.references))
+        self._prompts = tuple(map(WrittenPrompt, prompts))
         self._runs = ClientRuns(platform, lambda: self._entries, is_stopping)
         self._own: tuple[PublishedTool, ...] = (RespondTool(self._runs), StatusTool(self._runs), BannerTool(banner))
         self._goals: tuple[GoalTool, ...] | None = None
@@ -60,15 +66,18 @@ class Catalog:
         published = (*goals, *chosen)
         self._made = {id(tool): (tool, self._publish(tool)) for tool in published}
         tools = [*(made for _, made in self._made.values()), *self._own]
-        times = Counter(tool.name for tool in tools)
-        if twice := [name for name, number in times.items() if number > 1]:
-            raise DeclarationError("tools for MCP clients", [f"{name!r} is used twice" for name in twice])
-        return {tool.name: tool for tool in tools}
+        return _by_name("tools", [(tool.name, tool) for tool in tools])
 
-    async def load_prompts(self) -> dict[str, ToolPrompt]:
-        """Return the prompts of all goals and Runnables by name."""
+    async def load_prompts(self) -> dict[str, PublishedPrompt]:
+        """Return the prompts of the program, and of all goals and Runnables, by name.
+
+        Raises:
+            DeclarationError: when two have the same name.
+        """
         tools = (await self.load_tools()).values()
-        return {tool.name: ToolPrompt(tool) for tool in tools if isinstance(tool, RunTool)}
+        made = (ToolPrompt(tool) for tool in tools if isinstance(tool, RunTool))
+        prompts: list[PublishedPrompt] = [*made, *self._prompts]
+        return _by_name("prompts", [(prompt.definition.name, prompt) for prompt in prompts])
 
     async def load_resources(self) -> list[McpResource]:
         """Return the resources, and the templates of resources."""
@@ -95,3 +104,15 @@ class Catalog:
         if isinstance(tool, GoalTool | RunnableTool):
             return RunTool(tool, self._runs)
         return PlainTool(tool, self._platform)
+
+
+def _by_name(kind: str, named: Sequence[tuple[str, T]]) -> dict[str, T]:
+    """Return things by their names.
+
+    Raises:
+        DeclarationError: when two have the same name.
+    """
+    times = Counter(name for name, _ in named)
+    if twice := [name for name, number in times.items() if number > 1]:
+        raise DeclarationError(f"{kind} for MCP clients", [f"{name!r} is used twice" for name in twice])
+    return dict(named)

@@ -74,7 +74,7 @@ class Handlers:
         arguments = params.arguments or {}
         if missing := prompt.find_missing(arguments):
             raise MCPError(types.INVALID_PARAMS, f"The prompt {params.name} needs: {', '.join(missing)}.")
-        return prompt.write(arguments)
+        return await prompt.write(arguments)
 
     async def list_resources(
         self, request: RequestContext, params: types.PaginatedRequestParams | None

@@ -14,3 +14,5 @@ PAGE: Final = 100
 """Entries of a list that a client gets at once."""
 REMEMBERED: Final = 1_000
 """Runs of which the tool is remembered, and clients that hear of changes."""
+MOST_SUBSCRIPTIONS: Final = 1_000
+"""Resources of whose changes a client of the old era hears."""

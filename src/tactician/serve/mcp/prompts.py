@@ -1,18 +1,81 @@
-"""Prompts: a ready-made request for each published goal and Runnable, with the fields of its arguments."""
+"""Prompts: a ready-made request for each published goal and Runnable, and those that a program writes itself."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias, cast
 
 import mcp_types as types
+from typing_extensions import override
 
+from tactician.llm import AssistantMessage, Message, UserMessage
+from tactician.serve.mcp.blocks import write_block
 from tactician.serve.mcp.tools import PublishedTool
 
+PromptContent: TypeAlias = str | Message | Sequence[str | Message]
 _MOST_OFFERED: Final = 100
 
 
-class ToolPrompt:
+@dataclass(frozen=True)
+class ServedPrompt:
+    """Prompt for clients: `ServedPrompt("review", write_review)`.
+
+    Attributes:
+        name: the name.
+        write: function that returns the prompt, plain or `async`: a text, a message, or several of these, with pictures
+            and files as parts of messages. Its parameters are the arguments of the prompt, which are texts.
+        description: the description; that of the function by default.
+    """
+
+    name: str
+    write: Callable[..., PromptContent | Awaitable[PromptContent]] = field(repr=False)
+    description: str = ""
+
+
+class PublishedPrompt(ABC):
+    """Prompt as a client sees it."""
+
+    definition: types.Prompt
+
+    @abstractmethod
+    async def write(self, arguments: Mapping[str, str]) -> types.GetPromptResult:
+        """Return the prompt with values for its arguments."""
+
+    def find_missing(self, arguments: Mapping[str, str]) -> list[str]:
+        """Return the names of required arguments that are missing."""
+        declared = self.definition.arguments or []
+        return [argument.name for argument in declared if argument.required and argument.name not in arguments]
+
+    def complete(self, argument: str, beginning: str) -> list[str]:
+        """Return the values of an argument that has a fixed set of them, and begin so; by default, none has."""
+        return []
+
+
+class WrittenPrompt(PublishedPrompt):
+    """Prompt that a function of the program writes."""
+
+    def __init__(self, prompt: ServedPrompt) -> None:
+        self._prompt = prompt
+        parameters = inspect.signature(prompt.write).parameters.values()
+        arguments = [types.PromptArgument(name=one.name, required=one.default is one.empty) for one in parameters]
+        description = prompt.description or inspect.getdoc(prompt.write)
+        self.definition = types.Prompt(name=prompt.name, description=description, arguments=arguments)
+
+    @override
+    async def write(self, arguments: Mapping[str, str]) -> types.GetPromptResult:
+        known = {argument.name for argument in self.definition.arguments or ()}
+        content = self._prompt.write(**{name: value for name, value in arguments.items() if name in known})
+        if isinstance(content, Awaitable):
+            content = await content
+        listed = [content] if isinstance(content, str | UserMessage | AssistantMessage) else content
+        messages = [each for message in cast("Sequence[str | Message]", listed) for each in _write_message(message)]
+        return types.GetPromptResult(description=self.definition.description, messages=messages)
+
+
+class ToolPrompt(PublishedPrompt):
     """Prompt that asks for the use of a tool.
 
     Args:
@@ -30,8 +93,8 @@ class ToolPrompt:
         ]
         self.definition = types.Prompt(name=tool.name, description=tool.definition.description, arguments=arguments)
 
-    def write(self, arguments: Mapping[str, str]) -> types.GetPromptResult:
-        """Return the prompt with values for its arguments."""
+    @override
+    async def write(self, arguments: Mapping[str, str]) -> types.GetPromptResult:
         lines = [f"Use the tool {self._tool.name}: {self._tool.definition.description}"]
         lines += [f"{name}: {value}" for name, value in arguments.items() if name in self._fields]
         text = types.TextContent(text="\n".join(lines))
@@ -39,17 +102,23 @@ class ToolPrompt:
             description=self.definition.description, messages=[types.PromptMessage(role="user", content=text)]
         )
 
-    def find_missing(self, arguments: Mapping[str, str]) -> list[str]:
-        """Return the names of required arguments that are missing."""
-        declared = self.definition.arguments or []
-        return [argument.name for argument in declared if argument.required and argument.name not in arguments]
-
+    @override
     def complete(self, argument: str, beginning: str) -> list[str]:
-        """Return the values of an argument that has a fixed set of them, and begin so."""
         field = self._fields.get(argument, {})
         choices = ["true", "false"] if field.get("type") == "boolean" else field.get("enum", [])
         listed = choices if isinstance(choices, list) else []
         return [str(choice) for choice in listed if str(choice).startswith(beginning)][:_MOST_OFFERED]
+
+
+def _write_message(message: str | Message) -> Iterator[types.PromptMessage]:
+    """Yield a message of the protocol for each part of a message."""
+    message = UserMessage(message) if isinstance(message, str) else message
+    if isinstance(message, UserMessage) and not isinstance(message.content, str):
+        for part in message.content:
+            yield types.PromptMessage(role="user", content=write_block(part))
+    else:
+        role: types.Role = "assistant" if isinstance(message, AssistantMessage) else "user"
+        yield types.PromptMessage(role=role, content=types.TextContent(text=message.text))
 
 
 def _describe(field: Mapping[str, object]) -> str | None:

@@ -25,6 +25,7 @@ from tactician.serve.mcp.banner import Banner
 from tactician.serve.mcp.catalog import Catalog
 from tactician.serve.mcp.changes import ChangeNotices
 from tactician.serve.mcp.handlers import Handlers
+from tactician.serve.mcp.prompts import ServedPrompt
 from tactician.serve.mcp.resources import McpResource
 from tactician.serve.mcp.sources import McpSource
 
@@ -48,6 +49,7 @@ class McpPublisher:
         name: name of the server.
         instructions: what a model should know about the server.
         resources: resources besides those of the references and agents.
+        prompts: prompts besides those of the goals and Runnables.
         secret: key of at least 32 characters that seals what clients send back with an answer. Without it, a call that
             has asked cannot be answered by another worker, or after a restart, but by the tool `respond`.
         token: token that clients over HTTP send as `Authorization: Bearer ...`.
@@ -70,6 +72,7 @@ class McpPublisher:
         name: str = "Tactician",
         instructions: str | None = None,
         resources: Iterable[McpResource] = (),
+        prompts: Iterable[ServedPrompt] = (),
         secret: str | None = None,
         token: str | None = None,
         token_verifier: TokenVerifier | None = None,
@@ -80,8 +83,9 @@ class McpPublisher:
         self._verifier = token_verifier if token is None else SharedToken(token)
         self._auth = create_auth(self._verifier, auth)
         self._is_stopping: Callable[[], bool] = lambda: False
-        notices = ChangeNotices()
-        self._handlers = Handlers(Catalog(platform, sources, resources, self.banner, lambda: self._is_stopping()))
+        self._notices = notices = ChangeNotices()
+        catalog = Catalog(platform, sources, resources, prompts, self.banner, lambda: self._is_stopping())
+        self._handlers = Handlers(catalog)
         self.server = _create_server(name, instructions, self._handlers, notices)
         security = RequestStateSecurity.ephemeral() if secret is None else RequestStateSecurity(keys=[secret])
         self.server.middleware.append(RequestStateBoundary(security, default_audience=name))
@@ -89,6 +93,14 @@ class McpPublisher:
 
     def __repr__(self) -> str:
         return f"McpPublisher({self.banner.name!r})"
+
+    def announce_change(self, uri: str) -> None:
+        """Tell the clients that watch a resource that its content has changed; they read it again.
+
+        Args:
+            uri: address of the resource.
+        """
+        self._notices.announce_resource(uri)
 
     def app(
         self,
@@ -205,6 +217,8 @@ def _create_server(name: str, instructions: str | None, handlers: Handlers, noti
         on_list_resource_templates=handlers.list_templates,
         on_read_resource=handlers.read_resource,
         on_completion=handlers.complete,
+        on_subscribe_resource=notices.subscribe,
+        on_unsubscribe_resource=notices.unsubscribe,
         on_subscriptions_listen=ListenHandler(notices.bus),
     )
     server.add_notification_handler("notifications/initialized", types.NotificationParams, notices.greet)

@@ -1,4 +1,4 @@
-"""Results of calls, as clients get them: text, pictures and structured content."""
+"""Results of calls, as clients get them: text, pictures, files and structured content."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from pydantic_core import from_json
 
 from tactician.context_format import write_json
 from tactician.errors import TacticianError
-from tactician.llm import Image, JsonSchema
+from tactician.llm import Document, Image, JsonSchema
 from tactician.process import HINTS
 from tactician.runs import PendingRequest
+from tactician.serve.mcp.blocks import write_block
 from tactician.serve.mcp.limits import MOST_RESULT
 from tactician.text import describe_error
 from tactician.tools import ToolOutput, as_text
@@ -44,7 +45,7 @@ class OutputForm:
     """
 
     def __init__(self, types: Sequence[type], *, may_wait: bool) -> None:
-        schema = None if not types or set(types) & {str, Image, type(None)} else _find_schema(types)
+        schema = None if not types or set(types) & {str, Image, Document, type(None)} else _find_schema(types)
         self._is_wrapped = schema is not None and schema.get("type") != "object"
         if schema is not None:
             schema = _with_waiting(_wrap(schema) if self._is_wrapped else schema, may_wait)
@@ -120,21 +121,21 @@ def _without_hints(schema: JsonSchema | None) -> Schema | None:
 def _write_text(output: object) -> str:
     if isinstance(output, ToolOutput):
         return output.text
-    return output.url or "" if isinstance(output, Image) else as_text(output)
+    return "" if isinstance(output, Image | Document) else as_text(output)
 
 
 def _list_blocks(output: object, text: str) -> Iterator[types.ContentBlock]:
-    """Yield pictures as pictures, and all else as text."""
+    """Yield pictures and files as what they are, and all else as text."""
     if isinstance(output, ToolOutput):
         several: Sequence[object] = (*((output.text,) if output.text else ()), *output.images)
-    elif isinstance(output, list | tuple) and any(isinstance(part, Image) for part in output):
+    elif isinstance(output, list | tuple) and any(isinstance(part, Image | Document) for part in output):
         several = output
     else:
         several = ()
     for part in several:
         yield from _list_blocks(part, _write_text(part))
-    if isinstance(output, Image) and output.data is not None:
-        yield types.ImageContent(data=output.data, mime_type=output.media_type)
+    if isinstance(output, Image | Document):
+        yield write_block(output)
     elif not several:
         yield types.TextContent(text=text)
 

@@ -101,7 +101,11 @@ def _encode_message(message: Message, dialect: Dialect) -> dict[str, object]:
             "content": content if isinstance(content, str) else [_encode_part(part, dialect) for part in content],
         }
     if isinstance(message, ToolResult):
-        return {"role": "tool", "tool_call_id": _call_id(message.call_id, dialect), "content": message.content}
+        return {
+            "role": "tool",
+            "tool_call_id": _shorten_id(message.call_id) if dialect.short_call_ids else message.call_id,
+            "content": message.content,
+        }
     if isinstance(message, SystemMessage):
         return {"role": dialect.system_role, "content": message.text}
     return _encode_assistant(message, dialect)
@@ -143,15 +147,15 @@ def _encode_assistant(message: AssistantMessage, dialect: Dialect) -> dict[str, 
 
 def _encode_call(call: ToolCall, dialect: Dialect) -> dict[str, object]:
     return {
-        "id": _call_id(call.id, dialect),
+        "id": _shorten_id(call.id) if dialect.short_call_ids else call.id,
         "type": "function",
         "function": {"name": call.name, "arguments": call.arguments},
     }
 
 
-def _call_id(identity: str, dialect: Dialect) -> str:
-    """Return the id of a call; ids of other providers are converted to a form that this provider accepts."""
-    if not dialect.short_call_ids or _SHORT_ID.fullmatch(identity):
+def _shorten_id(identity: str) -> str:
+    """Return the id of a call in the short form; ids of other providers are converted to it."""
+    if _SHORT_ID.fullmatch(identity):
         return identity
     return sha256(identity.encode("utf-8", "replace")).hexdigest()[:9]
 

@@ -24,7 +24,7 @@ from tactician.llm.wire.decoding import (
 )
 from tactician.llm.wire.openai_chat.provider_items import PartialItems, collect_items
 
-_FINISH_REASONS: dict[object, FinishReason] = {
+_FINISH_REASONS: dict[str, FinishReason] = {
     "stop": "stop",
     "length": "length",
     "model_length": "length",  # Mistral
@@ -43,18 +43,21 @@ def decode(body: object, model: str = "") -> ModelResponse:
         ModelError: of the class that matches the failure, when the body is an error with the status 200.
     """
     try:
-        completion = expect_mapping(body)
-        if "choices" not in completion and (error := completion.get("error")):
-            raise create_openai_error(error, model)
-        return _decode(completion, model)
+        if not isinstance(body, dict):
+            raise TypeError("it is no JSON object")
+        match body:
+            case {"choices": [dict(choice), *_]}:
+                return _decode(body, choice, model)
+            case {"error": error} if error and "choices" not in body:
+                raise create_openai_error(error, model)
+        raise TypeError("it has no choice")
     except (KeyError, IndexError, TypeError, ValueError, RecursionError) as error:
         raise MalformedResponseError(
             f"{model or 'the model'}: the answer is not a chat completion ({error!r}): {str(body)[:300]}", model=model
         ) from error
 
 
-def _decode(body: Mapping[str, object], model: str) -> ModelResponse:
-    choice = expect_mappings(body["choices"])[0]
+def _decode(body: Mapping[str, object], choice: Mapping[str, object], model: str) -> ModelResponse:
     message = expect_mapping(choice["message"])
     parts: list[AssistantPart] = [*_prose_parts(*_split_prose(message)), *collect_items(message)]
     for call in expect_mappings(message.get("tool_calls") or ()):
@@ -64,7 +67,7 @@ def _decode(body: Mapping[str, object], model: str) -> ModelResponse:
     return ModelResponse(
         AssistantMessage(tuple(parts)),
         _usage(body.get("usage"), model, answered_by),
-        _finish_reason(choice.get("finish_reason")),
+        _FINISH_REASONS.get(str(choice.get("finish_reason")), "stop"),
         answered_by,
     )
 
@@ -105,10 +108,6 @@ def _decode_call(call: Mapping[str, object]) -> ToolCall:
         expect_string(function["name"]),
         expect_string(function.get("arguments") or "{}"),
     )
-
-
-def _finish_reason(reason: object) -> FinishReason:
-    return _FINISH_REASONS.get(reason, "stop") if isinstance(reason, str) else "stop"
 
 
 def _usage(usage: object, model: str, answered_by: str) -> Usage:
@@ -180,7 +179,7 @@ class ChatStreamDecoder:
         deltas: list[Delta] = []
         for choice in choices:
             if reason := choice.get("finish_reason"):
-                self._finish = _finish_reason(reason)
+                self._finish = _FINISH_REASONS.get(str(reason), "stop")
             delta = choice.get("delta") or {}
             text = delta.get("content")
             if text and len(delta) == 1 and isinstance(text, str):  # nearly always: this runs for every token
