@@ -45,7 +45,8 @@ else:
             ),
             "tactician.config.settings": (
                 "AttemptSettings McpOAuthSettings McpServerSettings MemorySettings PlanningTable PlatformSettings "
-                "ProcessSettings PromptSettings RankingSettings Settings TelemetrySettings TemplateSettings ToolGroupSettings"
+                "ProcessSettings PromptSettings RankingSettings Settings TelemetrySettings TemplateSettings "
+                "ToolGroupSettings"
             ),
             "tactician.config.variables": "apply_variables find_variable",
         },
