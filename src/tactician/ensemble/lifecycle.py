@@ -62,8 +62,8 @@ async def perform_task(execution: TaskExecution) -> TaskOutcome:
             await prepare(execution)
         if plan.is_followed:
             output = await _find_accepted_output(execution)
-        else:
-            output = _create_output(execution, await _begin_work(execution))
+        else:  # there is a single attempt
+            output = _create_output(execution, await plan.work(execution.input, place))
     except EnsembleExit as signal:
         execution.run.exit.request(signal.reason)
         if signal.output is None:
