@@ -37,10 +37,7 @@ def server() -> Iterator[postgres.Server]:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path}/chats.db"
-    server: postgres.Server = request.getfixturevalue("server")
-    return f"postgresql://{server.address}/{server.create_database()}"
+    return postgres.create_store_url(request, tmp_path)
 
 
 @contextmanager

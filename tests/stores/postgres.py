@@ -104,3 +104,14 @@ def free_port() -> int:
         with socket.socket() as probe, suppress(OSError):
             probe.bind(("127.0.0.1", port))
             return port
+
+
+def create_store_url(request: pytest.FixtureRequest, folder: Path) -> str:
+    """Return the address of a new store: a file in the folder, or a database of the fixture `server`.
+
+    The parameter of the requesting fixture says which: `sqlite` or `postgresql`.
+    """
+    if request.param == "sqlite":
+        return f"sqlite:///{folder}/runs.db"
+    server: Server = request.getfixturevalue("server")
+    return f"postgresql://{server.address}/{server.create_database()}"

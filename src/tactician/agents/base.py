@@ -34,7 +34,7 @@ from tactician.runs import (
     RunResult,
     RunStatus,
     continue_run,
-    pending_of,
+    load_pending,
     resume_run,
     run_blocking,
     start_run,
@@ -181,7 +181,7 @@ class BaseRunnable(ABC, Generic[T_co]):
         Raises:
             RunNotFoundError: when no run of this name waits with the id.
         """
-        return await pending_of(self.name, run_id, context)
+        return await load_pending(self.name, run_id, context)
 
     def _with_trace(self, context: RunContext | None) -> RunContext | None:
         """Return the context, with the trace of this Runnable."""

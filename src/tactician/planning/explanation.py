@@ -83,7 +83,7 @@ def explain_missing(world: WorldState, index: ActionIndex, goal: Goal) -> Explan
     unreached = [fact for fact in goal.conditions.items() if fact not in reached]
     if not unreached:
         return Explanation(goal, obstacle="conflict")
-    on_the_way, roots = _trace(_deciding(unreached, index), reached, index)
+    on_the_way, roots = _trace(_select_deciding(unreached, index), reached, index)
     missing = roots or unreached
     nearest = min(on_the_way, key=lambda action: _distance(action, reached, roots), default=None)
     return Explanation(
@@ -126,7 +126,7 @@ def reachable_facts(world: WorldState, actions: Iterable[Action]) -> set[Fact]:
         waiting = blocked[::-1]
 
 
-def _deciding(facts: list[Fact], index: ActionIndex) -> list[Fact]:
+def _select_deciding(facts: list[Fact], index: ActionIndex) -> list[Fact]:
     """Return the facts, except those that come with an action that another of them needs.
 
     A goal that asks both for an action to have run and for what the action gives lacks only what the action lacks.

@@ -8,7 +8,7 @@ from tactician.planning.masks import Masks
 from tactician.planning.reduction import find_undominated
 
 
-def forced_plan(masks: Masks, weights: Sequence[int], usable: Sequence[bool], start: int) -> list[int] | None:
+def find_forced_plan(masks: Masks, weights: Sequence[int], usable: Sequence[bool], start: int) -> list[int] | None:
     """Return the plan made of unavoidable actions only, or `None`; such a plan is optimal.
 
     A missing fact with a single achiever forces that action, whose own needs force others. If what is forced covers all

@@ -12,7 +12,7 @@ from tactician.planning.model import NIRVANA, Action, Goal, Plan, round_amount
 from tactician.planning.planner import plans_for
 from tactician.planning.pursuit import best_plan, plan_for
 from tactician.planning.session import Session
-from tactician.planning.utility import best_now, reached_now, real
+from tactician.planning.utility import best_now, find_reached, real
 from tactician.planning.world import WorldState
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class HybridPlanner(AStarPlanner):
 
     def _best(self, session: Session, goals: tuple[Goal, ...]) -> Inquiry[Plan | None]:
         return (
-            (yield from reached_now(session, goals))
+            (yield from find_reached(session, goals))
             or (yield from best_now(session, (NIRVANA,), above=0.0))
             or (yield from best_plan(session, real(goals)))
             or (yield from best_now(session, (NIRVANA,)))

@@ -47,9 +47,9 @@ class Action:
         object.__setattr__(self, "pre", _frozen(self.pre, self, "pre"))
         object.__setattr__(self, "effects", _frozen(self.effects, self, "effects"))
         if not callable(self.cost):
-            _checked_cost(self.cost, self)
+            _check_cost(self.cost, self)
         if not callable(self.value):
-            _checked_value(self.value, self)
+            _check_value(self.value, self)
 
     def cost_in(self, world: WorldState) -> float:
         """Return the cost when starting from this world.
@@ -57,7 +57,7 @@ class Action:
         Raises:
             ValueError: the cost function returned a number that is negative or not finite
         """
-        return _checked_cost(self.cost(world), self) if callable(self.cost) else self.cost
+        return _check_cost(self.cost(world), self) if callable(self.cost) else self.cost
 
     def value_in(self, world: WorldState) -> float:
         """Return the value when starting from this world.
@@ -65,7 +65,7 @@ class Action:
         Raises:
             ValueError: the value function returned a number that is not finite
         """
-        return _checked_value(self.value(world), self) if callable(self.value) else self.value
+        return _check_value(self.value(world), self) if callable(self.value) else self.value
 
     def is_runnable_in(self, world: WorldState) -> bool:
         """Return True if every precondition holds."""
@@ -95,7 +95,7 @@ class Goal:
         _check_name(self)
         object.__setattr__(self, "conditions", _frozen(self.conditions, self, "conditions"))
         if not callable(self.value):
-            _checked_value(self.value, self)
+            _check_value(self.value, self)
 
     def value_in(self, world: WorldState) -> float:
         """Return the value when starting from this world.
@@ -103,7 +103,7 @@ class Goal:
         Raises:
             ValueError: the value function returned a number that is not finite
         """
-        return _checked_value(self.value(world), self) if callable(self.value) else self.value
+        return _check_value(self.value(world), self) if callable(self.value) else self.value
 
     def is_reached_in(self, world: WorldState) -> bool:
         """Return True if every condition holds."""
@@ -220,13 +220,13 @@ def _frozen(conditions: Mapping[str, bool], owner: Action | Goal, field_name: st
     return MappingProxyType(dict(conditions))
 
 
-def _checked_cost(cost: float, owner: Action) -> float:
+def _check_cost(cost: float, owner: Action) -> float:
     if not (_is_finite(cost, owner, "cost") and cost >= 0):
         raise ValueError(f"{_label(owner)}: cost must be finite and not negative, not {cost!r}")
     return cost
 
 
-def _checked_value(value: float, owner: Action | Goal) -> float:
+def _check_value(value: float, owner: Action | Goal) -> float:
     if not _is_finite(value, owner, "value"):
         raise ValueError(f"{_label(owner)}: value must be finite, not {value!r}")
     return value

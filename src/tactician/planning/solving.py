@@ -9,7 +9,7 @@ from math import gcd
 from tactician.frozen import frozen
 from tactician.planning.anytime import AnytimeSearch, Milestone, SearchOutcome
 from tactician.planning.budget import Limit, PlanningMeter
-from tactician.planning.forced import forced_plan
+from tactician.planning.forced import find_forced_plan
 from tactician.planning.masks import Masks
 from tactician.planning.preference import canonical_order, exchange
 from tactician.planning.problem import COST_BITS, PlanningProblem
@@ -47,7 +47,7 @@ def solve(
     if not masks.goal & ~start:
         return Solution([])
     usable = [not enabler & ~start for enabler in problem.enablers]
-    steps = forced_plan(masks, weights, usable, start)
+    steps = find_forced_plan(masks, weights, usable, start)
     solution = Solution(steps)
     if steps is None:
         solution = yield from _search(masks, weights, usable, start, meter, known)

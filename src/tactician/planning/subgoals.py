@@ -20,7 +20,7 @@ class SubgoalCounter:
         self.subgoals = masks.goal
         for fact in bits_of(masks.goal):
             self.subgoals |= before.get(fact, 0)
-        self._needed_at = {fact: _needed_to_reach(masks, fact, before) for fact in bits_of(self.subgoals)}
+        self._needed_at = {fact: _find_needed_facts(masks, fact, before) for fact in bits_of(self.subgoals)}
 
     def count(self, state: int, reached: int) -> int:
         """Return how many subgoals are still to be reached, or again, after those on the way to the state."""
@@ -56,7 +56,7 @@ def _propagate(masks: Masks, start: int) -> dict[int, int]:
     return before
 
 
-def _needed_to_reach(masks: Masks, fact: int, before: dict[int, int]) -> int:
+def _find_needed_facts(masks: Masks, fact: int, before: dict[int, int]) -> int:
     """Return what every action needs that can be the first to make the fact true."""
     common = -1
     for action in masks.achievers.get(fact, ()):

@@ -76,7 +76,7 @@ def best_now(session: Session, goals: Iterable[Goal], above: float = -math.inf) 
     option.
     """
     goals = tuple(goals)
-    reached = yield from reached_now(session, goals)
+    reached = yield from find_reached(session, goals)
     if reached is not None:
         return reached
     for option in _options(session, goals):
@@ -88,7 +88,7 @@ def best_now(session: Session, goals: Iterable[Goal], above: float = -math.inf) 
     return None
 
 
-def reached_now(session: Session, goals: Iterable[Goal]) -> Inquiry[Plan | None]:
+def find_reached(session: Session, goals: Iterable[Goal]) -> Inquiry[Plan | None]:
     """Return the plan without actions for the goal of highest value among those that are reached."""
     for goal in sorted(real(goals), key=lambda goal: -round_amount(session.worth(goal))):
         if (yield from session.holds(goal.conditions)):

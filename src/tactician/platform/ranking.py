@@ -44,7 +44,7 @@ async def rank_candidates(
         ModelError: when the model cannot be called.
     """
     listed = "\n".join(f"- {name}: {description}" for name, description in candidates.items())
-    output_type = _ranking_of(tuple(candidates))
+    output_type = _create_ranking_type(tuple(candidates))
     ranker = Agent("Ranker", model=model, output_type=output_type)
     inside = context.with_service(AnswerAttempts(settings)).as_internal()
     prompt = _PROMPT.format(candidates=listed, request=join_text(messages_of(request)))
@@ -54,7 +54,7 @@ async def rank_candidates(
 
 
 @lru_cache(maxsize=32)
-def _ranking_of(names: tuple[str, ...]) -> type[RootModel[list[Ranked]]]:
+def _create_ranking_type(names: tuple[str, ...]) -> type[RootModel[list[Ranked]]]:
     """Create the type of a ranking of these names."""
     # Names that are known at runtime only make a type for pydantic, and none for mypy.
     known = cast("type[str]", getitem(Literal, names))

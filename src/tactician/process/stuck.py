@@ -91,7 +91,7 @@ class _Situation:
         *_, widest = iterate_scopes(self.agent, self.state.blackboard, self.agent.plannable)
         return [self.agent.action(action.name) for action in widest]
 
-    def _lacking(self, action: ActionSpec) -> list[str]:
+    def _list_missing(self, action: ActionSpec) -> list[str]:
         return [name for name, value in action.plan.pre.items() if value and not self.world.get(name)]
 
     def _describe_shortage(self, explanation: Explanation) -> str:
@@ -131,7 +131,7 @@ class _Situation:
         """Explain that an action ends what another needs, before which it has to run; `None` when none does."""
         candidates = self._candidates
         for action in self._find_on_the_way(goal, candidates):
-            for condition in self._lacking(action):
+            for condition in self._list_missing(action):
                 providers = [candidate for candidate in candidates if candidate.plan.effects.get(condition)]
                 for needed, value in action.plan.pre.items():
                     if (
@@ -151,11 +151,14 @@ class _Situation:
             for action in candidates:
                 if action.plan.effects.get(condition) and action.name not in producers:
                     producers[action.name] = action
-                    required.extend(self._lacking(action))
+                    required.extend(self._list_missing(action))
         return list(producers.values())
 
     def _explain_action(self, action: ActionSpec) -> str:
-        return self._find_obstacle(action) or f"{action.name!r} needs {' and '.join(map(repr, self._lacking(action)))}"
+        return (
+            self._find_obstacle(action)
+            or f"{action.name!r} needs {' and '.join(map(repr, self._list_missing(action)))}"
+        )
 
     def _find_dead_ends(self, goal: GoalSpec) -> tuple[list[str], bool]:
         """Go back from the goal, and return why conditions cannot be met any more; True when actions are the reason."""
@@ -173,7 +176,7 @@ class _Situation:
                 reasons.append(why if of_itself else f"{self._describe_lack(condition)}, as {why}")
             for action in providers:
                 if self._find_obstacle(action) is None:
-                    deciding.extend(name for name in self._lacking(action) if name not in deciding)
+                    deciding.extend(name for name in self._list_missing(action) if name not in deciding)
         return list(dict.fromkeys(reasons)), blocked
 
     def _find_obstacle(self, action: ActionSpec) -> str | None:

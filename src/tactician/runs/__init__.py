@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from tactician.runs.execution import continue_run as continue_run
     from tactician.runs.execution import end_overdue as end_overdue
     from tactician.runs.execution import keep_responses as keep_responses
-    from tactician.runs.execution import pending_of as pending_of
+    from tactician.runs.execution import load_pending as load_pending
     from tactician.runs.execution import resume_run as resume_run
     from tactician.runs.execution import start_run as start_run
     from tactician.runs.forking import Fork as Fork
@@ -158,7 +158,7 @@ else:
                 "PROCESS_KIND ModelCalled ModelReturned RequestAnswered RetrievalEnded RetrievalStarted "
                 "RunCompleted RunEnded RunStarted RunSuspended"
             ),
-            "tactician.runs.execution": "continue_run end_overdue keep_responses pending_of resume_run start_run",
+            "tactician.runs.execution": "continue_run end_overdue keep_responses load_pending resume_run start_run",
             "tactician.runs.forking": "Fork ForkOptions prepare_fork",
             "tactician.runs.formatting": "find_formatter format_data with_formatter",
             "tactician.runs.inputs": "NO_TYPES READS_MESSAGES InputTypes restore_input",

@@ -219,7 +219,7 @@ class DurableRun:
             return
         await self._acquire()
         try:
-            async with self._renewing():
+            async with self._renew_lease():
                 yield
         except BaseException:
             self._was_interrupted = self.record.status is RunStatus.RUNNING
@@ -396,7 +396,7 @@ class DurableRun:
                 await run_to_completion(self._context.store.release(held.lease))
 
     @asynccontextmanager
-    async def _renewing(self) -> AsyncIterator[None]:
+    async def _renew_lease(self) -> AsyncIterator[None]:
         task = asyncio.current_task()
         renewal = asyncio.create_task(self._renew(task))
         try:

@@ -193,7 +193,7 @@ async def keep_responses(
         await restored.run.save_status(record.status, pending=answered, is_due=True)
 
 
-async def pending_of(name: str, run_id: str, context: RunContext | None) -> tuple[PendingRequest, ...]:
+async def load_pending(name: str, run_id: str, context: RunContext | None) -> tuple[PendingRequest, ...]:
     """Return what a run waits for.
 
     Raises:

@@ -83,7 +83,7 @@ def _offer_mcp(server: ApiServer) -> _Offer:
     from tactician.serve.mcp import McpPublisher, create_user
 
     publisher = McpPublisher(server.platform, *_list_published(server.platform))
-    inner = publisher.mounted_app(path=_MCP, is_stopping=lambda: server.streams.are_stopped)
+    inner = publisher.create_mounted_app(path=_MCP, is_stopping=lambda: server.streams.are_stopped)
     return _Offer([Route(_MCP, MountedServer(inner, server, lambda person: create_user(person.name)))], inner)
 
 

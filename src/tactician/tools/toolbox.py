@@ -98,9 +98,7 @@ class Toolbox:
         providers: dict[ToolProvider, None] = {}
         converted: list[Tool] = []
         for item in tools:
-            if (
-                type(item) is FunctionTool
-            ):  # as most are: to find out the same of an abstract class takes as long as all
+            if type(item) is FunctionTool:  # as most are; a look at an abstract class takes as long as all else here
                 converted.append(item)
             elif isinstance(item, ToolProvider):
                 providers[item] = None

@@ -19,8 +19,4 @@ def server() -> Iterator[postgres.Server]:
 @pytest.fixture(params=["sqlite", "postgresql"])
 def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The address of a new database."""
-    if request.param == "sqlite":
-        return str(tmp_path / "state.db")
-    server = request.getfixturevalue("server")
-    assert isinstance(server, postgres.Server)
-    return f"postgresql://{server.address}/{server.create_database()}"
+    return postgres.create_store_url(request, tmp_path)

@@ -141,7 +141,7 @@ class DeploymentPool:
         """
         if not self._queues:
             return
-        here = _running_loop()
+        here = _find_running_loop()
         for loop, queue in tuple(self._queues.items()):
             if loop is here:
                 queue.admit(health_changed=health_changed)
@@ -152,7 +152,7 @@ class DeploymentPool:
                     loop.call_soon_threadsafe(partial(queue.admit, health_changed=health_changed))
 
 
-def _running_loop() -> AbstractEventLoop | None:
+def _find_running_loop() -> AbstractEventLoop | None:
     try:
         return asyncio.get_running_loop()
     except RuntimeError:  # an abandoned call is being garbage collected

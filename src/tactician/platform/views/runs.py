@@ -197,7 +197,7 @@ def view_process(process: AgentProcess | IdleProcess) -> RunView:
         goal=None if process.goal is None else process.goal.name,
         failure=process.failure,
         conditions=process.blackboard.conditions,
-        changed_at=_changed_at(process.history, process.began_at),
+        changed_at=_find_last_change(process.history, process.began_at),
     )
 
 
@@ -220,7 +220,7 @@ def _view_object(entry: Entry) -> ObjectView:
     return ObjectView(str(saved.get("type", "")), saved.get("value"), entry.binding, entry.hidden)
 
 
-def _changed_at(history: Iterable[ActionRun], otherwise: float | None) -> float | None:
+def _find_last_change(history: Iterable[ActionRun], otherwise: float | None) -> float | None:
     """Return the time when the last action ended."""
     return max((run.started_at + run.seconds for run in history), default=otherwise)
 

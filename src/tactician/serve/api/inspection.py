@@ -27,7 +27,7 @@ async def list_plans(call: Call) -> PlansForm:
 async def show_trace(call: Call) -> TraceForm:
     """Return the tree of all that a run did, with masks for secrets."""
     run_id = call.find_id("run_id")
-    viewer = call.viewer.looking_at(await find_run(call, run_id))
+    viewer = call.viewer.look_at(await find_run(call, run_id))
     is_whole = viewer.capture is CaptureMode.FULL
     trace = Trace.from_events(await list_events(call.server, run_id), run_id, is_whole=is_whole)
     return TraceForm.model_validate_json(Trace(mask_nodes(trace.roots, viewer.masking)).to_json())

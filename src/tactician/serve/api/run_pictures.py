@@ -23,7 +23,7 @@ async def find_run_picture(call: Call, run_id: str, name: str) -> Image | None:
     """
     tree = await find_tree(call, run_id)
     shown = _find_shown(tree, call.viewer, await find_result(call, tree.run), name)
-    if shown is not None or not call.viewer.looking_at(tree.run).sees_content:
+    if shown is not None or not call.viewer.look_at(tree.run).sees_content:
         return shown
     root = call.server.feed.find_root(run_id)
     stored = await _find_stored(RunStore(call.server.platform.store), (root, *(run.id for run in tree.walk())), name)
@@ -35,7 +35,7 @@ async def find_run_picture(call: Call, run_id: str, name: str) -> Image | None:
 
 def _find_shown(tree: RunTree, viewer: Viewer, result: object, name: str) -> Image | None:
     """Return a picture of what `show_tree` shows of a run and of those inside it."""
-    run, viewer = tree.run, viewer.looking_at(tree.run)
+    run, viewer = tree.run, viewer.look_at(tree.run)
     shown = [encode(result)]
     if viewer.sees_content:
         shown += [*(entry.value for entry in run.objects), *map(encode, messages_to_data(run.messages))]

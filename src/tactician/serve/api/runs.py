@@ -104,7 +104,7 @@ async def list_steps(call: Call) -> StepsForm:
     """Return the steps of a run, oldest first."""
     run_id = call.find_id("run_id")
     steps = await call.server.platform.steps(run_id)
-    viewer = call.viewer.looking_at(await find_run(call, run_id))
+    viewer = call.viewer.look_at(await find_run(call, run_id))
     return StepsForm(steps=tuple(show_step(step, viewer) for step in steps))
 
 

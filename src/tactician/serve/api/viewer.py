@@ -34,7 +34,7 @@ class Viewer:
         """True when the words of people, models and tools are shown."""
         return self.capture is not CaptureMode.OFF
 
-    def looking_at(self, run: RunView) -> Viewer:
+    def look_at(self, run: RunView) -> Viewer:
         """Return the same person who looks at a run, or at one inside the run that the person looks at."""
         return self if run.capture is None else replace(self, capture=run.capture)
 

@@ -77,7 +77,7 @@ def show_run(run: RunView, viewer: Viewer, result: object = None) -> RunForm:
 
 def show_tree(tree: RunTree, viewer: Viewer, result: object = None) -> RunDetailsForm:
     """Return a run with its history, its objects and the runs inside it."""
-    run, viewer = tree.run, viewer.looking_at(tree.run)
+    run, viewer = tree.run, viewer.look_at(tree.run)
     address = find_picture_address(run.id, viewer.base)
     return RunDetailsForm(
         run=show_run(run, viewer, result),

@@ -130,7 +130,7 @@ class McpPublisher:
             token_verifier=self._verifier,
         )
 
-    def mounted_app(self, *, path: str = "/mcp", is_stopping: Callable[[], bool]) -> Starlette:
+    def create_mounted_app(self, *, path: str = "/mcp", is_stopping: Callable[[], bool]) -> Starlette:
         """Return the server as an ASGI app for an application that checks hosts, origins and tokens itself.
 
         Args:

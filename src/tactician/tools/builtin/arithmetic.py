@@ -85,24 +85,24 @@ class _Parser:
         return value
 
     def _product(self) -> Number:
-        value = self._signed()
+        value = self._parse_signed()
         while sign := self._take("*", "//", "/", "%"):
-            value = _apply(_OPERATORS[sign], value, self._signed())
+            value = _apply(_OPERATORS[sign], value, self._parse_signed())
         return value
 
-    def _signed(self) -> Number:
+    def _parse_signed(self) -> Number:
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise ToolError(f"The expression is nested more than {MAX_DEPTH} levels deep: compute it in parts.")
         sign = self._take("-", "+")
-        value = self._power() if sign is None else self._signed()
+        value = self._power() if sign is None else self._parse_signed()
         self._depth -= 1
         return -value if sign == "-" else value
 
     def _power(self) -> Number:
         base = self._atom()
         if self._take("**", "^"):
-            return _apply(_raise_to_power, base, self._signed())
+            return _apply(_raise_to_power, base, self._parse_signed())
         return base
 
     def _atom(self) -> Number:
