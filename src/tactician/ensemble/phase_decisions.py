@@ -38,6 +38,7 @@ class PhaseDecision:
     Raises:
         ValueError: when the verdict is none of these, anything but an approval has no feedback, or a phase is named
             where none runs again.
+        TypeError: when the feedback is not a text.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(json_schema_extra={"description": _DESCRIPTION})
@@ -50,7 +51,7 @@ class PhaseDecision:
         if self.verdict not in get_args(Verdict):
             raise ValueError(f"the verdict {self.verdict!r} is not one of {', '.join(map(repr, get_args(Verdict)))}")
         if not isinstance(self.feedback, str):
-            raise ValueError(f"the feedback {self.feedback!r} is not a text")
+            raise TypeError(f"the feedback {self.feedback!r} is not a text")
         if self.verdict != "approve" and not self.feedback.strip():
             raise ValueError(f"the decision {self.verdict!r} needs feedback: say what has to change, or why")
         if self.phase is not None and self.verdict != "retry_predecessor":

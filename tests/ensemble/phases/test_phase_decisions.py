@@ -77,5 +77,5 @@ def test_a_decision_needs_its_reason() -> None:
 def test_a_decision_is_one_of_four() -> None:
     with pytest.raises(ValueError, match="the verdict 'accept' is not one of 'approve', 'retry'"):
         PhaseDecision("accept", "fine")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="the feedback 5 is not a text"):
+    with pytest.raises(TypeError, match="the feedback 5 is not a text"):
         PhaseDecision("retry", 5)  # type: ignore[arg-type]
