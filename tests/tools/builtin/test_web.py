@@ -64,7 +64,9 @@ async def test_the_encoding_of_the_server_counts(encoding: str) -> None:
         assert await call(fetch, url=server.url) == "Grüße"
 
 
-@pytest.mark.parametrize("encoding", ["punycode", "idna", "rot13", "hex", "unicode_escape", "utf-7", "zlib", "..", "x" * 99])
+@pytest.mark.parametrize(
+    "encoding", ["punycode", "idna", "rot13", "hex", "unicode_escape", "utf-7", "zlib", "..", "x" * 99]
+)
 async def test_what_no_browser_reads_is_no_encoding_of_a_page(encoding: str) -> None:
     text = b"\\x41+AGE- " + b"x" * 300_000 + b"-" + b"9" * 300_000  # takes punycode half an hour
     async with RawServer(lambda: [head(f"Content-Type: text/plain; charset={encoding}"), text]) as server:
