@@ -224,8 +224,9 @@ class Blackboard:
     def _replay(self, change: BoardChange) -> None:
         match change.kind:
             case "add":
-                self._added = change.numbers[0]
+                highest, self._added = self._added, change.numbers[0]
                 self.put(Entry(change.value, change.name, saved=change.saved))
+                self._added = max(self._added, highest)  # entries that were moved are not in the order of their numbers
             case "move":
                 self.move(*change.numbers)
             case "clear":

@@ -74,7 +74,7 @@ def decode_entry(saved: SavedObject, agent: PlannedAgentSpec) -> Entry:
     """
     name = saved["type"]
     if (kind := _find_kind(name, agent)) is None:
-        known = ", ".join(sorted(agent.types)) or "none"
+        known = ", ".join(sorted({type_name(known) for known in agent.types.values()})) or "none"
         raise StoredStateError(
             f"The store holds an object of the type {name!r}, which the agent does not know; it knows: {known}. "
             "Import the module of the type first; when it was renamed or moved, say so with @formerly."
