@@ -8,8 +8,9 @@ from weakref import WeakValueDictionary
 
 from tactician.llm import Usage, UsageTally
 from tactician.planning import Plan, WorldState
-from tactician.process.blackboard import DEFAULT_BINDING, Blackboard
+from tactician.process.blackboard import Blackboard
 from tactician.process.goals import GoalSpec
+from tactician.process.objects import DEFAULT_BINDING
 from tactician.process.state import ActionRun, ChildRun, ProcessState, ProcessStatus
 from tactician.runs import PendingRequest, RunContext
 

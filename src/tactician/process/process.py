@@ -21,10 +21,11 @@ from tactician.process.events import ProcessEnded, ProcessStarted
 from tactician.process.goals import GoalSpec
 from tactician.process.handle import ProcessHandle
 from tactician.process.idle import IdleProcess
+from tactician.process.inputs import add_inputs
 from tactician.process.operation import OperationContext, create_process_context
 from tactician.process.options import DEFAULT_OPTIONS, ProcessOptions, create_blackboard
 from tactician.process.progress import ProcessProgress, restore_process
-from tactician.process.spec import PlannedAgentSpec, add_inputs, check_tool_groups
+from tactician.process.spec import PlannedAgentSpec, check_tool_groups
 from tactician.process.state import ActionRun, ProcessState, ProcessStatus
 from tactician.process.stored_objects import encode_object
 from tactician.process.stuck import explain_stuck
