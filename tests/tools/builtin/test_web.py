@@ -84,7 +84,7 @@ async def test_what_no_browser_reads_is_no_encoding_of_a_page(encoding: str) -> 
             "日本",
         ),
         ("text/html; charset=utf-8", "<meta charset=iso-8859-1><p>Grüße".encode(), "Grüße"),
-        ("text/html; charset=bogus", b"<meta charset=koi8-r><p>\xd2\xd5", "ру"),
+        ("text/html; charset=bogus", b"<meta charset=koi8-r><p>\xcc\xc0", "лю"),
         ("text/html", "<meta charset=utf-16><p>Grüße".encode(), "Grüße"),
         ("text/html", "<meta charset=punycode><p>Grüße".encode(), "Grüße"),
         ("text/html; charset=iso-8859-1", b"\xef\xbb\xbf<p>Gr\xc3\xbc\xc3\x9fe", "Grüße"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import traceback
 from collections.abc import Sequence
-from typing import Any
 
 import pytest
 from aiohttp import web
@@ -112,9 +111,9 @@ async def test_titles_are_shortened_and_addresses_that_no_request_takes_left_out
 
 
 @pytest.mark.parametrize("provider", ["tavily", None, object(), TavilySearch])
-def test_what_cannot_search_is_no_provider(provider: Any) -> None:
+def test_what_cannot_search_is_no_provider(provider: object) -> None:
     with pytest.raises(ConfigurationError, match="is no search provider: it has no method `search`"):
-        web_search.with_provider(provider)
+        web_search.with_provider(provider)  # type: ignore[arg-type]
 
 
 async def test_a_service_that_is_asked_too_often_says_what_to_do() -> None:
