@@ -188,6 +188,13 @@ def test_a_tool_of_the_same_name_is_not_the_answer() -> None:
     assert restore(says(ToolCall("1", "final_answer_3", '{"n":3}'))).message.text == '{"n":3}'
 
 
+def test_an_answer_as_a_call_that_was_cut_off_says_so() -> None:
+    request = ModelRequest(ASKED, (), "auto", OUTPUT)
+    cut = restored(request, TOOLS_ONLY, says(ToolCall("1", "final_answer", '{"n": 1'), finish="length"))
+
+    assert (cut.message.text, cut.finish_reason) == ('{"n": 1', "length")
+
+
 def tools_offered(messages: Sequence[Message]) -> bool:
     fitted, _ = adapt_request(ModelRequest(tuple(messages), TOOLS), SCHEMA_ONLY)
     assert fitted.output is not None

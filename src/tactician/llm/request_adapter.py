@@ -179,7 +179,8 @@ def _with_answer_tool(request: ModelRequest, output: OutputSpec, name: str) -> M
 def _restore_answer(response: ModelResponse, name: str) -> ModelResponse:
     for call in response.message.tool_calls:
         if call.name == name:
-            return replace(response, message=_replace_text(response, Text(call.arguments)), finish_reason="stop")
+            reason = "stop" if response.finish_reason == "tool_calls" else response.finish_reason
+            return replace(response, message=_replace_text(response, Text(call.arguments)), finish_reason=reason)
     return response
 
 

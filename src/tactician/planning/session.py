@@ -6,9 +6,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tactician.planning.budget import PlanningMeter
+from tactician.planning.budget import PlanningMeter, SearchLimitExceeded
 from tactician.planning.direct import find_direct_plan
-from tactician.planning.errors import SearchLimitExceeded
 from tactician.planning.index import ActionIndex
 from tactician.planning.inquiry import Inquiry
 from tactician.planning.model import Action, Goal, Plan

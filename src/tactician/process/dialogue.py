@@ -7,7 +7,7 @@ from typing import Final, Protocol
 
 from tactician.conversation import Conversation
 from tactician.llm import AssistantMessage, Message, Text, UserMessage
-from tactician.process.blackboard import UserInput
+from tactician.process.objects import UserInput
 from tactician.process.state import ProcessState
 from tactician.runs import PendingRequest
 

@@ -14,7 +14,7 @@ from tactician.process.acting import Actor, Execution
 from tactician.process.concurrency import RunningActions
 from tactician.process.decision import Decision
 from tactician.process.dialogue import MOST_ACTIONS
-from tactician.process.failures import describe_failure
+from tactician.process.errors import describe_failure
 from tactician.process.improving import PlanImprover
 from tactician.process.performing import Outcome, to_failure
 from tactician.process.saving import ProcessSaver

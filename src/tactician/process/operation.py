@@ -13,24 +13,17 @@ from tactician.flow import gather_or_suspend
 from tactician.frozen import frozen
 from tactician.llm import AssistantMessage, Text
 from tactician.loop import InvalidOutput, output_type
-from tactician.process.blackboard import Blackboard, Bound, Named, with_named
+from tactician.process.blackboard import Blackboard
 from tactician.process.dialogue import Dialogue
-from tactician.process.events import MessageSent, ProgressReported, create_log_sink
+from tactician.process.event_log import create_log_sink
+from tactician.process.events import MessageSent, ProgressReported
 from tactician.process.handle import ProcessHandle
+from tactician.process.objects import Bound, Named, with_named
 from tactician.process.options import ProcessOptions
-from tactician.process.people import allow_questions
+from tactician.process.questions import allow_questions
 from tactician.process.state import ChildRun
 from tactician.prompts import PromptContributor
-from tactician.runs import (
-    BudgetMeter,
-    Checkpoint,
-    OutputError,
-    Pace,
-    RunContext,
-    Runnable,
-    RunResult,
-    RunStatus,
-)
+from tactician.runs import BudgetMeter, Checkpoint, OutputError, Pace, RunContext, Runnable, RunResult, RunStatus
 from tactician.tools import as_text
 
 T = TypeVar("T")

@@ -16,7 +16,7 @@ from tactician.process.errors import ProcessStuckError
 from tactician.process.handle import ProcessHandle
 from tactician.process.operation import OperationContext
 from tactician.process.options import ActionRetryPolicy
-from tactician.process.people import allow_questions
+from tactician.process.questions import allow_questions
 from tactician.process.spec import ActionSpec
 from tactician.process.state import ActionRun, WaitingAction
 from tactician.runs import BudgetError, OutputError, RunContext, RunKilledError, Suspended, find_suspension

@@ -9,10 +9,10 @@ from tactician.documents import did_you_mean
 from tactician.errors import Rejected
 from tactician.frozen import frozen
 from tactician.planning import NIRVANA, Goal, WorldState
-from tactician.process.blackboard import DEFAULT_BINDING, Rejection
 from tactician.process.decision import iterate_scopes
 from tactician.process.goals import GoalSpec
 from tactician.process.handle import ProcessHandle
+from tactician.process.objects import DEFAULT_BINDING, Rejection
 from tactician.process.spec import ActionSpec, PlannedAgentSpec
 from tactician.process.state import ProcessState
 from tactician.runs import OutputError

@@ -47,14 +47,25 @@ def decode(body: object, model: str = "") -> ModelResponse:
             raise TypeError("it is no JSON object")
         match body:
             case {"choices": [dict(choice), *_]}:
+                _check_finish(choice, body, model)
                 return _decode(body, choice, model)
-            case {"error": error} if error and "choices" not in body:
+            case {"error": error} if error and not body.get("choices"):
                 raise create_openai_error(error, model)
         raise TypeError("it has no choice")
     except (KeyError, IndexError, TypeError, ValueError, RecursionError) as error:
         raise MalformedResponseError(
             f"{model or 'the model'}: the answer is not a chat completion ({error!r}): {str(body)[:300]}", model=model
         ) from error
+
+
+def _check_finish(choice: Mapping[str, object], body: Mapping[str, object], model: str) -> None:
+    """Check that an answer was not broken off by an error of the provider.
+
+    Source: OpenRouter's page "Streaming", handling errors during streaming.
+    """
+    if choice.get("finish_reason") == "error":
+        error = body.get("error") or choice.get("error")
+        raise create_openai_error(error or "the provider broke the answer off, and gave no reason", model)
 
 
 def _decode(body: Mapping[str, object], choice: Mapping[str, object], model: str) -> ModelResponse:
@@ -168,7 +179,7 @@ class ChatStreamDecoder:
     def feed_chunk(self, chunk: Mapping[str, object]) -> Sequence[Delta]:
         """Return the deltas in a chunk that is already parsed."""
         choices = chunk.get("choices")
-        if choices is None and (error := chunk.get("error")):
+        if not choices and (error := chunk.get("error")):
             raise create_openai_error(error, self._model)
         if not self._served_by:
             self._served_by = expect_string(chunk.get("model") or "")
@@ -179,6 +190,7 @@ class ChatStreamDecoder:
         deltas: list[Delta] = []
         for choice in choices:
             if reason := choice.get("finish_reason"):
+                _check_finish(choice, chunk, self._model)
                 self._finish = _FINISH_REASONS.get(str(reason), "stop")
             delta = choice.get("delta") or {}
             text = delta.get("content")
