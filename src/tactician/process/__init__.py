@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from tactician.process.deliberation import PlanningSettings as PlanningSettings
     from tactician.process.diagram import draw_agent as draw_agent
     from tactician.process.dialogue import Dialogue as Dialogue
+    from tactician.process.dialogue import Extent as Extent
     from tactician.process.dialogue import OutputChannel as OutputChannel
     from tactician.process.errors import ProcessError as ProcessError
     from tactician.process.errors import ProcessFailedError as ProcessFailedError
@@ -104,7 +105,7 @@ else:
             "tactician.process.board_changes": "Entry",
             "tactician.process.deliberation": "PlanningSettings",
             "tactician.process.diagram": "draw_agent",
-            "tactician.process.dialogue": "Dialogue OutputChannel",
+            "tactician.process.dialogue": "Dialogue Extent OutputChannel",
             "tactician.process.errors": "ProcessError ProcessFailedError ProcessStuckError ProcessWaitingError",
             "tactician.process.event_log": "format_new_messages format_response",
             "tactician.process.events": (
