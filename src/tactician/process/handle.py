@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from abc import ABC, abstractmethod
 from typing import TypeVar
 from weakref import WeakValueDictionary
@@ -171,6 +172,10 @@ class ProcessHandle(ABC):
             BudgetError: when the process has used up its budget.
             Suspended: when the action has to wait.
         """
+
+    @abstractmethod
+    def is_run_by(self, task: asyncio.Task[object] | None) -> bool:
+        """Return whether the task runs the process, or a process inside it, for which it waits."""
 
     @abstractmethod
     def pause(self) -> None:
