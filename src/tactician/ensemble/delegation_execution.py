@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import replace
-from typing import cast
+from typing import Final, cast
 
 from tactician.documents import did_you_mean
 from tactician.ensemble.constraints import NO_CONSTRAINTS, HierarchicalConstraints
@@ -32,6 +32,8 @@ from tactician.frozen import frozen
 from tactician.runs import RunContext, RunResult
 from tactician.text import describe_error
 from tactician.tools import as_text
+
+_OPTIONAL_REQUEST: Final = (DelegationRequest, type(None))
 
 
 @frozen
@@ -96,20 +98,23 @@ class DelegationExecutor:
         result.delegations = self.log.responses
         return result
 
-    async def delegate(self, request: DelegationRequest, delegator: Delegator, call: RunContext) -> str:
+    async def delegate(
+        self, request: DelegationRequest, delegator: Delegator, call: RunContext, objection: str | None = None
+    ) -> str:
         """Let a worker do a task, and return the text for the agent that delegates.
 
         Args:
             request: the request.
             delegator: the agent that delegates.
             call: the context of its tool call.
+            objection: why the call itself makes no sense; `None` when it does.
 
         Raises:
             ToolError: when the worker may not do the task, with the reason.
             Exception: any that the worker raised.
         """
         if (entry := self.log.find(call)) is None:
-            entry = await self._admit(request, delegator, call)
+            entry = await self._admit(request, delegator, call, objection)
         if entry.response is not None:
             return _report(entry.response)
         try:
@@ -121,11 +126,13 @@ class DelegationExecutor:
             raise
         return self._complete(entry, result, output)
 
-    async def _admit(self, request: DelegationRequest, delegator: Delegator, call: RunContext) -> DelegationEntry:
+    async def _admit(
+        self, request: DelegationRequest, delegator: Delegator, call: RunContext, objection: str | None
+    ) -> DelegationEntry:
         """Add a request to the log, as it is allowed or refused, and tell listeners of it."""
         place = self._find_place(call)
         situation = DelegationContext(delegator.role, place.depth, place.limit, tuple(self._workers))
-        objection = self._find_objection(request, delegator, place)
+        objection = self._find_objection(request, delegator, place) or objection
         if objection is None and self._settings.policies:
             request, objection = await _ask_policies(self._settings.policies, request, situation)
             if objection is None:  # of another request, or of what began meanwhile
@@ -236,7 +243,7 @@ async def _ask_policies(
             raise
         except Exception as error:
             return request, f"the policy {name!r} failed: {describe_error(error)}"
-        if not isinstance(decision, DelegationDecision):
+        if not isinstance(decision, DelegationDecision) or not isinstance(decision.request, _OPTIONAL_REQUEST):
             problem = f"the delegation policy {name!r} returned {decision!r}"
             raise ConfigurationError(f"{problem}: return allow(), reject(reason) or modify(request)")
         if decision.rejection is not None:
