@@ -141,7 +141,7 @@ class ProgressView:
 
     def _process_started(self, event: ProcessStarted) -> None:
         text = self._phrase(event, agent=f"[bold]{escape(event.agent)}[/bold]")
-        self._print_line(event, f"{text}  [dim]{event.run_id}[/dim]" if self.shows_ids else text)
+        self._print_line(event, f"{text}  [dim]{escape(event.run_id)}[/dim]" if self.shows_ids else text)
 
     def _plan_made(self, event: PlanMade) -> None:
         if self.spec is not None:

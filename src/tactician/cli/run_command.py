@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
+import shlex
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from datetime import timedelta
@@ -29,6 +29,7 @@ from tactician.cli.console import (
     Scripted,
     StoreUrl,
     err,
+    is_terminal_input,
     say,
 )
 from tactician.cli.interruption import say_how_to_resume
@@ -144,12 +145,12 @@ def choose_models(agents: Loaded, file: Path, model: str | None, scripted: bool)
 
 def create_asker(no_input: bool) -> Asker | None:
     """Return an asker, if there is a terminal and input is allowed."""
-    return None if no_input or not sys.stdin.isatty() else Asker(err)
+    return None if no_input or not is_terminal_input() else Asker(err)
 
 
 def format_arguments(file: Path, store: str | None, access: BlueprintAccess = NO_ACCESS) -> str:
     """Return the arguments that name the file and the store, and give a blueprint the same access."""
-    return f"{file}{format_store_option(store)}{access.format_options()}"
+    return f"{shlex.quote(str(file))}{format_store_option(store)}{access.format_options()}"
 
 
 async def _run(

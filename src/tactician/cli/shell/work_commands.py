@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated
 
 from tactician.agents import planned_spec
-from tactician.cli.chat import Chat, find_partner
 from tactician.cli.console import err, out
 from tactician.cli.outcomes import start_run
 from tactician.cli.run_command import read_input
@@ -14,7 +13,6 @@ from tactician.cli.shell.session import ShellSession
 from tactician.cli.shell_commands import ShellOption
 from tactician.errors import ResponseError, RunConflictError
 from tactician.runs import RunStatus
-from tactician.service import AgentService
 
 Agent = Annotated[str | None, ShellOption("-a", "Name of the agent; by default, a model chooses.")]
 RunId = Annotated[str, ShellOption(help="Id of the run, or its beginning; the last run by default.")]
@@ -50,9 +48,7 @@ async def chat(
     id: Annotated[str | None, ShellOption("-i", "Id of a conversation, to continue it.")] = None,
 ) -> None:
     """Talk with an agent; an empty line or Ctrl-D ends the conversation."""
-    name = find_partner(session.platform) if agent is None else session.get_agent(agent).name
-    service = AgentService(session.platform)
-    talk = Chat(service, session.lines, id or service.create_conversation(), session.find_agent, name)
+    talk = session.open_chat(agent, id)
     with session.showing() as view, view.without_messages():
         await talk.run(session.interruptible)
     err.print(f"`chat --id {talk.conversation_id}` continues the conversation.", highlight=False)
