@@ -186,7 +186,7 @@ class TaskBoard:
             name=facts.name or event.span_key,
             depth=_count_rows(around),
             started=event.time,
-            role=str(facts.facts.get("role", "")),
+            role=str(facts.facts.get("role") or ""),
         )
         self.rows.append(row)
         return row
