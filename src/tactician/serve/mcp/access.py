@@ -13,9 +13,9 @@ from mcp.server.transport_security import TransportSecuritySettings
 from pydantic import AnyHttpUrl
 
 from tactician.errors import ConfigurationError
+from tactician.serve.api import check_token
 
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
-SHORTEST_TOKEN: Final = 16
 _NO_ISSUER: Final = AnyHttpUrl("http://localhost")
 
 
@@ -23,8 +23,7 @@ class SharedToken(TokenVerifier):
     """Verifier of a single token that all clients share."""
 
     def __init__(self, token: str) -> None:
-        if len(token) < SHORTEST_TOKEN:
-            raise ConfigurationError(f"The token for MCP clients is too short: it needs {SHORTEST_TOKEN} characters.")
+        check_token(token)
         self._token = token.encode()
 
     async def verify_token(self, token: str) -> AccessToken | None:
