@@ -149,6 +149,17 @@ def _create_broken() -> Platform:
 
 
 def _create_scope(kind: str, path: str, headers: list[tuple[bytes, bytes]]) -> Scope:
-    scope: Scope = {"type": kind, "path": path, "raw_path": path.encode(), "query_string": b"", "headers": headers}
-    scope |= {"client": ("127.0.0.1", 1), "server": ("127.0.0.1", 80), "root_path": "", "http_version": "1.1"}
-    return scope | ({"method": "POST", "scheme": "http"} if kind == "http" else {"scheme": "ws", "subprotocols": []})
+    scope: Scope = {
+        "type": kind,
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": b"",
+        "headers": headers,
+        "client": ("127.0.0.1", 1),
+        "server": ("127.0.0.1", 80),
+        "root_path": "",
+        "http_version": "1.1",
+    }
+    if kind == "http":
+        return {**scope, "method": "POST", "scheme": "http"}
+    return {**scope, "scheme": "ws", "subprotocols": []}
