@@ -15,9 +15,9 @@ from tactician.agents.conversations import run_in_conversation
 from tactician.conversation import Conversation
 from tactician.errors import Problem
 from tactician.events import Event
-from tactician.late_binding import Port
+from tactician.late_imports import Port
 from tactician.llm import TraceMetadata
-from tactician.loop import InvalidOutput, output_type, read_answer_text
+from tactician.loop import InvalidOutput, output_type
 from tactician.process import PlannedAgentSpec, renew_processes
 from tactician.runs import (
     NO_TYPES,
@@ -230,6 +230,8 @@ class BaseRunnable(ABC, Generic[T_co]):
         timeout: float | None = None,
     ) -> AsyncGenerator[str]:
         """Stream the text of the answer; see `stream` and `read_answer_text`."""
+        from tactician.loop import read_answer_text
+
         outer = context or RunContext.current()
         events = self.stream(input, context=outer, budget=budget, conversation=conversation, timeout=timeout)
         return read_answer_text(events, len(outer.path))

@@ -17,7 +17,7 @@ from tactician.errors import ConfigurationError, DeclarationError
 from tactician.guardrails import AnyGuardrail
 from tactician.guardrails import input as input_named
 from tactician.guardrails import output as output_named
-from tactician.late_binding import Port
+from tactician.late_imports import Port
 from tactician.llm import LanguageModel, LlmOptions, Responder
 from tactician.loop import DEFAULT_MAX_TURNS, Handoff, handoff
 from tactician.tools import Tool, ToolLike, as_tool, snake_case
@@ -178,7 +178,7 @@ class DefinitionCodec(Protocol):
 
 
 DEFINITIONS: Final[Port[DefinitionCodec]] = Port("definitions")
-"""The codec that `tactician.blueprint` binds; see `tactician.late_binding`."""
+"""The codec that `tactician.blueprint` binds; see `tactician.late_imports`."""
 
 
 class _Reader:

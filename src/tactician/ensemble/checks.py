@@ -123,16 +123,24 @@ def find_template_problems(templates: Iterable[TaskTemplate], values: Values) ->
             yield Problem(template.path, problem)
 
 
-def find_hierarchy_mistakes(tasks: Sequence[Task]) -> Iterator[tuple[str, str]]:
+def find_hierarchy_mistakes(tasks: Sequence[Task], *, has_agents: bool) -> Iterator[tuple[str, str]]:
     """Yield the settings of tasks that a hierarchy cannot heed, as its manager decides what is done, and by whom.
 
     The output of the last task is the answer of the manager, which can be reviewed.
+
+    Args:
+        tasks: the tasks.
+        has_agents: true when the ensemble lists its agents, so that no agent is made for a task.
     """
     remedy = "give this ensemble to a task of another one, as its agent, and set it there"
     for number, task in enumerate(tasks):
         for place in ("when", "review", "input_guardrails", "output_guardrails"):
             if getattr(task, place) and (place != "review" or task is not tasks[-1]):
                 yield f"tasks[{number}].{place}", f"a hierarchical workflow does not run tasks one by one: {remedy}"
+        if has_agents and task.agent is None and task.handler is None:
+            for place in (place for place in ("role", "goal", "background", "model", "tools") if getattr(task, place)):
+                problem = "no agent is made for this task, as the ensemble lists its agents"
+                yield f"tasks[{number}].{place}", f"{problem}: name the agent of the task, or leave this out"
 
 
 def warn_of_unused_agents(name: str, tasks: Sequence[Task], agents: Sequence[object]) -> None:

@@ -29,7 +29,6 @@ from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.worker import TeamWorker
 from tactician.errors import ConfigurationError, ToolError
 from tactician.frozen import frozen
-from tactician.llm import ModelLike
 from tactician.runs import RunContext, RunResult
 from tactician.text import describe_error
 from tactician.tools import as_text
@@ -67,25 +66,22 @@ class DelegationExecutor:
     Args:
         workers: the workers.
         settings: the settings of delegations.
-        model: the model for workers without a model.
         context: the context of the run of the ensemble, whose events tell of delegations.
         values: the values for templates with which the ensemble runs.
     """
 
-    __slots__ = ("_context", "_model", "_settings", "_values", "_workers", "log")
+    __slots__ = ("_context", "_settings", "_values", "_workers", "log")
 
     def __init__(
         self,
         workers: Mapping[str, TeamWorker],
         settings: Delegation,
-        model: ModelLike | None,
         context: RunContext,
         values: Values,
     ) -> None:
         self._values = values
         self._workers = workers
         self._settings = settings
-        self._model = model
         self._context = context
         kinds = {role: worker.output_type for role, worker in workers.items()}
         self.log = DelegationLog(context, settings.types_by_name, kinds)
@@ -178,8 +174,8 @@ class DelegationExecutor:
         request, place = entry.request, self._find_place(call)
         worker = self._workers[request.role]
         inside = call.inside({DelegationDepth: replace(place, depth=place.depth + 1)})
-        if self._model is not None:
-            inside = inside.with_model(*inside.find_model(self._model))
+        if worker.model is not None:
+            inside = inside.with_model(*inside.find_model(worker.model))
         values = {**self._values, **{name: as_text(value) for name, value in request.scope.items()}}
         task = TaskInput(entry.task_id, request.task, request.expected_output, values=values)
         sections = list_delegation_sections(request, inside)

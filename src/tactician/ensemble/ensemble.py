@@ -21,7 +21,7 @@ from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import EnsembleDefinitionError
 from tactician.ensemble.inputs import EnsembleInput
 from tactician.ensemble.learning import ReflectionStore, ScopedMemory
-from tactician.ensemble.model_checks import find_model_problems
+from tactician.ensemble.model_checks import find_model_problems, find_team_model_problems
 from tactician.ensemble.nested import NestedEnsemble
 from tactician.ensemble.phases import Phase
 from tactician.ensemble.results import EnsembleResult
@@ -200,13 +200,14 @@ class Ensemble(EnsembleRunnable):
 
     @override
     def find_model_problems(self, context: RunContext) -> Iterator[Problem]:
-        """Yield a problem for each task whose model cannot be used, and for a model that cannot make agents."""
+        """Yield a problem for each task and agent whose model cannot be used, and for one that cannot make agents."""
         if self.synthesize is not None:
             try:
                 context.find_model(self.synthesize)
             except ConfigurationError as error:
                 yield Problem("synthesize", str(error))
         yield from find_model_problems(self._structure.places, context)
+        yield from find_team_model_problems(self._structure.list_delegates(), context)
 
     @override
     def run_inside(self, input: EnsembleInput, context: RunContext) -> Coroutine[object, object, EnsembleResult]:

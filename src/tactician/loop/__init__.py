@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from tactician.late_names import export_late
+from tactician.late_imports import export_late
 
 if TYPE_CHECKING:
     from tactician.loop.answer_text import read_answer_text as read_answer_text
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from tactician.loop.policy import AnswerAttempts as AnswerAttempts
     from tactician.loop.policy import Guards as Guards
     from tactician.loop.policy import TurnPolicy as TurnPolicy
-    from tactician.loop.state import read_added_messages as read_added_messages
-    from tactician.loop.state import read_messages as read_messages
+    from tactician.loop.saved_state import read_added_messages as read_added_messages
+    from tactician.loop.saved_state import read_messages as read_messages
     from tactician.loop.turns import NO_TOOLS as NO_TOOLS
     from tactician.loop.turns import TurnLoop as TurnLoop
 else:
@@ -53,7 +53,7 @@ else:
             "tactician.loop.handoffs": "Handoff HistoryFilter handoff last_messages without_tools",
             "tactician.loop.output": "InvalidOutput OutputType output_type",
             "tactician.loop.policy": "DEFAULT_MAX_TURNS DEFAULT_POLICY NO_GUARDS AnswerAttempts Guards TurnPolicy",
-            "tactician.loop.state": "read_added_messages read_messages",
+            "tactician.loop.saved_state": "read_added_messages read_messages",
             "tactician.loop.turns": "NO_TOOLS TurnLoop",
         },
     )

@@ -82,7 +82,9 @@ def _compile(kind: Hashable) -> OutputType[object]:
         answer = None if form is None else form.__from_text__(text)
         return _parse(text, adapter, wrapped) if answer is None else answer
 
-    spec = OutputSpec(re.sub(r"\W+", "_", name).strip("_")[:64] or "output", complete, is_strict(complete))
+    # Providers take no other letters in a name.
+    plain_name = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_")[:64] or "output"
+    spec = OutputSpec(plain_name, complete, is_strict(complete))
     return OutputType(
         name,
         spec,

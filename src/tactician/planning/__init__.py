@@ -15,7 +15,7 @@ its plans:
 
 from typing import TYPE_CHECKING
 
-from tactician.late_names import export_late
+from tactician.late_imports import export_late
 
 if TYPE_CHECKING:
     from tactician.planning.astar import AStarPlanner as AStarPlanner

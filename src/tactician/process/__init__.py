@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from tactician.late_names import export_late
+from tactician.late_imports import export_late
 
 if TYPE_CHECKING:
     from tactician.process.blackboard import GAVE_NOTHING as GAVE_NOTHING
@@ -11,11 +11,13 @@ if TYPE_CHECKING:
     from tactician.process.deliberation import PlanningSettings as PlanningSettings
     from tactician.process.diagram import draw_agent as draw_agent
     from tactician.process.dialogue import Dialogue as Dialogue
+    from tactician.process.dialogue import Extent as Extent
     from tactician.process.dialogue import OutputChannel as OutputChannel
     from tactician.process.errors import ProcessError as ProcessError
     from tactician.process.errors import ProcessFailedError as ProcessFailedError
     from tactician.process.errors import ProcessStuckError as ProcessStuckError
     from tactician.process.errors import ProcessWaitingError as ProcessWaitingError
+    from tactician.process.errors import find_rejection as find_rejection
     from tactician.process.event_log import format_new_messages as format_new_messages
     from tactician.process.event_log import format_response as format_response
     from tactician.process.events import ActionCompleted as ActionCompleted
@@ -92,10 +94,9 @@ if TYPE_CHECKING:
     from tactician.process.stored_objects import encode_object as encode_object
     from tactician.process.stored_types import SavedObject as SavedObject
     from tactician.process.stored_types import formerly as formerly
-    from tactician.process.stored_types import stored_names as stored_names
+    from tactician.process.stored_types import list_stored_names as list_stored_names
     from tactician.process.stored_types import type_name as type_name
     from tactician.process.stored_types import upgrades as upgrades
-    from tactician.process.stuck import find_rejection as find_rejection
 else:
     __getattr__, __dir__, __all__ = export_late(
         __name__,
@@ -104,8 +105,10 @@ else:
             "tactician.process.board_changes": "Entry",
             "tactician.process.deliberation": "PlanningSettings",
             "tactician.process.diagram": "draw_agent",
-            "tactician.process.dialogue": "Dialogue OutputChannel",
-            "tactician.process.errors": "ProcessError ProcessFailedError ProcessStuckError ProcessWaitingError",
+            "tactician.process.dialogue": "Dialogue Extent OutputChannel",
+            "tactician.process.errors": (
+                "ProcessError ProcessFailedError ProcessStuckError ProcessWaitingError find_rejection"
+            ),
             "tactician.process.event_log": "format_new_messages format_response",
             "tactician.process.events": (
                 "ActionCompleted ActionResumed ActionStarted ActionSuspended MessageSent PlanMade PlanningEnded "
@@ -135,7 +138,6 @@ else:
             ),
             "tactician.process.state": "ActionRun ChildRun ProcessStatus",
             "tactician.process.stored_objects": "decode_as decode_object encode_alone encode_object",
-            "tactician.process.stored_types": "SavedObject formerly stored_names type_name upgrades",
-            "tactician.process.stuck": "find_rejection",
+            "tactician.process.stored_types": "SavedObject formerly list_stored_names type_name upgrades",
         },
     )

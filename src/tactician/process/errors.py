@@ -6,10 +6,15 @@ import sysconfig
 from functools import cache
 from pathlib import Path
 from traceback import walk_tb
+from typing import TYPE_CHECKING
 
-from tactician.errors import TacticianError
+from tactician.errors import Rejected, TacticianError
 from tactician.process.handle import ProcessHandle
+from tactician.process.objects import Rejection
 from tactician.text import describe_error
+
+if TYPE_CHECKING:
+    pass
 
 
 class ProcessError(TacticianError):
@@ -56,3 +61,17 @@ def _list_foreign_folders() -> tuple[str, ...]:
     """Return where Tactician, Python and what is installed are."""
     paths, names = sysconfig.get_paths(), ("stdlib", "platstdlib", "purelib", "platlib")
     return tuple(f"{folder}/" for folder in (Path(__file__).parents[1], *(paths[name] for name in names)))
+
+
+def find_rejection(process: ProcessHandle) -> Rejected | None:
+    """Return the last rejection because of which a process is stuck, to be raised by an action around it."""
+    for rejection in reversed(process.blackboard.all(Rejection)):
+        rejected = Rejected(rejection.prompt, rejection.reason)
+        if process.failure is not None and describe_rejection(rejection.action, str(rejected)) in process.failure:
+            return rejected
+    return None
+
+
+def describe_rejection(action: str, reason: str) -> str:
+    """Return the sentence by which the explanation of a stuck process names a rejection."""
+    return f"{action!r} ran and gave nothing: {reason}"

@@ -25,7 +25,6 @@ from tactician.process.runner import ProcessRunner
 from tactician.process.spec import PlannedAgentSpec
 from tactician.process.state import ActionRun, ProcessState, ProcessStatus
 from tactician.process.stored_objects import encode_object
-from tactician.process.stuck import explain_stuck
 from tactician.runs import (
     NOBODY,
     BudgetMeter,
@@ -249,6 +248,8 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
 
     async def explain_stuck(self) -> str:
         """Explain what keeps each goal from being reached from here, for people."""
+        from tactician.process.stuck import explain_stuck
+
         return explain_stuck(self.agent, self._state, await self.observe())
 
     @override

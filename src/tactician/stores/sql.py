@@ -18,6 +18,7 @@ from tactician.stores import statements
 from tactician.stores.attachment_rows import delete_unused_attachments, load_attachments
 from tactician.stores.attachments import extract_attachments, find_attachments, restore_attachments
 from tactician.stores.checks import (
+    check_filters,
     check_step,
     check_texts,
     document_conflict,
@@ -166,7 +167,7 @@ class SqlStore(DocumentStore):
         after: int | None = None,
     ) -> list[StoredDocument]:
         """Return the documents that match every filter; see `DocumentStore.find`."""
-        check_texts(parent_id=parent_id, key=key)
+        check_filters(statuses, names, parent_id, key)
         query = statements.find(
             collection,
             statuses,

@@ -96,5 +96,11 @@ def _find_mistakes(phase: Phase) -> Iterator[tuple[str, str]]:
             "workflow",
             "a phase has no manager: use Workflow.SEQUENTIAL or PARALLEL, or an Ensemble as a task's agent",
         )
-    if phase.review is not None and not isinstance(phase.review, PhaseReview):
+    if phase.review is None:
+        return
+    if not isinstance(phase.review, PhaseReview):
         yield "review", f"{phase.review!r} is not a PhaseReview"
+        return
+    for task in phase.own_tasks:
+        if isinstance(reviewer := phase.review.reviewer, Task) and getattr(task, "id", None) == reviewer.id:
+            yield "review.reviewer", f"it is the task {task.label!r} of the phase: a review runs after all its tasks"
