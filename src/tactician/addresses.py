@@ -1,14 +1,10 @@
-"""Network addresses: which of them are public or of this machine, and sockets of servers at those of this machine."""
+"""Addresses that are public: not of this machine, this network, or a cloud's metadata service."""
 
 from __future__ import annotations
 
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
-from socket import AF_INET, AF_INET6, create_server, socket
 from typing import Final
 
-from tactician.errors import ConfigurationError
-
-_BACKLOG: Final = 2048
 _NAT64: Final = IPv6Network("64:ff9b::/96")
 _COMPATIBLE: Final = IPv6Network("::/96")
 _CLOUDS: Final = (IPv4Network("192.0.0.0/24"), IPv4Network("168.63.129.16/32"))
@@ -22,33 +18,6 @@ def is_public(address: str) -> bool:
     except ValueError:
         return False
     return all(_is_public(part) for part in (parsed, *_find_embedded(parsed)))
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether only programs of this machine reach a host."""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
-def listen(host: str, port: int) -> socket:
-    """Return a socket that listens for connections; at port 0, at any port that is free.
-
-    Raises:
-        ConfigurationError: when the address cannot be used, as when another program uses it.
-    """
-    try:
-        return create_server((host, port), family=AF_INET6 if ":" in host else AF_INET, backlog=_BACKLOG)
-    except OSError as error:
-        reason = str(error.strerror or error).partition(" (while ")[0]
-        raise ConfigurationError(f"{host}:{port} cannot be used: {reason}. Choose another port or host.") from error
-
-
-def write_url(listening: socket) -> str:
-    """Return the address of a socket as a URL."""
-    address, port = listening.getsockname()[:2]
-    return f"http://{f'[{address}]' if ':' in address else address}:{port}"
 
 
 def _is_public(address: IPv4Address | IPv6Address) -> bool:

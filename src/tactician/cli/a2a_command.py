@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tactician.addresses import is_loopback, listen, write_url
 from tactician.cli.blueprint_files import Allow, BlueprintAccess, Modules, Root
 from tactician.cli.console import AgentNames, Debug, File, ModelName, Scripted, StoreUrl, say
 from tactician.cli.loading import Loaded, load_agents
 from tactician.cli.publishing import PublishingOptions, run_server
 from tactician.errors import ConfigurationError
+from tactician.listening import is_loopback, listen, write_url
 
 if TYPE_CHECKING:
     from tactician.serve import A2aSettings

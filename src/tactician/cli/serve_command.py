@@ -14,7 +14,6 @@ import typer
 from rich.markup import escape
 
 from tactician import serve as server
-from tactician.addresses import is_loopback, listen, write_url
 from tactician.cli.blueprint_files import Allow, BlueprintAccess, Modules, Root
 from tactician.cli.console import Debug, ModelName, StoreUrl, err
 from tactician.cli.loading import load_agents
@@ -23,6 +22,7 @@ from tactician.cli.run_command import open_catalog
 from tactician.cli.stores import find_store, open_or_create
 from tactician.errors import ConfigurationError
 from tactician.extras import require_extra
+from tactician.listening import is_loopback, listen, write_url
 from tactician.platform import Platform
 from tactician.runs import DEFAULT_LEASE
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from ipaddress import ip_address
 from time import monotonic
 from typing import Final
 from urllib.parse import urlsplit
@@ -13,6 +12,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tactician.frozen import frozen
+from tactician.listening import is_loopback
 from tactician.llm import MOST_IMAGE_BYTES
 from tactician.runs import DEFAULT_LEASE
 from tactician.serve.api.people import LOCAL, Person, Tokens
@@ -107,7 +107,7 @@ class Guard:
 
     def _find_person(self, scope: Scope, headers: Headers) -> Person:
         if self._tokens is None:
-            if not _is_loopback(_find_caller(scope)):
+            if not is_loopback(_find_caller(scope)):
                 raise ApiError(403, "Without tokens, only programs on this machine may call.")
             return LOCAL
         scheme, _, token = headers.get("authorization", "").partition(" ")
@@ -186,13 +186,6 @@ def _strip_port(host: str) -> str:
 def _find_caller(scope: Scope) -> str:
     client = scope.get("client")
     return client[0] if client else ""
-
-
-def _is_loopback(address: str) -> bool:
-    try:
-        return ip_address(address).is_loopback
-    except ValueError:
-        return False
 
 
 def _add_headers(send: Send) -> Send:

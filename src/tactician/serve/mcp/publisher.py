@@ -19,7 +19,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 from typing_extensions import override
 
 from tactician import __version__
-from tactician.addresses import listen
+from tactician.listening import listen
 from tactician.platform import Platform
 from tactician.serve.mcp.access import SharedToken, create_auth, create_seal, create_security
 from tactician.serve.mcp.banner import Banner
