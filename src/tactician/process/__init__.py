@@ -94,7 +94,7 @@ if TYPE_CHECKING:
     from tactician.process.stored_objects import encode_object as encode_object
     from tactician.process.stored_types import SavedObject as SavedObject
     from tactician.process.stored_types import formerly as formerly
-    from tactician.process.stored_types import stored_names as stored_names
+    from tactician.process.stored_types import list_stored_names as list_stored_names
     from tactician.process.stored_types import type_name as type_name
     from tactician.process.stored_types import upgrades as upgrades
 else:
@@ -138,6 +138,6 @@ else:
             ),
             "tactician.process.state": "ActionRun ChildRun ProcessStatus",
             "tactician.process.stored_objects": "decode_as decode_object encode_alone encode_object",
-            "tactician.process.stored_types": "SavedObject formerly stored_names type_name upgrades",
+            "tactician.process.stored_types": "SavedObject formerly list_stored_names type_name upgrades",
         },
     )

@@ -14,7 +14,7 @@ from tactician.process.events import ActionCompleted, ActionResumed, ActionStart
 from tactician.process.handle import ProcessHandle
 from tactician.process.objects import get_parts
 from tactician.process.options import ProcessOptions
-from tactician.process.performing import Outcome, create_operation, iterate_errors, perform
+from tactician.process.performing import Outcome, create_inner_operation, create_operation, iterate_errors, perform
 from tactician.process.recording import record_nothing, record_output, record_rejection
 from tactician.process.spec import ActionSpec, PlannedAgentSpec
 from tactician.process.state import ActionRun, ProcessState, ProcessStatus
@@ -92,13 +92,12 @@ class Actor:
         """
         execution = self._execution
         execution.context.emit(ActionStarted, action=action.name, description=action.description)
-        operation = create_operation(execution.process, action, context)
+        operation = create_inner_operation(execution.process, action, context)
         with execution.meter.count_actions(1):
             outcome = await perform(operation, action, action.retry or execution.options.retry)
         if outcome.waiting is not None:
             execution.context.emit(ActionSuspended, action=action.name)
             raise Suspended(*outcome.waiting.pending)
-        self._forget_progress(outcome)
         error = outcome.replan or outcome.error
         outputs, error = self._try_record_output(outcome) if error is None else ((), error)
         run = outcome.to_run(outputs, error)

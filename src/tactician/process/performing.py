@@ -83,6 +83,16 @@ def create_operation(
     return OperationContext(process, run, key, action.tool_groups, action.contributors)
 
 
+def create_inner_operation(process: ProcessHandle, action: ActionSpec, context: RunContext) -> OperationContext:
+    """Create the context of an action that runs inside another, in a context of its own.
+
+    Other runs of the action may end before it, and when it runs again after a pause: so nothing depends on their
+    number.
+    """
+    run = context.child(action.name)
+    return OperationContext(process, run, run.idempotency_key, action.tool_groups, action.contributors)
+
+
 async def perform(operation: OperationContext, action: ActionSpec, policy: ActionRetryPolicy) -> Outcome:
     """Run an action. Its exception is in the outcome; only a cancellation passes."""
     run = operation.run

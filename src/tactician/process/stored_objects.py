@@ -15,12 +15,12 @@ from tactician.errors import StoredStateError
 from tactician.process.board_changes import Entry
 from tactician.process.objects import Rejection
 from tactician.process.spec import PlannedAgentSpec
-from tactician.process.stored_types import SavedObject, stored_names, type_name, upgrade_object, version_of
+from tactician.process.stored_types import SavedObject, list_stored_names, type_name, upgrade_object, version_of
 from tactician.runs import decode_value, encode_value
 
 T = TypeVar("T")
 _PLAIN: Final[Mapping[str, type]] = {
-    name: kind for kind in (str, int, float, bool, list, dict, Rejection) for name in stored_names(kind)
+    name: kind for kind in (str, int, float, bool, list, dict, Rejection) for name in list_stored_names(kind)
 }
 
 
@@ -51,7 +51,7 @@ def decode_as(saved: SavedObject, kind: type[T]) -> T | None:
     Raises:
         StoredStateError: when the object is no longer valid.
     """
-    if saved["type"] not in stored_names(kind):
+    if saved["type"] not in list_stored_names(kind):
         return None
     plain = upgrade_object(kind, saved.get("version", 1), saved["value"])
     return cast("T", decode_value(plain, kind))

@@ -210,7 +210,9 @@ class ShellSession:
         return found[0]
 
     @contextmanager
-    def showing(self, *, prompts: bool = False, responses: bool = False, debug: bool = False) -> Iterator[ProgressView]:
+    def show_run(
+        self, *, prompts: bool = False, responses: bool = False, debug: bool = False
+    ) -> Iterator[ProgressView]:
         """Show what the switches say, and more, during the `with` block."""
         view, switches, was_debug = self.view, self.switches, self.switches.debug
         view.board = TaskBoard()

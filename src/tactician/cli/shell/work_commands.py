@@ -32,11 +32,11 @@ async def execute(
     """Run the agent that fits a text best, and print its result."""
     request = " ".join(text)
     mode = "open" if open else "closed" if closed else session.switches.mode
-    with session.showing(prompts=prompts, responses=responses, debug=debug) as view:
+    with session.show_run(prompts=prompts, responses=responses, debug=debug) as view:
         chosen = await session.find_agent(request, agent, mode)
         view.spec = planned_spec(chosen) if plan or session.switches.plan else None
         outcome = await start_run(session.platform, chosen, read_input(chosen, text))
-    with session.showing(prompts=prompts, responses=responses, debug=debug):
+    with session.show_run(prompts=prompts, responses=responses, debug=debug):
         await session.finish(outcome)
 
 
@@ -49,7 +49,7 @@ async def chat(
 ) -> None:
     """Talk with an agent; an empty line or Ctrl-D ends the conversation."""
     talk = session.open_chat(agent, id)
-    with session.showing() as view, view.without_messages():
+    with session.show_run() as view, view.without_messages():
         await talk.run(session.interruptible)
     err.print(f"`chat --id {talk.conversation_id}` continues the conversation.", highlight=False)
 
@@ -61,14 +61,14 @@ async def respond(session: ShellSession, run: RunId = "") -> None:
     known = next((one for one in view if one.id == run_id), None)
     if known is None or not known.pending:
         raise ResponseError(f"{run_id} does not wait for an answer. `runs` lists those that do.")
-    with session.showing():
+    with session.show_run():
         await session.finish(await session.platform.resume(run_id))
 
 
 async def resume(session: ShellSession, run: RunId = "") -> None:
     """Continue a run that was interrupted, is paused or is stuck."""
     run_id = await session.find_run(run)
-    with session.showing():
+    with session.show_run():
         outcome = await session.platform.resume(run_id)
     await session.finish(outcome)
 

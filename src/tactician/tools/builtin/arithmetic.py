@@ -112,14 +112,14 @@ class _Parser:
             return _read_number(token.text)
         if token is not None and token.kind == "name":
             self._next += 1
-            return self._named(token.text)
+            return self._parse_named(token.text)
         if self._take("("):
             value = self._sum()
             self._expect(")")
             return value
         raise self._create_error("a number")
 
-    def _named(self, name: str) -> Number:
+    def _parse_named(self, name: str) -> Number:
         if not self._take("("):
             if name in _CONSTANTS:
                 return _CONSTANTS[name]
