@@ -2,7 +2,7 @@
 
 A request asks for tools or an output schema. `adapt_request` rewrites it for a model that lacks either:
 
-- no tool calling: the model writes JSON that is either a call or the answer, under a schema;
+- no tool calling: the model writes JSON, under a schema, that is either a call or the answer; earlier calls are words;
 - no schema-constrained output, but tools: the answer is the arguments of a tool;
 - neither: the schema goes into the prompt.
 """
@@ -35,6 +35,8 @@ def adapt_request(request: ModelRequest, features: Features) -> tuple[ModelReque
         chosen = _with_choice(request)
         adapted, restore = adapt_request(chosen, features)
         return adapted, _chain(restore, lambda response: _restore_choice(request, response))
+    if not features.tools and any(map(_has_tools, request.messages)):  # those of another model, as after a handoff
+        request = replace(request, messages=tuple(_without_tools(request.messages)))
     if request.output is not None and not features.json_schema:
         if request.tools and request.tool_choice not in ("auto", "none"):
             return replace(request, output=None), None  # the model must call a tool now, and cannot answer yet
@@ -114,6 +116,10 @@ def _choice_instructions(request: ModelRequest) -> str:
 def _signature(parameters: JsonSchema) -> str:
     properties = _as_mapping(parameters.get("properties") or {})
     return f"({', '.join(properties)})"
+
+
+def _has_tools(message: Message) -> bool:
+    return isinstance(message, ToolResult) or (isinstance(message, AssistantMessage) and bool(message.tool_calls))
 
 
 def _without_tools(messages: Iterable[Message]) -> Iterator[Message]:

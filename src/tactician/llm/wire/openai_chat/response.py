@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from pydantic_core import from_json
 
-from tactician.errors import MalformedResponseError
+from tactician.errors import MalformedResponseError, ModelError
 from tactician.llm.messages import AssistantMessage, AssistantPart, Text, Thinking, ToolCall
 from tactician.llm.model import Delta, FinishReason, ModelResponse, TextDelta, ThinkingDelta, ToolCallDelta
 from tactician.llm.usage import Usage
@@ -33,6 +33,8 @@ _FINISH_REASONS: dict[str, FinishReason] = {
     "function_call": "tool_calls",
     "content_filter": "content_filter",
 }
+_BROKEN_OFF = "error"
+"""Finish reason of an answer that an error has ended: OpenRouter's page "Streaming", handling errors."""
 
 
 def decode(body: object, model: str = "") -> ModelResponse:
@@ -47,7 +49,8 @@ def decode(body: object, model: str = "") -> ModelResponse:
             raise TypeError("it is no JSON object")
         match body:
             case {"choices": [dict(choice), *_]}:
-                _check_finish(choice, body, model)
+                if choice.get("finish_reason") == _BROKEN_OFF:
+                    raise _create_broken_off_error(choice, body, model)
                 return _decode(body, choice, model)
             case {"error": error} if error and not body.get("choices"):
                 raise create_openai_error(error, model)
@@ -58,14 +61,9 @@ def decode(body: object, model: str = "") -> ModelResponse:
         ) from error
 
 
-def _check_finish(choice: Mapping[str, object], body: Mapping[str, object], model: str) -> None:
-    """Check that an answer was not broken off by an error of the provider.
-
-    Source: OpenRouter's page "Streaming", handling errors during streaming.
-    """
-    if choice.get("finish_reason") == "error":
-        error = body.get("error") or choice.get("error")
-        raise create_openai_error(error or "the provider broke the answer off, and gave no reason", model)
+def _create_broken_off_error(choice: Mapping[str, object], body: Mapping[str, object], model: str) -> ModelError:
+    error = body.get("error") or choice.get("error")
+    return create_openai_error(error or "the provider broke the answer off, and gave no reason", model)
 
 
 def _decode(body: Mapping[str, object], choice: Mapping[str, object], model: str) -> ModelResponse:
@@ -190,7 +188,8 @@ class ChatStreamDecoder:
         deltas: list[Delta] = []
         for choice in choices:
             if reason := choice.get("finish_reason"):
-                _check_finish(choice, chunk, self._model)
+                if reason == _BROKEN_OFF:
+                    raise _create_broken_off_error(choice, chunk, self._model)
                 self._finish = _FINISH_REASONS.get(str(reason), "stop")
             delta = choice.get("delta") or {}
             text = delta.get("content")
