@@ -243,7 +243,8 @@ async def _ask_policies(
             raise
         except Exception as error:
             return request, f"the policy {name!r} failed: {describe_error(error)}"
-        if not isinstance(decision, DelegationDecision) or not isinstance(decision.request, _OPTIONAL_REQUEST):
+        changed: object = getattr(decision, "request", None)
+        if not isinstance(decision, DelegationDecision) or not isinstance(changed, _OPTIONAL_REQUEST):
             problem = f"the delegation policy {name!r} returned {decision!r}"
             raise ConfigurationError(f"{problem}: return allow(), reject(reason) or modify(request)")
         if decision.rejection is not None:
