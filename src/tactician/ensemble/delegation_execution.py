@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import replace
-from typing import Final, cast
+from typing import cast
 
 from tactician.documents import did_you_mean
 from tactician.ensemble.constraints import NO_CONSTRAINTS, HierarchicalConstraints
@@ -32,8 +32,6 @@ from tactician.frozen import frozen
 from tactician.runs import RunContext, RunResult
 from tactician.text import describe_error
 from tactician.tools import as_text
-
-_OPTIONAL_REQUEST: Final = (DelegationRequest, type(None))
 
 
 @frozen
@@ -243,8 +241,7 @@ async def _ask_policies(
             raise
         except Exception as error:
             return request, f"the policy {name!r} failed: {describe_error(error)}"
-        changed: object = getattr(decision, "request", None)
-        if not isinstance(decision, DelegationDecision) or not isinstance(changed, _OPTIONAL_REQUEST):
+        if not _is_decision(decision):
             problem = f"the delegation policy {name!r} returned {decision!r}"
             raise ConfigurationError(f"{problem}: return allow(), reject(reason) or modify(request)")
         if decision.rejection is not None:
@@ -252,6 +249,11 @@ async def _ask_policies(
         if decision.request is not None:
             request = replace(decision.request, id=request.id)
     return request, None
+
+
+def _is_decision(value: object) -> bool:
+    """Return whether a value is a decision as `allow`, `reject` and `modify` make it."""
+    return isinstance(value, DelegationDecision) and isinstance(value.request, DelegationRequest | None)
 
 
 def _report(response: DelegationResponse) -> str:
