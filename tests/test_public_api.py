@@ -132,7 +132,7 @@ PUBLIC = {
     """,
     "tactician.trace": """
         CONTENT_NAME CaptureMode Masking ModelUse Recorder Trace TraceNode TraceNote TracePause mask_nodes merge_uses
-        name_content subtract_use write_event
+        name_content write_event
     """,
     "tactician.testing": "FakeClock FakeContext ScriptError ScriptedModel Step ToolCall When",
 }

@@ -482,8 +482,8 @@ class TestPolicies:
             Delegation(max_depth=0, policies=["no"], output_types=[Report, Report])  # type: ignore[list-item]
         assert caught.value.problems == (
             "max_depth must be > 0, got: 0",
-            "the policy 'no' is not a function",
-            "two output types have the name 'Report'",
+            "policies[0]: 'no' is not a function",
+            "output_types[1]: two output types have the name 'Report'",
         )
 
 

@@ -54,11 +54,12 @@ TOO_SMALL = (
 def run(
     file: File,
     input: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
-            help="What the agent is asked to do; for an ensemble also the values of its templates: topic=AI"
+            help="What the agent is asked to do; for an ensemble also the values of its templates: topic=AI. "
+            "An ensemble without templates needs none."
         ),
-    ],
+    ] = None,
     agent: AgentName = None,
     is_open: Annotated[
         bool, typer.Option("--open", help="Let a model choose a goal, and use the actions of all agents.")
@@ -87,23 +88,36 @@ def run(
     view = ProgressView(err, prompts, responses, None, find_personality(voice), shows_ids=opened is not None)
     arguments = None if opened is None else format_arguments(file, store, access)
     models = choose_models(agents, file, model, scripted)
+    words = input or []
 
     async def find_agent(platform: Platform) -> Runnable:
         """Find the agent that runs, and let its plans be drawn."""
         mode: Mode = "open" if is_open else "closed"
-        chosen = named or await choose_by_request(platform, " ".join(input), f"{file} has", mode)
+        chosen = named or await choose_by_request(platform, _join_words(words, file.name), f"{file} has", mode)
         view.spec = planned_spec(chosen) if plan else None
         return chosen
 
-    outcome = asyncio.run(_run(view, agents, find_agent, input, opened, create_asker(no_input), models, arguments))
+    outcome = asyncio.run(_run(view, agents, find_agent, words, opened, create_asker(no_input), models, arguments))
     print_outcome(outcome, arguments)
 
 
 def read_input(agent: Runnable, words: Sequence[str]) -> str | Mapping[str, str]:
-    """Return the input that the words of a command mean: values by name for the templates of an ensemble, else text."""
+    """Return the input that the words of a command mean: values by name for the templates of an ensemble, else text.
+
+    Raises:
+        ConfigurationError: when there are no words, and the agent is no ensemble.
+    """
     named = [word.partition("=") for word in words]
-    if getattr(agent, "value_names", ()) and all(sign and name.isidentifier() for name, sign, _ in named):
+    names: Sequence[str] | None = getattr(agent, "value_names", None)
+    has_values = bool(names) or (names is not None and not words)
+    if has_values and all(sign and name.isidentifier() for name, sign, _ in named):
         return {name: value for name, _, value in named}
+    return _join_words(words, agent.name)
+
+
+def _join_words(words: Sequence[str], subject: str) -> str:
+    if not words:
+        raise ConfigurationError(f"{subject} needs an input: add what it is asked to do to the command.")
     return " ".join(words)
 
 

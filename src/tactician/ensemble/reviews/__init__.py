@@ -6,7 +6,7 @@ from tactician.ensemble.reviews.decision import ReviewDecision
 from tactician.ensemble.reviews.events import ReviewDecided, ReviewRequested
 from tactician.ensemble.reviews.gate import Gate, GateOutcome, GateTiming, TimedOut, find_gate
 from tactician.ensemble.reviews.questions import AskPerson
-from tactician.ensemble.reviews.review import OnTimeout, Review, ReviewPolicy
+from tactician.ensemble.reviews.review import OnTimeout, Review, ReviewPolicy, find_timeout_mistakes
 from tactician.ensemble.reviews.reviewers import Reviewer, ask_reviewer
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "GateTiming",
     "TimedOut",
     "find_gate",
+    "find_timeout_mistakes",
     "ReviewRequested",
     "ReviewDecided",
 ]
