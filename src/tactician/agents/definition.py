@@ -9,7 +9,8 @@ from typing import Annotated, Final, Protocol
 from pydantic import BeforeValidator, Field
 
 from tactician.agents.agent import Agent
-from tactician.agents.base import BlueprintLike
+from tactician.agents.base import BaseRunnable
+from tactician.agents.blueprint_port import BlueprintLike
 from tactician.agents.temperature import ModelWithTemperature, with_temperature
 from tactician.agents.window_definition import Definition, WindowDefinition
 from tactician.documents import did_you_mean
@@ -102,7 +103,7 @@ class AgentDefinition(Definition):
 
     def to_blueprint(
         self, *, model: str | None = None, responder: Responder | None = None, tools: Sequence[ToolLike] = ()
-    ) -> BlueprintLike:
+    ) -> BlueprintLike[BaseRunnable[object]]:
         """Return the blueprint of the agent and of its handoff targets, an `AgentBlueprint`.
 
         Args:
@@ -168,7 +169,7 @@ class DefinitionCodec(Protocol):
 
     def create_blueprint(
         self, definition: AgentDefinition, model: str | None, responder: Responder | None, tools: Sequence[ToolLike]
-    ) -> BlueprintLike:
+    ) -> BlueprintLike[BaseRunnable[object]]:
         """Return the blueprint of the agent that a definition describes."""
         ...
 
