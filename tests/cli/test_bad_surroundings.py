@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 from pathlib import Path
 
@@ -160,6 +161,41 @@ def test_the_chat_says_by_its_exit_code_that_a_message_failed(tmp_path: Path) ->
     assert done.code == 1
     assert "error: ValueError: boom" in done.err
     assert "echo" in done.out
+
+
+@pytest.mark.parametrize(
+    "command", [("serve", "FILE", "--port"), ("a2a", "serve", "FILE", "--port"), ("mcp", "serve", "FILE", "--http")]
+)
+def test_a_port_that_another_program_uses_is_a_message(command: tuple[str, ...], tmp_path: Path) -> None:
+    file = written(tmp_path, ECHO)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        done = tactician(*(file if word == "FILE" else word for word in command), port)
+    assert done.code == 2
+    assert f"error: 127.0.0.1:{port} cannot be used: Address already in use. Choose another port or host.\n" in done.err
+    assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize(
+    ("variables", "message"),
+    [
+        ({"TACTICIAN_MCP_TOKEN": "short"}, "A token must have at least 16 characters."),
+        ({"TACTICIAN_MCP_SECRET": "short"}, "The secret of an MCP server must have at least 32 characters"),
+    ],
+)
+def test_a_short_secret_of_an_mcp_server_is_a_message(variables: dict[str, str], message: str, tmp_path: Path) -> None:
+    done = tactician("mcp", "serve", written(tmp_path, ECHO), "--http", "8000", env=variables)
+    assert (done.code, "Traceback" in done.err) == (2, False)
+    assert message in done.err
+
+
+def test_a_token_belongs_to_a_single_person(tmp_path: Path) -> None:
+    people = tmp_path / "people.yaml"
+    people.write_text("people: [{name: Anna, token: a-token-of-two-people}]", encoding="utf-8")
+    token = {"TACTICIAN_TOKEN": "a-token-of-two-people"}
+    done = tactician("serve", written(tmp_path, ECHO), "--people", str(people), "--port", "0", env=token)
+    assert done.code == 2
+    assert done.err == f"error: {people}: Anna has the token in TACTICIAN_TOKEN: use another there\n"
 
 
 def test_what_continues_a_run_is_quoted_for_the_shell(tmp_path: Path) -> None:

@@ -122,4 +122,5 @@ def _create_key(task_id: str) -> str:
     """Return the id of a task as the key of a checkpoint, which is saved with each step: a long id is shortened."""
     if len(task_id) <= _LONGEST_KEY:
         return task_id
-    return f"{task_id[: _LONGEST_KEY - 17]}-{sha256(task_id.encode()).hexdigest()[:16]}"
+    digest = sha256(task_id.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{task_id[: _LONGEST_KEY - 17]}-{digest[:16]}"
