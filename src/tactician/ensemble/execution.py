@@ -161,7 +161,7 @@ def record_failures(context: RunContext, failed: Mapping[str, Exception]) -> Non
     if failed:
         assert context.checkpoint is not None
         tasks = context.checkpoint.at("tasks")
-        tasks.set(failures=_read_failures(tasks) | {key: describe_error(error) for key, error in failed.items()})
+        tasks.set(failures={key: describe_error(error) for key, error in failed.items()} | _read_failures(tasks))
 
 
 async def _give(skipped: SkippedTask) -> SkippedTask:
