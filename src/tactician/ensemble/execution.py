@@ -37,7 +37,7 @@ class TaskRunner(TasksRun):
 
     def __init__(self, environment: TaskEnvironment, context: RunContext, exit: EarlyExit) -> None:
         super().__init__(environment, context, exit)
-        self._failures = _read_failures(self.places)
+        self._failures = _read_failures(self.places) if self.places.data else {}
         self._revisions = environment.collect_revisions()
         self.failed: dict[str, Exception] = {}
         self.skipped: dict[str, str] = {}

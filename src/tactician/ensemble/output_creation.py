@@ -27,16 +27,17 @@ def create_task_output(
         is_typed: true when an output type was asked for, so that text is an object too.
     """
     answer = result.output
+    is_text = isinstance(answer, str)
     output = TaskOutput(
         task.task_id,
         role,
         task.description,
-        answer if isinstance(answer, str) else as_text(answer),
+        answer if is_text else as_text(answer),
         datetime.fromtimestamp(now, UTC),
-        answer if is_typed or not isinstance(answer, str) else None,
+        answer if is_typed or not is_text else None,
         count_tool_calls(result),
         result.tally.total,
-        max(0.0, now - began),
+        now - began if now > began else 0.0,
     )
     return result.mark(output) if isinstance(result, EnsembleResult) else output
 

@@ -149,7 +149,8 @@ def _create_result(
     if len(outputs) < len(outcomes):
         reasons = {key: end.reason for key, end in outcomes.items() if isinstance(end, SkippedTask)}
         skipped = reasons | skipped
-    duration = max(0.0, context.services.clock.time() - began)
+    now = context.services.clock.time()
+    duration = now - began if now > began else 0.0
     return EnsembleResult.create(outputs, outputs[-1] if outputs else None, context, duration, reason, skipped)
 
 
