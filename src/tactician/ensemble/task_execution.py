@@ -19,6 +19,8 @@ from tactician.ensemble.template import Template
 from tactician.frozen import frozen
 from tactician.runs import Live, RunContext, RunResult, RunStatus, revive
 
+Start: TypeAlias = Callable[["TaskExecution"], Awaitable[RunResult[object]]]
+"""Function that begins the first attempt at a task."""
 Preparation: TypeAlias = Callable[["TaskExecution"], Awaitable[None]]
 """Step before a task runs."""
 Check: TypeAlias = Callable[["TaskExecution", TaskOutput], Awaitable[TaskOutput]]
@@ -41,7 +43,8 @@ class TaskPlan:
         expected_output: its expected output.
         preparations: the steps before it runs, in order: what earlier runs have left, the review before, and the input
             guardrails.
-        work: function that does the task.
+        start: function that begins the first attempt.
+        work: function that does the task, in a later attempt with the feedback on the attempt before.
         checks: the steps that accept its output, in order: the output guardrails, and the review after.
         conclusions: the steps after that: what later runs read.
         is_followed: true when other steps follow on the output, so that it is saved before.
@@ -60,6 +63,7 @@ class TaskPlan:
     description: Template
     expected_output: Template
     preparations: tuple[Preparation, ...]
+    start: Start
     work: Work
     checks: tuple[Check, ...]
     conclusions: tuple[Conclusion, ...]
@@ -106,8 +110,8 @@ class TaskExecution:
 
     Attributes:
         input: the input of the task, to which its first steps add what earlier runs have left.
-        place: the context of the task.
         checkpoint: its checkpoint, which keeps the progress.
+        is_internal: true when its text is not part of the answer of the ensemble.
         began: the time at which the task started, in this or in an earlier run of the program; `None` before.
         attempt: the number of the attempt in this run, from 1.
         skipped: the reason why the task is skipped; `None` when it is not.
@@ -116,8 +120,8 @@ class TaskExecution:
     """
 
     __slots__ = (
-        "_has_draft", "attempt", "began", "checkpoint", "has_run", "input", "is_completed", "place", "plan", "run",
-        "skipped",
+        "_has_draft", "_place", "attempt", "began", "checkpoint", "has_run", "input", "is_completed", "is_internal",
+        "plan", "run", "skipped",
     )  # fmt: skip
     input: TaskInput
 
@@ -125,16 +129,24 @@ class TaskExecution:
         self.plan = plan
         self.run = run
         self.checkpoint = run.places.at(plan.job.key)
-        self.place = run.context.inside_part(self.checkpoint, not plan.is_last)
-        if plan.is_composite:  # the tasks inside find there how the ensemble reviews and ends
-            around = {ReviewSettings: plan.reviews, EarlyExit: run.exit, LearningOutbox: self.outbox}
-            self.place = self.place.inside(around)
+        self.is_internal = not plan.is_last
+        self._place: RunContext | None = None
         self.began: float | None = None
         self.skipped: str | None = None
         self.attempt = 1
         self.has_run = self.is_completed = self._has_draft = False
         if data := self.checkpoint.data:
             self._restore(data)
+
+    @property
+    def place(self) -> RunContext:
+        """The context of the task. An agent runs in that of the ensemble: it would be made for each run."""
+        if self._place is None:
+            self._place = self.run.context.inside_part(self)
+            if self.plan.is_composite:  # the tasks inside find there how the ensemble reviews and ends
+                around = {ReviewSettings: self.plan.reviews, EarlyExit: self.run.exit, LearningOutbox: self.outbox}
+                self._place = self._place.inside(around)
+        return self._place
 
     @property
     def outbox(self) -> LearningOutbox:
@@ -225,7 +237,7 @@ class TaskExecution:
 
     def create_failed_result(self) -> RunResult[None]:
         """Return the result of the run so far, for errors."""
-        return RunResult(None, RunStatus.FAILED, tally=self.place.tally, run_id=self.place.run_id)
+        return RunResult(None, RunStatus.FAILED, tally=self.run.context.tally, run_id=self.run.context.run_id)
 
     def _read(self, key: str) -> TaskOutput | None:
         saved = self.checkpoint.data.get(key)

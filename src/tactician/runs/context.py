@@ -7,7 +7,7 @@ from contextvars import ContextVar, Token
 from dataclasses import dataclass, field, replace
 from functools import cache
 from types import MappingProxyType
-from typing import Final, ParamSpec, TypeVar
+from typing import Final, ParamSpec, Protocol, TypeVar
 
 from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.errors import ConfigurationError
@@ -39,6 +39,20 @@ T = TypeVar("T")
 MISSED_DEADLINE: Final = "the deadline of the run has passed"
 _NO_RESPONSES: Final[Mapping[str, Response]] = MappingProxyType({})
 _NO_OBJECTS: Final[Mapping[type, object]] = MappingProxyType({})
+
+
+class RunPart(Protocol):
+    """Part of a run that is not a run, such as a task."""
+
+    @property
+    def checkpoint(self) -> Checkpoint:
+        """Its checkpoint."""
+        ...
+
+    @property
+    def is_internal(self) -> bool:
+        """True when its text is not part of the answer of the run."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -226,15 +240,19 @@ class RunContext:
             return self._copy(surroundings=surroundings)
         return self._copy(surroundings=surroundings, artifacts=ArtifactChannel(self.artifacts, receive))
 
-    def child(self, name: str, budget: Budget | None = None, *, key: str | None = None) -> RunContext:
+    def child(
+        self, name: str, budget: Budget | None = None, *, key: str | None = None, part: RunPart | None = None
+    ) -> RunContext:
         """Return the context of a run inside this run.
 
         Args:
             name: name of the run.
             budget: budget of its own.
             key: key of its checkpoint; by default, the name and the number of the runs of that name so far.
+            part: part of this run in which it is; see `inside_part`.
         """
-        outer_id, run_id, checkpoint = self.run_id, new_id(), self.checkpoint
+        outer_id, run_id = self.run_id, new_id()
+        checkpoint = self.checkpoint if part is None else part.checkpoint
         if checkpoint is None:
             checkpoint = Checkpoint(name)
         else:
@@ -255,6 +273,8 @@ class RunContext:
         fields["meter"] = meter
         fields["checkpoint"] = checkpoint
         fields["artifacts"] = ArtifactChannel() if self.artifacts is None else self.artifacts.create_inner()
+        if part is not None and part.is_internal:
+            fields["answer_level"] = len(self.path)
         return _of_fields(fields)
 
     def _with_step_events(self) -> RunContext:
@@ -334,13 +354,10 @@ class RunContext:
             changes["checkpoint"] = self.checkpoint.at(key)
         return self._copy(**changes) if changes else self
 
-    def inside_part(self, checkpoint: Checkpoint, is_internal: bool) -> RunContext:
-        """Return the context of a part of the run with this checkpoint; see `step`, and `as_internal`."""
-        fields = self.__dict__.copy()
-        fields["checkpoint"] = checkpoint
-        if is_internal:
-            fields["answer_level"] = len(self.path)
-        return _of_fields(fields)
+    def inside_part(self, part: RunPart) -> RunContext:
+        """Return the context of a part of the run; see `step`, and `as_internal`."""
+        level = len(self.path) if part.is_internal else self.answer_level
+        return self._copy(checkpoint=part.checkpoint, answer_level=level)
 
     def with_deadline(self, deadline: float) -> RunContext:
         """Return the same context for a run that has to end before a moment, in seconds since the epoch.
