@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Final
 
 from tactician.ensemble.early_exit import ENDED
@@ -94,7 +93,7 @@ async def restore_task(execution: TaskExecution, saved: TaskOutput) -> TaskOutpu
         role=output.role,
         raw=output.raw,
         seconds=output.duration,
-        ended=output.completed_at.timestamp(),
+        ended=output.ended,
         tool_calls=output.tool_calls,
         usage=output.usage,
     )
@@ -212,4 +211,4 @@ def _finish(execution: TaskExecution, output: TaskOutput) -> TaskOutput:
     """Return an output on which other steps followed with the time of the end of the task."""
     now = execution.run.context.clock.time()
     duration = max(0.0, now - (execution.began or now))
-    return replace(output, completed_at=datetime.fromtimestamp(now, UTC), duration=duration)
+    return replace(output, ended=now, duration=duration)

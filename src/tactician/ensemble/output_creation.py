@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
 
 from tactician.ensemble.results import EnsembleResult
 from tactician.ensemble.task_input import TaskInput
@@ -33,7 +32,7 @@ def create_task_output(
         role,
         task.description,
         answer if is_text else as_text(answer),
-        datetime.fromtimestamp(now, UTC),
+        now,
         answer if is_typed or not is_text else None,
         count_tool_calls(result),
         result.tally.total,

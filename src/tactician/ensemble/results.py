@@ -20,7 +20,7 @@ from tactician.frozen import frozen
 from tactician.runs import RunContext, RunResult, RunStatus
 from tactician.trace import Trace
 
-_get_end: Final = attrgetter("completed_at")
+_get_end: Final = attrgetter("ended")
 _DONE: Final = RunStatus.COMPLETED
 
 
