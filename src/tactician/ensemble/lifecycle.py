@@ -71,7 +71,7 @@ async def perform_task(execution: TaskExecution) -> TaskOutcome:
     except BaseException as error:
         _report_failure(execution, error)
         raise
-    execution.keep_output(output)
+    execution.checkpoint.set(output=execution.encode(output), draft=None, earlier=None)
     if execution.checkpoint.journal is not None:
         await execution.place.save_step("task", plan.key, output.raw)
     execution.run.outcomes[plan.key] = output
@@ -116,7 +116,8 @@ def _begin(execution: TaskExecution, is_observed: bool) -> None:
         return
     if (limit := context.find_limit()) is not None:
         raise BudgetError(f"task {task_id!r}: {limit}", execution.create_failed_result())
-    execution.begin(context.services.clock.time())
+    execution.began = now = context.services.clock.time()
+    execution.checkpoint.set(began=now)
     if is_observed:
         context.emit(TaskStarted, task_id=task_id, role=role)
 

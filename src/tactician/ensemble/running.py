@@ -13,10 +13,10 @@ from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.early_exit import EarlyExit
 from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import TaskFailedError
-from tactician.ensemble.execution import TaskRunner, record_failures
+from tactician.ensemble.execution import TaskRunner
 from tactician.ensemble.outcomes import SkippedTask, TaskOutcome
 from tactician.ensemble.results import COMPLETED, FAILED, EnsembleResult, ExitReason
-from tactician.ensemble.task_execution import TaskPlan
+from tactician.ensemble.task_execution import TaskPlan, record_failures
 from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.task_plan import create_plan
 from tactician.ensemble.task_reviews import NO_REVIEWS, ReviewSettings

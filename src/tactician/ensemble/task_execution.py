@@ -17,7 +17,8 @@ from tactician.ensemble.task_reviews import ReviewSettings
 from tactician.ensemble.task_work import Work
 from tactician.ensemble.template import Template
 from tactician.frozen import frozen
-from tactician.runs import Live, RunContext, RunResult, RunStatus, revive
+from tactician.runs import Checkpoint, Live, RunContext, RunResult, RunStatus, revive
+from tactician.text import describe_error
 
 Start: TypeAlias = Callable[["TaskExecution"], Awaitable[RunResult[object]]]
 """Function that begins the first attempt at a task."""
@@ -85,10 +86,14 @@ class TasksRun:
 
     Attributes:
         places: the checkpoint with those of the tasks.
+        failures: the reasons why tasks failed before a suspension, by their ids.
+        revisions: the revisions of the tasks that run again, by their ids.
         outcomes: the outcomes of tasks so far, in the order in which they ended.
+        failed: the errors of the tasks that failed.
+        skipped: the reasons why others did not start for that, or wait.
     """
 
-    __slots__ = ("context", "environment", "exit", "outcomes", "places")
+    __slots__ = ("context", "environment", "exit", "failed", "failures", "outcomes", "places", "revisions", "skipped")
 
     def __init__(self, environment: TaskEnvironment, context: RunContext, exit: EarlyExit) -> None:
         assert context.checkpoint is not None
@@ -96,7 +101,11 @@ class TasksRun:
         self.context = context
         self.exit = exit
         self.places = context.checkpoint.at("tasks")
+        self.failures = _read_failures(self.places) if self.places.data else {}
+        self.revisions = environment.revisions if environment.revision is None else environment.collect_revisions()
         self.outcomes: dict[str, TaskOutcome] = {}
+        self.failed: dict[str, Exception] = {}
+        self.skipped: dict[str, str] = {}
 
 
 class TaskExecution:
@@ -120,7 +129,7 @@ class TaskExecution:
     """
 
     __slots__ = (
-        "_has_draft", "_place", "attempt", "began", "checkpoint", "has_run", "input", "is_completed", "is_internal",
+        "_place", "attempt", "began", "checkpoint", "has_run", "input", "is_completed", "is_internal",
         "plan", "run", "skipped",
     )  # fmt: skip
     input: TaskInput
@@ -134,7 +143,7 @@ class TaskExecution:
         self.began: float | None = None
         self.skipped: str | None = None
         self.attempt = 1
-        self.has_run = self.is_completed = self._has_draft = False
+        self.has_run = self.is_completed = False
         if data := self.checkpoint.data:
             self._restore(data)
 
@@ -160,12 +169,6 @@ class TaskExecution:
         self.skipped = None if skipped is None else str(skipped)
         self.has_run = data.get("has_run") is True
         self.is_completed = "output" in data
-        self._has_draft = "draft" in data
-
-    def begin(self, now: float) -> None:
-        """Note the time at which the task starts."""
-        self.began = now
-        self.checkpoint.set(began=now)
 
     def create_revision(self) -> Revision | None:
         """Return the feedback with which an attempt after the first begins, and the output of the attempt before."""
@@ -196,19 +199,15 @@ class TaskExecution:
             self.has_run = has_run
             self.checkpoint.set(has_run=has_run)
 
+    def encode(self, output: TaskOutput) -> Live[TaskOutput]:
+        """Return an output as its checkpoint keeps it."""
+        encode = self.plan.codec.encode_beside_run if self.has_run else self.plan.codec.encode
+        return Live(output, encode) if self.checkpoint.journal is None else Live.create(output, encode, is_saved=True)
+
     async def save_draft(self, output: TaskOutput) -> None:
         """Save the output of the attempt."""
-        self._has_draft = True
-        self.checkpoint.set(draft=self._encode(output, self.has_run))
+        self.checkpoint.set(draft=self.encode(output))
         await self.place.save_step("draft", output.task_id, output.raw)
-
-    def keep_output(self, output: TaskOutput) -> None:
-        """Keep the final output. The next step that is saved has it."""
-        saved = self._encode(output, self.has_run)
-        if self._has_draft:
-            self.checkpoint.set(output=saved, draft=None, earlier=None)
-        else:
-            self.checkpoint.set(output=saved)
 
     async def save_skip(self, reason: str) -> None:
         """Save that the task is skipped."""
@@ -219,7 +218,8 @@ class TaskExecution:
     async def begin_attempt(self, output: TaskOutput, feedback: str) -> None:
         """Begin another attempt, with feedback on an output; what tasks inside have left for later runs is dropped."""
         self.outbox.withdraw(self.checkpoint.path)
-        earlier = self._encode(output, True)
+        is_saved = self.checkpoint.journal is not None
+        earlier = Live.create(output, self.plan.codec.encode_beside_run, is_saved=is_saved)
         self.attempt += 1
         self.checkpoint.set(attempt=self.attempt, feedback=feedback, earlier=earlier, draft=None)
         await self.place.save_step("revision", output.task_id, feedback)
@@ -243,9 +243,15 @@ class TaskExecution:
         saved = self.checkpoint.data.get(key)
         return None if saved is None else revive(saved, self.plan.codec.decode)
 
-    def _encode(self, output: TaskOutput, has_run: bool) -> Live[TaskOutput]:
-        codec = self.plan.codec
-        encode = codec.encode_beside_run if has_run else codec.encode
-        if self.checkpoint.journal is None:
-            return Live(output, encode)
-        return Live.create(output, encode, is_saved=True)
+
+def record_failures(context: RunContext, failed: Mapping[str, Exception]) -> None:
+    """Record the failed tasks of a run, which do not run again when it goes on after a suspension."""
+    if failed:
+        assert context.checkpoint is not None
+        tasks = context.checkpoint.at("tasks")
+        tasks.set(failures=_read_failures(tasks) | {key: describe_error(error) for key, error in failed.items()})
+
+
+def _read_failures(tasks: Checkpoint) -> dict[str, str]:
+    known = tasks.data.get("failures")
+    return {str(key): str(reason) for key, reason in known.items()} if isinstance(known, dict) else {}
