@@ -71,7 +71,9 @@ async def perform_task(execution: TaskExecution) -> TaskOutcome:
     except BaseException as error:
         _report_failure(execution, error)
         raise
-    execution.checkpoint.set(output=execution.encode(output), draft=None, earlier=None)
+    if plan.is_followed:
+        execution.checkpoint.set(draft=None, earlier=None)
+    execution.checkpoint.set(output=execution.encode(output))
     if execution.checkpoint.journal is not None:
         await execution.place.save_step("task", plan.key, output.raw)
     execution.run.outcomes[plan.key] = output

@@ -27,6 +27,7 @@ def create_task_output(
     """
     answer = result.output
     is_text = isinstance(answer, str)
+    has_more = len(result.messages) != 2 or result.related  # than a question and its answer
     output = TaskOutput(
         task.task_id,
         role,
@@ -34,7 +35,9 @@ def create_task_output(
         answer if is_text else as_text(answer),
         now,
         answer if is_typed or not is_text else None,
-        count_tool_calls(result),
+        0
+        if len(result.messages) == 2 and not result.related
+        else count_tool_calls(result),  # a question and its answer
         result.tally.total,
         now - began if now > began else 0.0,
     )
@@ -57,7 +60,5 @@ def count_tool_calls(result: RunResult[object]) -> int:
     """Return the number of tool calls in the conversations of a run and of those beside it."""
     if isinstance(result, EnsembleResult):
         return result.total_tool_calls
-    if len(result.messages) < 3 and not result.related:  # a question and its answer
-        return 0
     own = list(map(type, result.messages)).count(ToolResult)  # no message is of a subclass
     return own + sum(map(count_tool_calls, result.related))
