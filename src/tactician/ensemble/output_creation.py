@@ -35,9 +35,7 @@ def create_task_output(
         answer if is_text else as_text(answer),
         now,
         answer if is_typed or not is_text else None,
-        0
-        if len(result.messages) == 2 and not result.related
-        else count_tool_calls(result),  # a question and its answer
+        count_tool_calls(result) if has_more else 0,
         result.tally.total,
         now - began if now > began else 0.0,
     )

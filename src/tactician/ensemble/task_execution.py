@@ -85,7 +85,7 @@ class TasksRun:
         exit: the early end of the run.
 
     Attributes:
-        places: the checkpoint with those of the tasks.
+        checkpoint: the checkpoint of the run.
         failures: the reasons why tasks failed before a suspension, by their ids.
         revisions: the revisions of the tasks that run again, by their ids.
         outcomes: the outcomes of tasks so far, in the order in which they ended.
@@ -93,15 +93,17 @@ class TasksRun:
         skipped: the reasons why others did not start for that, or wait.
     """
 
-    __slots__ = ("context", "environment", "exit", "failed", "failures", "outcomes", "places", "revisions", "skipped")
+    __slots__ = (
+        "checkpoint", "context", "environment", "exit", "failed", "failures", "outcomes", "revisions", "skipped",
+    )  # fmt: skip
 
     def __init__(self, environment: TaskEnvironment, context: RunContext, exit: EarlyExit) -> None:
         assert context.checkpoint is not None
         self.environment = environment
         self.context = context
         self.exit = exit
-        self.places = context.checkpoint.at("tasks")
-        self.failures = _read_failures(self.places) if self.places.data else {}
+        self.checkpoint = context.checkpoint
+        self.failures = _read_failures(context.checkpoint)
         self.revisions = environment.revisions if environment.revision is None else environment.collect_revisions()
         self.outcomes: dict[str, TaskOutcome] = {}
         self.failed: dict[str, Exception] = {}
@@ -137,7 +139,7 @@ class TaskExecution:
     def __init__(self, plan: TaskPlan, run: TasksRun) -> None:
         self.plan = plan
         self.run = run
-        self.checkpoint = run.places.at(plan.job.key)
+        self.checkpoint = run.checkpoint.at(plan.job.key)
         self.is_internal = not plan.is_last
         self._place: RunContext | None = None
         self.began: float | None = None
@@ -248,10 +250,10 @@ def record_failures(context: RunContext, failed: Mapping[str, Exception]) -> Non
     """Record the failed tasks of a run, which do not run again when it goes on after a suspension."""
     if failed:
         assert context.checkpoint is not None
-        tasks = context.checkpoint.at("tasks")
-        tasks.set(failures=_read_failures(tasks) | {key: describe_error(error) for key, error in failed.items()})
+        known = _read_failures(context.checkpoint)
+        context.checkpoint.set(failures=known | {key: describe_error(error) for key, error in failed.items()})
 
 
-def _read_failures(tasks: Checkpoint) -> dict[str, str]:
-    known = tasks.data.get("failures")
+def _read_failures(checkpoint: Checkpoint) -> dict[str, str]:
+    known = checkpoint.data.get("failures")
     return {str(key): str(reason) for key, reason in known.items()} if isinstance(known, dict) else {}
