@@ -117,6 +117,20 @@ def test_a_value_is_written_in_both_formats(value: object, as_json: str, as_toon
 
 
 @pytest.mark.parametrize(
+    ("value", "as_json", "as_toon"),
+    [
+        ({"a": "\ud800"}, r'{"a": "\ud800"}', r'{"a": "\ud800"}'),
+        ([10**4_400], f"[1{'0' * 4_400}]", f"[1{'0' * 4_400}]"),
+        (b"\xff\xfe", '"__4="', "__4="),
+        ([{"a": b"\xff\xfe"}], '[{"a": "__4="}]', "[1]{a}:\n  __4="),
+    ],
+)
+def test_what_has_no_form_of_its_own_is_still_written(value: object, as_json: str, as_toon: str) -> None:
+    assert load_formatter(ContextFormat.JSON).format(value) == as_json
+    assert load_formatter(ContextFormat.TOON).format(value) == as_toon
+
+
+@pytest.mark.parametrize(
     "text",
     [
         *("", "plain text", "{not json}", "[1, 2", "42", '"text"', "null", "NaN", "[NaN]", "[" * 100_000),

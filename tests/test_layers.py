@@ -43,6 +43,7 @@ LATE = {
     "tactician.ai.streams": "streams, which few calls need",
     "tactician.conversation": "windows and the store of conversations, which a single answer does not need",
     "tactician.diagrams": "drawings, which notebooks and few programs show",
+    "tactician.loop": "streams of text, which few programs need",
     "tactician.planning.contrast": "explanations of plans, which few programs ask for",
     "tactician.planning.explanation": "explanations of plans, which few programs ask for",
     "tactician.planning.verdict": "explanations of plans, which few programs ask for",
@@ -58,6 +59,8 @@ LATE = {
     "tactician.platform.requests": "requests to agents and models by name",
     "tactician.process": "drawings, which notebooks and few programs show",
     "tactician.process.diagram": "drawings, which notebooks and few programs show",
+    "tactician.process.event_log": "logs of events, which few processes write",
+    "tactician.process.stuck": "explanations of processes that have no plan",
     "tactician.prompts": "templates, which a prompt in the program does not need",
     "tactician.platform.views.traces": "traces of stored runs, which few programs read",
     "tactician.trace.trace": "traces, which few programs read",
@@ -214,8 +217,7 @@ def test_nothing_is_imported_by_a_name_in_a_string() -> None:
         if "import_module(" in file.read_text(encoding="utf-8") and not module.startswith("tactician.cli")
     }
     assert users == {
-        "tactician.late_binding",
-        "tactician.late_names",
+        "tactician.late_imports",
         "tactician.names",
         "tactician.service.names",
     }

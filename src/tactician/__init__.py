@@ -5,8 +5,7 @@ The names that most programs need are here; they are loaded when they are first 
 
 from typing import TYPE_CHECKING
 
-from tactician.late_binding import declare_modules
-from tactician.late_names import export_late
+from tactician.late_imports import declare_modules, export_late
 
 if TYPE_CHECKING:
     from tactician import log as log

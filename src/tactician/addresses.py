@@ -25,6 +25,8 @@ def _is_public(address: IPv4Address | IPv6Address) -> bool:
         return True  # the embedded address decides
     if isinstance(address, IPv4Address) and any(address in network for network in _CLOUDS):
         return False
+    if isinstance(address, IPv6Address) and address.is_site_local:
+        return False
     return address.is_global and not (address.is_multicast or address.is_reserved or address.is_unspecified)
 
 

@@ -99,26 +99,27 @@ class ToonFormatter:
         return f"ToonFormatter(indent={self.indent}, delimiter={self.delimiter!r})"
 
     def format(self, value: object) -> str:
-        """Return a value as TOON; text stays as it is."""
-        from pydantic_core import from_json
-
-        return value if isinstance(value, str) else self._encode(from_json(write_json(value)))
+        """Return a value as TOON; text stays as it is, and what TOON has no form for, as a lone surrogate, is JSON."""
+        return value if isinstance(value, str) else self._encode_json(write_json(value))
 
     def format_json(self, text: str) -> str:
         """Return JSON text as TOON. Text that is not an object or a list, or is very long, stays as it is."""
         if len(text) > _LONGEST or text.lstrip()[:1] not in ("{", "["):
             return text
+        return self._encode_json(text, allow_inf_nan=False)
+
+    def _encode_json(self, text: str, *, allow_inf_nan: bool = True) -> str:
         from pydantic_core import from_json
 
         try:
-            value: JsonValue = from_json(text, allow_inf_nan=False)
+            value: JsonValue = from_json(text, allow_inf_nan=allow_inf_nan)
             return self._encode(value)
         except (ValueError, RecursionError):
             return text
 
 
 def write_json(value: object) -> str:
-    """Return a value as JSON, with `str` for what has no JSON form."""
+    """Return a value as JSON, with `str` for what has no JSON form, and base64 for bytes that are no text."""
     from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
 
     try:
@@ -126,4 +127,4 @@ def write_json(value: object) -> str:
     except PydanticSerializationError:  # a lone surrogate, perhaps
         import json
 
-        return json.dumps(to_jsonable_python(value, fallback=str))
+        return json.dumps(to_jsonable_python(value, fallback=str, bytes_mode="base64"))

@@ -123,7 +123,7 @@ class ModelRequestError(ModelError):
 
 
 class AuthenticationError(ModelError):
-    """Error for a key that the provider rejects (401), or does not allow this use of (403)."""
+    """Error for a key that the provider rejects (401), has no credit for (402), or does not allow this use of (403)."""
 
 
 class ModelNotFoundError(ModelError):

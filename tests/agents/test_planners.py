@@ -20,7 +20,7 @@ from tactician import (
 )
 from tactician.errors import DeclarationError
 from tactician.planning import AStarPlanner, HybridPlanner, UtilityPlanner
-from tactician.process import ActionRetryPolicy, AgentProcess
+from tactician.process import ActionRetryPolicy, AgentProcess, list_stored_names
 from tests.agents.running import started, steps
 
 
@@ -221,7 +221,7 @@ def test_the_spec_carries_what_was_declared() -> None:
 
 def test_the_spec_knows_every_type_that_may_be_on_the_blackboard() -> None:
     own = {Ticket, UserInput, Parts, Part, SpecialPart, Resolved}
-    assert PlannedAgent(Full()).spec.types == {f"{kind.__module__}.{kind.__qualname__}": kind for kind in own}
+    assert PlannedAgent(Full()).spec.types == {name: kind for kind in own for name in list_stored_names(kind)}
     triage = PlannedAgent(TicketTriage()).spec.types
     assert {Category, Critical, General} <= set(triage.values())
     assert triage[f"{__name__}.Critical"] is Critical

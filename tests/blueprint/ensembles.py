@@ -209,6 +209,10 @@ def ensembles(draw: st.DrawFn) -> Ensemble:
         members = [friend, *named.values()]
         settings["review_policy"] = ReviewPolicy.NEVER  # a hierarchy does not run its tasks one by one
         made = [replace(task, when=None, review=None, output_guardrails=(), reflect=False, memory=()) for task in made]
+        agentless: dict[str, Any] = {"role": None, "goal": None, "background": None, "model": None, "tools": ()}
+        made = [
+            replace(task, **agentless) if task.agent is None and task.handler is None else task for task in made
+        ]  # no agent is made for these
         workflow, manager = Workflow.HIERARCHICAL, draw(st.none() | st.just(Agent("Boss")))
         ensemble = Ensemble(
             "Firm", made, agents=members, workflow=workflow, manager=manager, constraints=constraints, **settings

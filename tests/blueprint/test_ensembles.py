@@ -502,6 +502,32 @@ class TestCommand:
         assert done.code == 2
         assert "no value for 'who'" in done.err
 
+    @pytest.mark.parametrize("command", [("run",), ("blueprint", "run")])
+    def test_an_ensemble_without_templates_runs_without_an_input(self, tmp_path: Path, command: tuple[str]) -> None:
+        (tmp_path / "e.yaml").write_text(
+            "type: ensemble\nname: E\ntasks:\n- {description: Say it, handler: words.say}\n", encoding="utf-8"
+        )
+        (tmp_path / "words.py").write_text("def say(task):\n    return task.description\n", encoding="utf-8")
+        done = tactician(*command, "e.yaml", "--allow", "words", cwd=tmp_path)
+        assert (done.code, done.out.strip()) == (0, "Say it")
+
+    def test_without_an_input_the_values_that_are_needed_are_told(self, tmp_path: Path) -> None:
+        (tmp_path / "e.yaml").write_text(
+            "type: ensemble\nname: E\ntasks:\n- description: Say {topic} to {who}\n", encoding="utf-8"
+        )
+        done = tactician("blueprint", "run", "e.yaml", cwd=tmp_path)
+        assert done.code == 2
+        assert "no value for 'topic', 'who'" in done.err
+
+    def test_any_other_agent_needs_an_input(self, tmp_path: Path) -> None:
+        agent = "type: agent\nname: A\nmodel: default\nmaxTurns: 2\ninstructions: Help.\n"
+        (tmp_path / "a.yaml").write_text(agent, encoding="utf-8")
+        done = tactician("blueprint", "run", "a.yaml", cwd=tmp_path)
+        assert (done.code, done.err.strip()) == (
+            2,
+            "error: A needs an input: add what it is asked to do to the command.",
+        )
+
     def test_show_draws_the_tasks_and_what_is_inside_of_them(self, tmp_path: Path) -> None:
         (tmp_path / "e.yaml").write_text(
             "type: ensemble\nname: E\ntasks:\n- type: loop\n  id: revise\n  until: acme.is_done\n  tasks:\n"

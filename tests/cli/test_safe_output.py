@@ -46,8 +46,8 @@ def file(tmp_path: Path) -> str:
     ("arguments", "code"),
     [
         (("run", "FILE", "hi", "--agent", "Echo", "--scripted", "-p", "-r"), 0),
-        (("run", "FILE", "hi", "--agent", "Failing"), 2),
-        (("run", "FILE", "hi", "--agent", "Failing", "--debug"), 2),
+        (("run", "FILE", "hi", "--agent", "Failing"), 1),
+        (("run", "FILE", "hi", "--agent", "Failing", "--debug"), 1),
         (("run", "FILE", HALF, "--agent", "Echo", "--scripted"), 0),
         (("run", "FILE", HALF, "--agent", "Echo", "--scripted", "--store", "runs.db"), 2),
         (("run", "FILE", "hi", "--agent", HALF), 2),

@@ -193,7 +193,7 @@ def test_a_wrong_answer_is_one_message_and_changes_nothing(writer: Desk) -> None
 def test_an_action_that_fails_is_shown_with_its_error(writer: Desk) -> None:
     process = writer.waiting()
     done = writer("respond", process, GOOD, writer.file, BROKEN="1")
-    assert done.code == 2
+    assert done.code == 1
     assert "Writer failed: publish raised ValueError: no ink" in done.err
     assert "Traceback" not in done.err
     seen = writer("show", process).out
@@ -267,7 +267,7 @@ def test_a_rejection_has_a_reason(payer: Desk) -> None:
 def test_what_a_process_asks_can_be_rejected(writer: Desk) -> None:
     process = writer.waiting()
     done = writer("respond", process, "--reject", "no time", writer.file)
-    assert done.code == 2
+    assert done.code == 1
     assert "'review' ran and gave nothing: \"How is 'about frogs'?\" was rejected (no time)" in done.err
     assert [row["status"] for row in writer.listed("--all")] == ["stuck"]
 
@@ -276,7 +276,7 @@ def test_a_rejection_of_a_confirmation_is_a_no(writer: Desk) -> None:
     process = writer.waiting()
     assert writer("respond", process, GOOD, writer.file).code == 3
     done = writer("respond", process, "--reject", "not now", writer.file)
-    assert done.code == 2
+    assert done.code == 1
     assert "nobody wants it" in done.err
 
 

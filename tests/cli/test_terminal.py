@@ -5,9 +5,11 @@ import os
 import pty
 import select
 import signal
+import socket
 import subprocess
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -113,6 +115,39 @@ def terminal(folder: Path, *arguments: str, store: str = "runs.db") -> Iterator[
         process.communicate()
         os.close(keyboard)
         os.close(end)
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (("serve", "FILE", "--port", "0"), "Serving on http://127.0.0.1:"),
+        (("a2a", "serve", "FILE", "--port", "PORT"), "The card is at http://127.0.0.1:"),
+        (("mcp", "serve", "FILE", "--http", "PORT"), "MCP ASYNC Server"),
+    ],
+    ids=["serve", "a2a", "mcp"],
+)
+def test_ctrl_c_ends_a_server(command: tuple[str, ...], words: str, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    values = {"FILE": written(tmp_path, PAYER), "PORT": str(port)}
+    with terminal(tmp_path, *(values.get(word, word) for word in command)) as seen:
+        seen.wait_for(words)
+        if "PORT" in command:
+            wait_until_it_answers(port)
+        seen.interrupt()
+        assert seen.ended() == (0, "")
+    assert "Traceback" not in seen.err
+
+
+def wait_until_it_answers(port: int) -> None:
+    """Wait until a server answers requests at a port."""
+    for _ in range(300):
+        with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=30) as asked:
+            asked.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            if asked.recv(1):
+                return
+        time.sleep(0.1)
+    raise TimeoutError(f"nobody answers at {port}")
 
 
 def test_run_asks_in_the_terminal_until_the_answer_is_valid(tmp_path: Path) -> None:
@@ -284,7 +319,7 @@ def test_what_runs_elsewhere_can_be_killed(tmp_path: Path) -> None:
         process = seen.err.split()[3]
         assert tactician("kill", process, "--reason", "too slow", "--store", "runs.db", cwd=tmp_path).code == 0
         (tmp_path / "go").touch()
-        assert seen.ended() == (2, "")
+        assert seen.ended() == (1, "")
     assert "Slow is killed: too slow" in seen.err
     shown = tactician("show", process, "--store", "runs.db", cwd=tmp_path).out
     assert "Slow killed" in shown

@@ -477,13 +477,22 @@ class TestPolicies:
         with pytest.raises(TaskFailedError, match=r"the delegation policy 'forget' returned None: return allow\(\)"):
             await ensemble.run(context=over())
 
+    async def test_a_policy_that_modifies_to_something_else_fails_the_run(self) -> None:
+        ensemble = peers(
+            analyst(delegate("Writer"), "done"),
+            says("Writer"),
+            delegation=Delegation(policies=[lambda request, context: modify("Editor")]),  # type: ignore[arg-type]
+        )
+        with pytest.raises(TaskFailedError, match=r"the delegation policy .* returned .*'Editor'"):
+            await ensemble.run(context=over())
+
     def test_mistakes_in_the_settings_are_told_at_once(self) -> None:
         with pytest.raises(DeclarationError) as caught:
             Delegation(max_depth=0, policies=["no"], output_types=[Report, Report])  # type: ignore[list-item]
         assert caught.value.problems == (
             "max_depth must be > 0, got: 0",
-            "the policy 'no' is not a function",
-            "two output types have the name 'Report'",
+            "policies[0]: 'no' is not a function",
+            "output_types[1]: two output types have the name 'Report'",
         )
 
 
@@ -535,6 +544,23 @@ class TestOutputTypes:
         ensemble = peers(analyst(delegate("Writer", output_type="Poem"), "done"), says("Writer"))
         (told,) = await answers_of(ensemble)
         assert told == "Not delegated: there is no output type 'Poem'. Output types: none."
+
+    async def test_an_unknown_output_type_is_a_blocked_attempt_with_events_and_a_response(self) -> None:
+        asked: list[DelegationRequest] = []
+        heard: list[Event] = []
+
+        def policy(request: DelegationRequest, context: DelegationContext) -> DelegationDecision:
+            asked.append(request)
+            return allow()
+
+        lead = analyst(delegate("Writer", output_type="Poem"), "done")
+        ensemble = peers(lead, says("Writer"), delegation=Delegation(policies=[policy]))
+        result = await ensemble.run(context=over(listener=heard.append))
+        assert [response.errors for response in result.delegations] == [
+            ("there is no output type 'Poem'. Output types: none",)
+        ]
+        assert [kind for kind, _, _ in delegations_heard(heard)] == ["DelegationStarted", "DelegationFailed"]
+        assert asked == []
 
     @pytest.mark.parametrize(("retries", "status"), [(0, "failure"), (1, "success")])
     async def test_the_retries_of_a_delegation_are_attempts_at_a_valid_output(self, retries: int, status: str) -> None:

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 import pytest
 from pydantic import BaseModel
 
-from tactician import Agent, Ensemble, HierarchicalConstraints, RunStatus, Task, Workflow, approve, tool
+from tactician import Agent, Ensemble, HierarchicalConstraints, RunContext, RunStatus, Task, Workflow, approve, tool
+from tactician.config import Settings
 from tactician.ensemble import (
     ConstraintViolationError,
     DelegationCompleted,
@@ -19,7 +20,9 @@ from tactician.ensemble import (
     TaskFailedError,
 )
 from tactician.events import Event
+from tactician.llm import ModelCatalog
 from tactician.testing import ScriptedModel, Step, ToolCall
+from tactician.tools import Tool
 from tests.ensemble.support import durable, over, prompt_of, says, script_of, system_of
 
 
@@ -263,3 +266,84 @@ class TestCrossValidation:
     def test_a_manager_of_another_workflow_is_a_mistake(self) -> None:
         with pytest.raises(EnsembleDefinitionError, match="only the hierarchical workflow has a manager"):
             Ensemble("E", [Task("Go")], manager=says("Boss"))
+
+
+class TestSettingsOfWorkers:
+    """A worker uses its own model and tools first, then those of its task, then those of the ensemble."""
+
+    @staticmethod
+    def secret(name: str) -> Tool:
+        """Return a tool with a name."""
+        return tool(name=name)(lambda: "42")
+
+    @pytest.mark.parametrize("is_given", [True, False])
+    async def test_the_model_and_the_tools_of_a_task_are_those_of_its_worker(self, is_given: bool) -> None:
+        working, manager = ScriptedModel("text"), ScriptedModel(delegate("Writer"), "done")
+        agent = Agent(role="Writer") if is_given else None
+        task = Task("Write a text", agent=agent, model=working, tools=[self.secret("own")], max_tool_calls=1)
+        tools = [self.secret("common")]
+        ensemble = Ensemble("Firm", [task], workflow=Workflow.HIERARCHICAL, model=manager, tools=tools)
+        result = await ensemble.run(context=over())
+        assert [output.raw for output in result.task_outputs] == ["text", "done"]
+        assert sorted(spec.name for spec in working.calls[0].tools) == ["common", "own"]
+
+    async def test_tasks_whose_agents_are_made_alike_have_the_same_worker(self) -> None:
+        working = ScriptedModel("text")
+        tasks = [Task("Write a", tools=[self.secret("a")], model=working), Task("Draft b", tools=[self.secret("b")])]
+        manager = ScriptedModel(delegate("Writer"), "done")
+        await Ensemble("Firm", tasks, workflow=Workflow.HIERARCHICAL, model=manager).run(context=over())
+        assert sorted(spec.name for spec in working.calls[0].tools) == ["a", "b"]
+
+    async def test_agents_that_are_made_with_the_same_role_and_other_goals_are_a_mistake(self) -> None:
+        tasks = [Task("Write a", goal="Be short"), Task("Write b", goal="Be long")]
+        with pytest.raises(EnsembleDefinitionError, match="2 workers have the role 'Writer'"):
+            await Ensemble("Firm", tasks, workflow=Workflow.HIERARCHICAL).check(context=over())
+
+    async def test_settings_of_an_agent_that_nobody_makes_are_a_mistake(self) -> None:
+        task = Task("Write", role="Poet", tools=[self.secret("own")])
+        ensemble, _ = firm("done", task=task)
+        with pytest.raises(EnsembleDefinitionError, match="name the agent of the task") as caught:
+            await ensemble.check(context=over())
+        assert [problem.path for problem in caught.value.problems] == ["tasks[0].role", "tasks[0].tools"]
+
+    async def test_the_model_of_a_worker_that_is_an_ensemble_is_that_of_its_task(self) -> None:
+        working, manager = ScriptedModel("text"), ScriptedModel(delegate("Desk"), "done")
+        task = Task("Write", agent=Ensemble("Desk", [Task("Draft {input}")]), model=working)
+        ensemble = Ensemble("Firm", [task], workflow=Workflow.HIERARCHICAL, model=manager)
+        assert (await ensemble.run(context=over())).raw == "done"
+        assert len(working.calls) == 1
+
+    async def test_a_manager_has_as_many_attempts_at_its_answer_as_the_last_task_says(self) -> None:
+        answers = ["no", "not yet", Report(title="AI")]
+        for retries, is_enough in ((2, True), (1, False)):
+            ensemble, _ = firm(*answers, task=Task("Report", output_type=Report, max_output_retries=retries))
+            if is_enough:
+                assert (await ensemble.run(context=over())).output == Report(title="AI")
+            else:
+                with pytest.raises(TaskFailedError, match="in 2 attempts"):
+                    await ensemble.run(context=over())
+
+
+class TestModels:
+    """Models that nobody serves are found before a manager is asked."""
+
+    @staticmethod
+    async def find_places(ensemble: Ensemble) -> list[str]:
+        """Return the places of the mistakes that a check finds with the models of nobody."""
+        with pytest.raises(EnsembleDefinitionError) as caught:
+            await ensemble.check(context=RunContext.over(ModelCatalog(Settings(), {})))
+        return [problem.path for problem in caught.value.problems]
+
+    async def test_the_models_of_the_manager_and_of_all_workers_are_checked(self) -> None:
+        idle = Agent(role="Idle", model="nobody:nothing")
+        inner = Ensemble("Inner", [Task("a", model="nobody:nothing")])
+        boss = Agent(role="Boss", model="nobody:nothing")
+        task = Task("Report", agent=says("Writer"))
+        agents = [boss, task.agent, idle, inner]
+        ensemble = Ensemble("Firm", [task], agents=agents, manager=boss, workflow=Workflow.HIERARCHICAL)
+        assert await self.find_places(ensemble) == ["manager.model", "agents[2].model", "agents[3].tasks[0].model"]
+
+    async def test_the_models_of_peers_are_checked(self) -> None:
+        lead = Agent(role="Lead", model=ScriptedModel(), allow_delegation=True)
+        agents = [lead, Agent(role="Idle", model="nobody:nothing")]
+        assert await self.find_places(Ensemble("Firm", [Task("Go", agent=lead)], agents=agents)) == ["agents[1].model"]

@@ -174,6 +174,16 @@ class TestTokens:
         await run(MapReduce("ab", map=echo, reduce=combine, max_tokens=100, estimate=estimate))
         assert asked == ["a", "b"]
 
+    async def test_an_estimate_is_rounded_up_so_that_many_short_outputs_do_not_exceed_the_budget(self) -> None:
+        sizes: list[int] = []
+
+        def note(outputs: Sequence[TaskOutput]) -> Task:
+            sizes.append(len(outputs))
+            return combine(outputs[:1])
+
+        await run(MapReduce(["yes"] * 12, map=echo, reduce=note, max_tokens=4, max_levels=1))
+        assert sizes == [4, 4, 4, 3]
+
     async def test_when_the_levels_are_used_up_one_last_task_combines_what_is_left(self) -> None:
         result = await run(
             MapReduce(["a" * 40, "b" * 40], map=echo, reduce=combine, max_tokens=1, max_levels=3, id="m")
@@ -253,6 +263,18 @@ class TestErrors:
         assert str(error) == "MapReduce 'm': reduce-1[0] failed: ValueError: no"
         assert [output.raw for output in error.outputs] == ["a", "b"]
 
+    @pytest.mark.parametrize("direct", [None, combine])
+    async def test_an_estimate_that_raises_is_named(self, direct: Callable[..., Task] | None) -> None:
+        def broken(text: str) -> int:
+            raise ValueError(text)
+
+        error = await fail(
+            MapReduce("ab", map=echo, reduce=combine, direct=direct, max_tokens=9, estimate=broken, id="m")
+        )
+        assert isinstance(error, MapReduceError)
+        assert str(error) == "MapReduce 'm': `estimate` failed: ValueError: a"
+        assert len(error.outputs) == (2 if direct is None else 0)
+
     async def test_a_function_that_returns_no_task_is_named_with_its_step(self) -> None:
         error = await fail(MapReduce("ab", map=str, reduce=combine, id="m"))  # type: ignore[arg-type]
         assert str(error) == "MapReduce 'm': map[0] returned 'a', which is not a Task"
@@ -262,6 +284,15 @@ class TestErrors:
         error = await fail(MapReduce("ab", map=lambda item: Task(item, context=[unknown]), reduce=combine, id="m"))
         assert isinstance(error, EnsembleDefinitionError)
         assert places_of(error.problems) == ["map[0].context[0]", "map[1].context[0]"]
+
+    async def test_what_tasks_that_are_made_learn_with_has_to_be_there(self) -> None:
+        def learn(item: str) -> Task:
+            inside = Task("inside", handler=join, reflect=True)
+            return Task(item, handler=Loop([inside], max_iterations=1), memory=["diary"])
+
+        error = await fail(MapReduce("a", map=learn, reduce=combine, id="m"))
+        assert isinstance(error, EnsembleDefinitionError)
+        assert places_of(error.problems) == ["map[0].memory[0]", "map[0].tasks[0].reflect"]
 
 
 class TestDurability:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 from typing import ClassVar
 
 import pytest
@@ -160,6 +163,22 @@ class TestNames:
         source = catalog(KEYS)
 
         assert find(source, "gpt-5.4") is find(source, "gpt-5.4")
+
+    def test_threads_that_name_it_first_at_the_same_time_share_it(self) -> None:
+        interval = sys.getswitchinterval()
+        sys.setswitchinterval(1e-6)
+        try:
+            for _ in range(20):
+                source, barrier = catalog(KEYS), Barrier(8)
+
+                def name_it(_: int, source: ModelCatalog = source, barrier: Barrier = barrier) -> LanguageModel:
+                    barrier.wait(30)
+                    return find(source, "gpt-5.4")
+
+                with ThreadPoolExecutor(8) as threads:
+                    assert len({id(model) for model in threads.map(name_it, range(8))}) == 1
+        finally:
+            sys.setswitchinterval(interval)
 
     def test_local_is_the_embedded_model(self) -> None:
         model = find(catalog(), "local")

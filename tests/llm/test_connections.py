@@ -142,9 +142,31 @@ LEFT = """
 """
 
 
-async def run_script(script: str, *arguments: str) -> tuple[int, str]:
+CLOSED = """
+    import asyncio, gc, sys, weakref
+    from tactician.llm import Endpoint, ModelRequest, RemoteModel, UserMessage
+
+    model = RemoteModel("m", Endpoint("test", sys.argv[1] + "/v1/chat/completions"))
+    loops = []
+
+    async def call() -> None:
+        loops.append(weakref.ref(asyncio.get_running_loop()))
+        await model.generate(ModelRequest((UserMessage("hi"),)))
+
+    for _ in range(3):
+        loop = asyncio.new_event_loop()
+        loop.run_until_complete(call())
+        loop.close()
+    del loop
+    asyncio.run(call())
+    gc.collect()
+    print(sum(loop() is not None for loop in loops))
+"""
+
+
+async def run_script(script: str, *arguments: str, warnings: str = "error") -> tuple[int, str]:
     """Runs a program with warnings as errors; its exit code and all that it printed."""
-    command = (sys.executable, "-W", "error", "-c", dedent(script), *arguments)
+    command = (sys.executable, "-W", warnings, "-c", dedent(script), *arguments)
     process = await asyncio.create_subprocess_exec(*command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     output, _ = await process.communicate()
     assert process.returncode is not None
@@ -172,6 +194,12 @@ def test_a_loop_that_has_ended_is_forgotten() -> None:
     gc.collect()
 
     assert [one() for one in loops] == [None]
+
+
+async def test_a_loop_that_was_closed_without_its_generators_is_forgotten_by_the_next(server: ChatServer) -> None:
+    assert await run_script(CLOSED, server.url, warnings="ignore") == (0, "0\n")
+
+    await eventually(lambda: server.open_connections == 0)
 
 
 async def test_a_program_may_end_in_the_middle_of_a_call(server: ChatServer) -> None:

@@ -45,6 +45,7 @@ both_ways = pytest.mark.parametrize("ask", [generating, streaming])
 STATUSES: tuple[tuple[int, type[ModelError]], ...] = (
     (400, ModelRequestError),
     (401, AuthenticationError),
+    (402, AuthenticationError),
     (403, AuthenticationError),
     (404, ModelNotFoundError),
     (408, ModelTimeoutError),
@@ -204,6 +205,41 @@ async def test_an_error_with_the_status_200(
         await ask(server.model(), HI)
 
     assert raised.value.model == "test:test-model"
+
+
+BROKEN_OFF = chunk("error", content="")
+COMPLETION = completion("half an", finish="error")
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "message"),
+    [
+        ({"code": "server_error", "message": "disconnected"}, ModelServerError, "disconnected"),
+        ({"code": 429, "message": "slow down"}, RateLimitError, "slow down"),
+        (None, ModelServerError, "broke the answer off"),
+    ],
+)
+@both_ways
+async def test_an_answer_that_an_error_of_the_provider_ends(
+    server: ChatServer, ask: Call, error: object, kind: type[ModelError], message: str
+) -> None:
+    """OpenRouter sends the error beside the choice, which has the finish reason `error`."""
+    whole = COMPLETION if error is None else {**COMPLETION, "error": error}
+    last = BROKEN_OFF if error is None else {**BROKEN_OFF, "error": error}
+    server.will(answers(whole) if ask is generating else sends(sse(chunk(content="half an"), last)))
+
+    with pytest.raises(kind, match=message):
+        await ask(server.model(), HI)
+
+
+@pytest.mark.parametrize("choices", [None, []])
+@both_ways
+async def test_an_error_beside_no_choices(server: ChatServer, ask: Call, choices: object) -> None:
+    body = {"choices": choices, "error": {"code": 502, "message": "overloaded"}}
+    server.will(answers(body) if ask is generating else sends(sse(chunk("stop", content="half an"), body)))
+
+    with pytest.raises(ModelServerError, match="overloaded"):
+        await ask(server.model(), HI)
 
 
 @pytest.mark.parametrize("event", ["{", "[]", "7", '{"choices": [7]}', '{"choices": null}'])

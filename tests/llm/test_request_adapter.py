@@ -159,6 +159,19 @@ def test_a_conversation_with_tools_becomes_plain_text() -> None:
     assert "- weather(city): The weather in a city." in system_text(fitted)
 
 
+@pytest.mark.parametrize("output", [None, OUTPUT])
+@pytest.mark.parametrize("features", [Features(), SCHEMA_ONLY])
+def test_calls_of_another_model_become_plain_text(features: Features, output: OutputSpec | None) -> None:
+    request = ModelRequest((*ASKED, *called("Rome")), output=output)
+
+    fitted, _ = adapt_request(request, features)
+
+    assert not any(isinstance(message, ToolResult) for message in fitted.messages)
+    assert not any(message.tool_calls for message in fitted.messages if isinstance(message, AssistantMessage))
+    assert "sunny" in fitted.messages[-1].text
+    assert adapt_request(request, TOOLS_ONLY)[0].messages == request.messages
+
+
 def test_each_of_several_results_names_its_call() -> None:
     calls = (ToolCall("1", "weather", '{"city":"Rome"}'), ToolCall("2", "weather", '{"city":"Oslo"}'))
     results = (ToolResult("2", "weather", "rain"), ToolResult("1", "weather", "sun"), ToolResult("9", "lost", "?"))
@@ -186,6 +199,13 @@ def test_a_tool_of_the_same_name_is_not_the_answer() -> None:
     call = says(ToolCall("1", "final_answer", '{"city":"Rome"}'), finish="tool_calls")
     assert restore(call) == call
     assert restore(says(ToolCall("1", "final_answer_3", '{"n":3}'))).message.text == '{"n":3}'
+
+
+def test_an_answer_as_a_call_that_was_cut_off_says_so() -> None:
+    request = ModelRequest(ASKED, (), "auto", OUTPUT)
+    cut = restored(request, TOOLS_ONLY, says(ToolCall("1", "final_answer", '{"n": 1'), finish="length"))
+
+    assert (cut.message.text, cut.finish_reason) == ('{"n": 1', "length")
 
 
 def tools_offered(messages: Sequence[Message]) -> bool:

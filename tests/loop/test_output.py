@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import BaseModel, Field, TypeAdapter
+from pydantic import BaseModel, Field, TypeAdapter, create_model
 from pydantic_core import to_json
 
 from tactician.llm import is_strict
@@ -105,7 +105,13 @@ def test_text_is_what_it_is() -> None:
 
 @pytest.mark.parametrize(
     ("wanted", "name"),
-    [(Person, "Person"), (list[int], "list"), (Person | None, "Person_None"), (Mood, "Mood")],
+    [
+        (Person, "Person"),
+        (list[int], "list"),
+        (Person | None, "Person_None"),
+        (Mood, "Mood"),
+        (create_model("Größe", value=(int, ...)), "Gr_e"),
+    ],
 )
 def test_a_provider_accepts_the_name_of_every_schema(wanted: object, name: str) -> None:
     spec = output_type(wanted).spec  # type: ignore[arg-type]  # a union is no class

@@ -239,3 +239,13 @@ def test_a_condition_that_is_set_is_true_or_false() -> None:
     board = Blackboard()
     board.set_condition("paid", 1)  # type: ignore[arg-type]  # on purpose
     assert board.condition("paid") is True
+
+
+def test_what_is_hidden_after_a_move_hides_nothing_else_when_it_is_read_again() -> None:
+    early, late, new = Note("early"), Note("late"), Note("new")
+    board = Blackboard(early, UserInput("x"), late)
+    board.move(2, 1)
+    restored = Blackboard.replay(board.to_changes())
+    restored.add(new)
+    restored.hide(new)
+    assert Blackboard.replay(restored.to_changes()).all(Note) == [early, late]

@@ -331,6 +331,40 @@ class TestEndingFromOutside:
         await process.run()
         assert process.status is ProcessStatus.KILLED
 
+    async def test_a_kill_does_not_wait_for_what_comes_after_the_run(self) -> None:
+        agent, may_end = Slow(), asyncio.Event()
+        process = PlannedAgent(agent).create_process("x", context=RunContext.over(ScriptedModel()))
+
+        async def run_and_do_more() -> None:
+            await process.run()
+            await may_end.wait()
+
+        task = asyncio.create_task(run_and_do_more())
+        await agent.entered.wait()
+
+        async with asyncio.timeout(30):
+            await process.kill("enough")
+
+        assert agent.was_cancelled
+        assert not task.done()
+        may_end.set()
+        await task
+
+    async def test_a_cancellation_beside_a_kill_is_not_lost(self) -> None:
+        agent = Slow()
+        process = PlannedAgent(agent).create_process("x", context=RunContext.over(ScriptedModel()))
+        task = asyncio.ensure_future(process.run())
+        await agent.entered.wait()
+        killing = asyncio.create_task(process.kill("enough"))
+        await asyncio.sleep(0)
+
+        task.cancel()
+
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await killing
+        assert process.failure == "enough"
+
     async def test_a_cancelled_run_is_killed_and_still_raises(self) -> None:
         agent = Slow()
         process = PlannedAgent(agent).create_process("x", context=RunContext.over(ScriptedModel()))

@@ -200,6 +200,13 @@ class TestTypes:
         process = await restored(lambda data: saved_object(data, "Bill").update(type=name), Bill(5))
         assert process.last(Bill) == Bill(5)
 
+    async def test_the_classes_of_tactician_are_found_by_their_former_names(self) -> None:
+        process = await restored(
+            lambda data: saved_object(data, "UserInput").update(type="tactician.process.blackboard.UserInput"),
+            UserInput("a lamp"),
+        )
+        assert process.last(UserInput) == UserInput("a lamp")
+
     async def test_it_is_saved_under_its_name_of_now(self) -> None:
         store = JsonStore()
         process_id = await waiting(store, Bill(5))

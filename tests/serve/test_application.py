@@ -37,6 +37,19 @@ def create_talkers(number: int = 1) -> Platform:
     return Platform(ScriptedModel(), store=MemoryStore()).register(talker)
 
 
+@pytest.mark.parametrize("people", [None, PEOPLE])
+async def test_the_card_of_a2a_says_that_it_needs_a_token(people: dict[str, Person] | None) -> None:
+    application = app(create_talkers(), people=people, url="http://localhost")
+    headers = {"Authorization": f"Bearer {CLERK}"}
+    transport = httpx.ASGITransport(app=application, client=("127.0.0.1", 1))
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost", headers=headers) as client:
+        card = (await client.get("/.well-known/agent-card.json")).json()
+
+    schemes, requirements = card.get("securitySchemes", {}), card.get("securityRequirements", [])
+    assert [*schemes] == ([] if people is None else ["bearer"])
+    assert [[*requirement["schemes"]] for requirement in requirements] == [[*schemes] for _ in schemes]
+
+
 async def test_one_server_speaks_five_protocols_at_once() -> None:
     platform = create_talkers(4)
 

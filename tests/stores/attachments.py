@@ -118,6 +118,19 @@ class AttachmentConformance:
         assert loaded.to_tuple() == talk.to_tuple()
         assert await count_attachments() == 1
 
+    async def test_a_picture_goes_with_its_message(
+        self, store: DocumentStore, count_attachments: CountAttachments
+    ) -> None:
+        talk = Conversation([UserMessage((Text("first"), Image.from_bytes(PICTURE)))], id="talk")
+        await ConversationStore(store).save(talk)
+        talk.append(UserMessage((Text("second"), Image.from_bytes(PICTURE * 2))))
+        await ConversationStore(store).save(talk)
+        talk.remove(talk.ids[0])
+        await ConversationStore(store).save(talk)
+        assert await store.load_attachment("conversations", "talk", _name(PICTURE)) is None
+        assert await store.load_attachment("conversations", "talk", _name(PICTURE * 2)) == PICTURE * 2
+        assert await count_attachments() == 1
+
 
 def _name(content: bytes) -> str:
     return sha256(content).hexdigest()

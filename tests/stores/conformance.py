@@ -314,6 +314,23 @@ class DocumentConformance:
         _, second = await claimed(other, "x")
         assert (second.owner, second.fence) == ("x", first.fence + 1)
 
+    async def test_a_claim_that_is_cancelled_after_any_step_leaves_no_lease(
+        self, store: DocumentStore, other: DocumentStore
+    ) -> None:
+        await store.save(document())
+        for steps in range(1, 50):
+            claim = asyncio.ensure_future(store.claim("docs", "w", HOUR, id="d"))
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            claim.cancel()
+            taken, _ = await outcomes([claim])
+            for found in taken:
+                assert found is not None
+                await store.release(found[1])
+
+            _, lease = await claimed(other, "x")
+            await other.release(lease)
+
     async def test_a_lease_is_taken_over_when_it_ends_and_not_before(
         self, store: DocumentStore, other: DocumentStore
     ) -> None:

@@ -165,6 +165,10 @@ class StateConformance:
             await store.find("docs", key="a\ud83d")
         with pytest.raises(StoredStateError, match="The parent_id cannot be stored"):
             await store.find("docs", parent_id="a\0")
+        with pytest.raises(StoredStateError, match="The name cannot be stored"):
+            await store.find("docs", names=("a", "b\ud83d"))
+        with pytest.raises(StoredStateError, match="The status cannot be stored"):
+            await store.find("docs", statuses=("a\0",))
 
 
 class LogConformance:

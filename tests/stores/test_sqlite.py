@@ -7,11 +7,14 @@ import gc
 import os
 import sqlite3
 import stat
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Coroutine, Set
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from textwrap import dedent
 from time import monotonic, sleep
 from typing import TypeVar
 
@@ -293,6 +296,33 @@ class TestForgotten:
             await store.list_ids("docs")
             await store.aclose()
         await asyncio.to_thread(assert_closed)
+
+
+FORKS = """
+    import asyncio, os, sys
+    from tactician.stores import SqliteStore, StoredDocument
+
+    store = SqliteStore(sys.argv[1])
+
+    def save(name: str) -> None:
+        asyncio.run(store.save(StoredDocument(collection="docs", id=name, body="{}")))
+
+    save("before")
+    child = os.fork()
+    if not child:
+        save("in the child")
+        sys.exit()
+    status = os.waitpid(child, 0)[1]
+    save("after")
+    print(status, asyncio.run(store.list_ids("docs")))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the machine has no forks")
+def test_a_forked_program_has_a_connection_of_its_own(tmp_path: Path) -> None:
+    command = (sys.executable, "-W", "ignore", "-c", dedent(FORKS), str(tmp_path / "runs.db"))
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == "0 ['before', 'in the child', 'after']\n"
 
 
 def list_store_threads(others: Set[threading.Thread]) -> list[str]:

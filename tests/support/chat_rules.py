@@ -30,7 +30,7 @@ class ChatRules:
         fields: further fields that it knows.
         replayed: what it sends with an answer and takes back.
         stream_options: whether it knows them.
-        user_after_tool: whether a message of the user may follow a result of a tool.
+        strict_order: whether it refuses a message of the user after a result of a tool, and instructions after either.
     """
 
     limit: str = "max_tokens"
@@ -46,7 +46,7 @@ class ChatRules:
     fields: frozenset[str] = frozenset()
     replayed: frozenset[str] = frozenset()
     stream_options: bool = True
-    user_after_tool: bool = True
+    strict_order: bool = False
 
     def __call__(self, model: str, body: Body) -> None:
         """Raises `Refused` when the provider would refuse the request for the model."""
@@ -91,8 +91,8 @@ class ChatRules:
         for message in listed(body["messages"]):
             self._check_names(message, _MESSAGE_FIELDS)
             role, content = message.get("role"), message.get("content")
-            is_allowed = self.user_after_tool or (before, role) != ("tool", "user")
-            require(is_allowed, "Unexpected role 'user' after role 'tool'")
+            is_misplaced = (before, role) == ("tool", "user") or (role == "system" and before not in (None, "system"))
+            require(not (self.strict_order and is_misplaced), f"Unexpected role '{role}' after role '{before}'")
             before = role
             require(role in self.roles, f"Unexpected role '{role}'")
             if role == "tool":
@@ -155,7 +155,7 @@ MISTRAL = ChatRules(
     parts=frozenset({"text", "image_url", "document_url"}),
     fields=frozenset({"prompt_mode"}),
     stream_options=False,
-    user_after_tool=False,
+    strict_order=True,
 )
 GROK = ChatRules(efforts=(("grok-3-mini", _LOW_HIGH), (r"grok-4\.3", _USUAL)))
 DEEPSEEK = ChatRules(

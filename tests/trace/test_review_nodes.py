@@ -36,7 +36,7 @@ async def test_a_decision_on_a_review_of_another_process_is_a_node_of_its_own() 
     context = RunContext.over(ScriptedModel())
     waiting = await reviewed().run({}, context=context)
     answer = {waiting.pending[0].id: ReviewDecision.approve()}
-    result = await reviewed().resume(waiting.run_id, answer, context=context.captured())
+    result = await reviewed().resume(waiting.run_id, answer, context=context.with_capture())
     (root,) = result.trace.roots
     assert [node.facts["decision"] for node in result.trace.find("review")] == ["approve"]
     assert outline(root)[0] == "run E"

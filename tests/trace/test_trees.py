@@ -77,7 +77,7 @@ async def test_an_unknown_capture_mode_is_a_mistake() -> None:
 async def test_any_run_can_be_captured() -> None:
     agent = Agent("Host", model=ScriptedModel(ToolCall("search", query="x"), "Hello."), tools=[search])
     router = RouterAgent("Desk", routes={"all": agent, "none": says("Nobody")}, model=ScriptedModel("1"))
-    result = await router.run("Hi", context=RunContext.over(ScriptedModel()).captured())
+    result = await router.run("Hi", context=RunContext.over(ScriptedModel()).with_capture())
     (root,) = result.trace.roots
     assert root.name == "Desk"
     assert [node.name for node in result.trace.find("tool")] == ["search"]

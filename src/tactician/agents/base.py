@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Final, Generic, Protocol, cast
+from typing import TYPE_CHECKING, Final, Generic, cast
 
 from typing_extensions import TypeVar, override
 
+from tactician.agents.blueprint_port import BlueprintExporter, BlueprintLike
 from tactician.agents.conversations import run_in_conversation
 from tactician.conversation import Conversation
-from tactician.errors import Problem
 from tactician.events import Event
-from tactician.late_binding import Port
+from tactician.late_imports import Port
 from tactician.llm import TraceMetadata
-from tactician.loop import InvalidOutput, output_type, read_answer_text
+from tactician.loop import InvalidOutput, output_type
 from tactician.process import PlannedAgentSpec, renew_processes
 from tactician.runs import (
     NO_TYPES,
@@ -236,6 +235,8 @@ class BaseRunnable(ABC, Generic[T_co]):
         timeout: float | None = None,
     ) -> AsyncGenerator[str]:
         """Stream the text of the answer; see `stream` and `read_answer_text`."""
+        from tactician.loop import read_answer_text
+
         outer = context or RunContext.current()
         events = self.stream(input, context=outer, budget=budget, conversation=conversation, timeout=timeout)
         return read_answer_text(events, len(outer.path))
@@ -298,7 +299,7 @@ class BaseRunnable(ABC, Generic[T_co]):
         """The actions and goals of this Runnable, when a planner decides what runs; `None` otherwise."""
         return None
 
-    def to_blueprint(self, *, strict: bool = False) -> BlueprintLike:
+    def to_blueprint(self, *, strict: bool = False) -> BlueprintLike[BaseRunnable[object]]:
         """Return the blueprint of this Runnable and of all Runnables inside it.
 
         The object is a `tactician.Blueprint`; `tactician.blueprint.export_blueprint` is the same with that static type.
@@ -376,60 +377,5 @@ def find_input_types(*takers: Runnable | None) -> InputTypes:
     return InputTypes.combine(getattr(taker, "input_types", InputTypes()) for taker in takers if taker is not None)
 
 
-class BlueprintLike(Protocol):
-    """Runnable as data: the part of `tactician.Blueprint` that agents depend on.
-
-    Blueprints are made of agents, so that this layer must not know their classes. `tactician.Blueprint` is checked
-    against this protocol where it is bound to `BLUEPRINTS`.
-    """
-
-    @property
-    def label(self) -> str:
-        """Name in messages."""
-        ...
-
-    def to_data(self) -> Mapping[str, object]:
-        """Return the data as a JSON file has it."""
-        ...
-
-    def to_json(self, *, indent: int | None = None) -> str:
-        """Return the blueprint as JSON."""
-        ...
-
-    def to_yaml(self) -> str:
-        """Return the blueprint as YAML."""
-        ...
-
-    def build(
-        self,
-        *,
-        allow: Sequence[str] = ...,
-        names: Mapping[str, object] = ...,
-        environment: Mapping[str, str] = ...,
-        root: str | Path | None = ...,
-    ) -> BaseRunnable[object]:
-        """Build the Runnable; see `tactician.Blueprint.build`."""
-        ...
-
-    def problems(
-        self,
-        *,
-        allow: Sequence[str] = ...,
-        names: Mapping[str, object] = ...,
-        environment: Mapping[str, str] = ...,
-        root: str | Path | None = ...,
-    ) -> tuple[Problem, ...]:
-        """Return the problems that `build` with these arguments would raise."""
-        ...
-
-
-class BlueprintExporter(Protocol):
-    """Function that exports a Runnable to a blueprint."""
-
-    def __call__(self, runnable: Runnable, *, strict: bool = False) -> BlueprintLike:
-        """Return the blueprint."""
-        ...
-
-
-BLUEPRINTS: Final[Port[BlueprintExporter]] = Port("blueprints")
+BLUEPRINTS: Final[Port[BlueprintExporter[BaseRunnable[object]]]] = Port("blueprints")
 """The exporter that `tactician.blueprint` binds. It is loaded when the first Runnable is asked for its blueprint."""

@@ -24,7 +24,7 @@ from tactician.llm import (
     Thinking,
     as_media_source,
 )
-from tactician.loop import OutputType, TurnLoop, output_type, read_answer_text
+from tactician.loop import OutputType, TurnLoop, output_type
 from tactician.prompts import LlmReference, build_instructions
 from tactician.runs import (
     Input,
@@ -161,6 +161,7 @@ class Ai(AiSettings):
             ModelError: when the model cannot be called.
         """
         from tactician.ai.streams import select_own_turns
+        from tactician.loop import read_answer_text
 
         events = self.stream(str, prompt, timeout=timeout)
         return read_answer_text(select_own_turns(events, self.context.run_id), len(self.context.path))

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Sequence
-from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,13 +9,10 @@ import typer
 
 from tactician.cli.blueprint_files import Allow, BlueprintAccess, Modules, Root
 from tactician.cli.console import AgentNames, Debug, File, ModelName, Scripted, StoreUrl, say
-from tactician.cli.loading import Loaded, choose_agent, load_agents
-from tactician.cli.run_command import choose_models
-from tactician.cli.stores import find_store, open_or_create
+from tactician.cli.loading import Loaded, load_agents
+from tactician.cli.publishing import PublishingOptions, run_server
 from tactician.errors import ConfigurationError
-from tactician.llm import LanguageModel, ModelCatalog
-from tactician.platform import Platform
-from tactician.runs import Runnable
+from tactician.listening import is_loopback, listen, write_url
 
 if TYPE_CHECKING:
     from tactician.serve import A2aSettings
@@ -59,11 +53,9 @@ def serve(
     from tactician.serve import A2aSettings
 
     agents = load_agents(file, BlueprintAccess.of(allow, modules, root))
-    chosen = [choose_agent(agents, one, file) for one in agent or ()]
+    options = PublishingOptions(file, agent or (), store, model, scripted, keeps=True)
     settings = A2aSettings(name=name, signing_key=_read_key(key), supports_v03=v03)
-    models = choose_models(agents, file, model, scripted)
-    address = url or f"http://{host}:{port}"
-    asyncio.run(_serve(agents, chosen, models, find_store(store), address, settings, host, port))
+    run_server(_serve(agents, options, settings, host, port, url))
 
 
 def _read_key(path: Path | None) -> str | None:
@@ -74,24 +66,18 @@ def _read_key(path: Path | None) -> str | None:
 
 
 async def _serve(
-    agents: Loaded,
-    chosen: Sequence[Runnable],
-    models: ModelCatalog | LanguageModel,
-    store: str | None,
-    url: str,
-    settings: A2aSettings,
-    host: str,
-    port: int,
+    agents: Loaded, options: PublishingOptions, settings: A2aSettings, host: str, port: int, url: str | None
 ) -> None:
     import uvicorn
 
     from tactician.serve import a2a_app
 
-    async with AsyncExitStack() as stack:
-        opened = await stack.enter_async_context(open_or_create(store))
-        platform = Platform(models, store=opened).register(*agents.values(), *agents.tool_groups)
-        published = chosen or (() if platform.goal_tools(remote=True) else tuple(agents.values()))
-        app = a2a_app(platform, url, publish=published, settings=settings)
-        say(f"The card is at {url.rstrip('/')}/.well-known/agent-card.json")
-        config = uvicorn.Config(app, host=host, port=port, log_level="warning", timeout_graceful_shutdown=2)
-        await uvicorn.Server(config).serve()
+    async with options.open(agents) as published:
+        with listen(host, port) as listening:
+            address = url or write_url(listening)
+            app = a2a_app(published.platform, address, publish=published.agents, settings=settings)
+            say(f"The card is at {address.rstrip('/')}/.well-known/agent-card.json")
+            if not is_loopback(host):
+                say("Whoever reaches this address may send tasks: put it behind a proxy that checks who calls.")
+            config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=2)
+            await uvicorn.Server(config).serve(sockets=[listening])

@@ -9,37 +9,54 @@ from traceback import format_exception
 import typer
 from rich.markup import escape
 
-from tactician.cli.console import err
-from tactician.errors import TacticianError
+from tactician.cli.console import discard_unwritable, err, escape_unencodable
+from tactician.errors import ModelError, PermanentError, TacticianError, TransientError
 from tactician.text import escape_controls
 
-_INTERRUPTED = 130
+_FAILED, _MISTAKE, _INTERRUPTED = 1, 2, 130
 _FOLDER = str(Path(__file__).parent)
 
 
 def main() -> None:
-    """Run the command line. A mistake of the user ends it with a message and exit code 2."""
+    """Run the command line.
+
+    An error ends it with a message: with exit code 1 for a run that has failed, and 2 for a mistake of the user.
+    """
+    escape_unencodable(sys.stdout)
     try:
         find_app(sys.argv[1:])()
     except Exception as error:
-        if not _is_mistake(error):
+        if (code := _find_exit_code(error)) is None:
             raise
         if "--debug" in sys.argv:
             _print_traceback(error)
         else:
-            message = escape(escape_controls(str(error)))
+            message = escape(escape_controls(_describe(error)))
             err.print(f"[bold red]error:[/bold red] {message}", soft_wrap=True, highlight=False)
-        sys.exit(2)
+        discard_unwritable(sys.stdout)
+        sys.exit(code)
     except SystemExit as ended:
         if ended.code == _INTERRUPTED:
             err.print("[bold red]interrupted[/bold red]")
         raise
 
 
-def _is_mistake(error: Exception) -> bool:
+def _find_exit_code(error: Exception) -> int | None:
+    """Return the exit code for an error; `None` for an error that nobody has foreseen."""
     from tactician.planning import SearchLimitExceeded
+    from tactician.process import ProcessError
+    from tactician.runs import RunError
 
-    return isinstance(error, TacticianError | SearchLimitExceeded)
+    if isinstance(error, RunError | ProcessError | ModelError | TransientError | PermanentError | SearchLimitExceeded):
+        return _FAILED
+    return _MISTAKE if isinstance(error, TacticianError | OSError) else None
+
+
+def _describe(error: Exception) -> str:
+    """Return an error in words; one of the system with its file, and without its number."""
+    if not isinstance(error, OSError) or isinstance(error, TacticianError) or error.strerror is None:
+        return str(error)
+    return error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
 
 
 def _print_traceback(error: Exception) -> None:

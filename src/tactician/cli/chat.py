@@ -67,23 +67,23 @@ class Chat:
         self._agent = agent
         self._bot = None if agent is None else _create_bot(service, agent)
 
-    async def run(self, supervise: Supervise) -> None:
-        """Talk until the person ends it.
+    async def run(self, supervise: Supervise) -> bool:
+        """Talk until the person ends it, and return whether all messages were answered.
 
         Args:
             supervise: function that awaits an answer, shows errors, and lets Ctrl-C cancel the answer only.
         """
-        await supervise(self._show_beginning())
+        succeeded = await supervise(self._show_beginning())
         while True:
             try:
                 message = await self._lines.read(f"{self._agent or 'chat'}> ")
             except KeyboardInterrupt:
                 continue
             except EOFError:
-                return
+                return succeeded
             if not message.strip():
-                return
-            await supervise(self._answer(message))
+                return succeeded
+            succeeded = await supervise(self._answer(message)) and succeeded
 
     async def _show_beginning(self) -> None:
         """Show the last messages of a conversation that is continued, and ask what it waits for."""

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from tactician.agents import planned_spec
@@ -65,7 +66,8 @@ def plan(
     planned = {name: spec for name, runnable in agents.items() if (spec := planned_spec(runnable)) is not None}
     if not planned:
         raise TacticianError(f"{file}: there is no planned agent in this file, only {', '.join(agents)}.")
-    for spec in [choose_agent(planned, agent, file)] if agent else planned.values():
+    is_single = agent is not None or picture is not None
+    for spec in [choose_agent(planned, agent, file)] if is_single else planned.values():
         if as_mermaid:
             print(escape_controls(to_mermaid(draw_agent(spec))))
         else:
@@ -92,7 +94,7 @@ def agents(file: File, debug: Debug = False) -> None:
         spec = planned_spec(agent)
         goals = "" if spec is None else ", ".join(goal.name for goal in spec.goals)
         kind = type(agent).__name__ if spec is None else "planned agent"
-        table.add_row(agent.name, kind, agent.description, goals)
+        table.add_row(*map(escape, (agent.name, kind, agent.description, goals)))
     out.print(table)
 
 

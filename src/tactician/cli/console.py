@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator
+from io import TextIOWrapper
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TextIO
 
 import typer
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -28,6 +31,29 @@ class SafeConsole(Console):
 
 out = SafeConsole(emoji=False)
 err = SafeConsole(stderr=True, emoji=False)
+
+
+def escape_unencodable(stream: TextIO | None) -> None:
+    """Let a stream write escapes for what its encoding cannot have, as standard error does."""
+    if isinstance(stream, TextIOWrapper) and stream.errors == "strict":
+        stream.reconfigure(errors="backslashreplace")
+
+
+def discard_unwritable(stream: TextIO | None) -> None:
+    """Discard what a stream cannot write, as on a full disk: else the end of the program reports that once more."""
+    if stream is None:
+        return
+    try:
+        stream.flush()
+    except OSError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+
+
+def is_terminal_input() -> bool:
+    """Return whether standard input is there, and is a terminal."""
+    return sys.stdin is not None and sys.stdin.isatty()
 
 
 def print_json(text: str) -> None:

@@ -20,7 +20,7 @@ from tactician.runs import RunRecord, RunStatus, RunStore
 from tactician.stores import open_store, store_path
 
 _OPEN = [status.value for status in RunStatus if not status.is_terminal]
-_LINES, _OBJECTS = 100, 1000
+_LINES, _OBJECTS, _MOST = 100, 1000, 1_000_000
 
 
 def ps(
@@ -29,7 +29,9 @@ def ps(
     status: Annotated[
         list[RunStatus] | None, typer.Option("--status", help="Only those with the status; may be repeated.")
     ] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Show so many: 100 by default, 1000 as JSON.")] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, max=_MOST, help="Show so many: 100 by default, 1000 as JSON.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     debug: Debug = False,
 ) -> None:
@@ -72,7 +74,7 @@ def _tabulate(records: Sequence[RunRecord]) -> Table:
         details = record.problem or asked or header.failure or header.output
         status = format_status(record.status.value, was_interrupted=record.was_interrupted)
         since = format_time(record.updated_at)
-        table.add_row(record.run_id, escape(record.name), status, since, used, escape(shorten(details)))
+        table.add_row(escape(record.run_id), escape(record.name), status, since, used, escape(shorten(details)))
     return table
 
 

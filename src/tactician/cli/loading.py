@@ -9,7 +9,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from inspect import Parameter, signature
 from pathlib import Path
 from types import FunctionType, ModuleType
-from typing import TypeVar
+from typing import TypeGuard, TypeVar
 
 from tactician.agents import as_runnable, is_planned_class
 from tactician.cli.blueprint_files import NO_ACCESS, BlueprintAccess, is_blueprint_file
@@ -82,12 +82,14 @@ def find_agents(module: ModuleType, path: Path) -> Loaded:
     """Return the agents of a module, as `load_agents` does.
 
     Raises:
+        ConfigurationError: when an agent cannot be created.
         DeclarationError: when an agent is not declared correctly.
         AgentNotFoundError: when there is none.
     """
     values = list(_find_candidates(module))
     kinds = {type(value) for value in values}
-    values += [value() for value in vars(module).values() if _is_own_class(value, module) and value not in kinds]
+    own = [value for value in vars(module).values() if _is_own_class(value, module) and value not in kinds]
+    values += [_create(kind, path) for kind in own]
     agents = Loaded(_find_tool_groups(module), _find_script(module), tuple(find_commands(vars(module).values())))
     for value in values:
         if (agent := as_runnable(value)) is not None:
@@ -145,7 +147,23 @@ def _find_script(module: ModuleType) -> Callable[[], LanguageModel] | None:
     return script if isinstance(script, FunctionType) and not signature(script).parameters else None
 
 
-def _is_own_class(value: object, module: ModuleType) -> bool:
+def _create(kind: type, path: Path) -> object:
+    """Create the agent of a class.
+
+    Raises:
+        ConfigurationError: when its code raises.
+        DeclarationError: when it is not declared correctly.
+    """
+    try:
+        return kind()
+    except DeclarationError:
+        raise
+    except Exception as error:
+        problem = f"{kind.__name__}(): {type(error).__name__}: {error}"
+        raise ConfigurationError(f"{path}{_find_line(error, path)}: {problem}") from error
+
+
+def _is_own_class(value: object, module: ModuleType) -> TypeGuard[type]:
     if not isinstance(value, type) or value.__module__ != module.__name__ or not is_planned_class(value):
         return False
     return all(p.default is not Parameter.empty or p.kind in _VARIABLE for p in signature(value).parameters.values())
@@ -173,13 +191,13 @@ def load_module(path: Path) -> ModuleType:
         spec.loader.exec_module(module)
     except DeclarationError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ConfigurationError(f"{path}{_find_line(error, path)}: {type(error).__name__}: {error}") from error
     return module
 
 
-def _find_line(error: Exception, path: Path) -> str:
-    if isinstance(error, SyntaxError):
+def _find_line(error: BaseException, path: Path) -> str:
+    if isinstance(error, SyntaxError) and error.lineno and Path(error.filename or "").resolve() == path.resolve():
         return f", line {error.lineno}"
     lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if Path(f.filename) == path.resolve()]
     lines = lines or [f.lineno for f in traceback.extract_tb(error.__traceback__) if Path(f.filename).name == path.name]

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-from collections.abc import Mapping
-from contextlib import AsyncExitStack
 from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -13,13 +10,8 @@ import typer
 
 from tactician.cli.blueprint_files import Allow, BlueprintAccess, Modules, Root, is_blueprint_file
 from tactician.cli.console import AgentNames, Debug, File, ModelName, Scripted, StoreUrl
-from tactician.cli.loading import Loaded, choose_agent, find_agents, load_agents, load_module
-from tactician.cli.run_command import choose_models
-from tactician.cli.stores import find_store
-from tactician.llm import LanguageModel, ModelCatalog
-from tactician.platform import Platform
-from tactician.runs import Runnable
-from tactician.stores import open_store
+from tactician.cli.loading import Loaded, find_agents, load_agents, load_module
+from tactician.cli.publishing import PublishingOptions, run_server
 
 if TYPE_CHECKING:
     from tactician.serve import McpPublisher
@@ -64,14 +56,13 @@ def serve(
     module = None if is_blueprint_file(file) else load_module(file)
     declared = _find_publisher(module, McpPublisher)
     if declared is not None:
-        asyncio.run(_serve(declared, http, host, allow_host or ()))
+        run_server(_serve(declared, http, host, allow_host or ()))
         return
     agents = (
         load_agents(file, BlueprintAccess.of(allow, modules, root)) if module is None else find_agents(module, file)
     )
-    chosen = {one: choose_agent(agents, one, file) for one in agent or ()}
-    models = choose_models(agents, file, model, scripted)
-    asyncio.run(_open(agents, chosen, models, find_store(store), name, http, host, allow_host or ()))
+    options = PublishingOptions(file, agent or (), store, model, scripted)
+    run_server(_open(agents, options, name, http, host, allow_host or ()))
 
 
 def _find_publisher(module: ModuleType | None, kind: type[McpPublisher]) -> McpPublisher | None:
@@ -81,9 +72,7 @@ def _find_publisher(module: ModuleType | None, kind: type[McpPublisher]) -> McpP
 
 async def _open(
     agents: Loaded,
-    chosen: Mapping[str, Runnable],
-    models: ModelCatalog | LanguageModel,
-    store: str | None,
+    options: PublishingOptions,
     name: str,
     http: int | None,
     host: str,
@@ -91,12 +80,9 @@ async def _open(
 ) -> None:
     from tactician.serve import McpPublisher
 
-    async with AsyncExitStack() as stack:
-        opened = None if store is None else await stack.enter_async_context(open_store(store))
-        platform = Platform(models, store=opened).register(*agents.values(), *agents.tool_groups)
-        sources = list(chosen) or ([] if platform.goal_tools(remote=True) else list(agents))
+    async with options.open(agents) as published:
         token, secret = os.environ.get(TOKEN_VARIABLE) or None, os.environ.get(SECRET_VARIABLE) or None
-        publisher = McpPublisher(platform, *sources, name=name, token=token, secret=secret)
+        publisher = McpPublisher(published.platform, *published.agents, name=name, token=token, secret=secret)
         await _serve(publisher, http, host, allowed_hosts)
 
 

@@ -108,7 +108,9 @@ def print_result(outcome: Outcome) -> None:
 def print_pending(console: Console, pending: tuple[PendingRequest, ...]) -> None:
     """Print the pending requests, with the fields of each form."""
     for request in pending:
-        lines = [f"[yellow]?[/yellow] [bold]{escape(request.prompt)}[/bold]  [dim]{request.kind} {request.id}[/dim]"]
+        lines = [
+            f"[yellow]?[/yellow] [bold]{escape(request.prompt)}[/bold]  [dim]{request.kind} {escape(request.id)}[/dim]"
+        ]
         if request.deadline is not None:
             default = escape(as_text(request.default))
             lines.append(f"  [dim]until {format_time(request.deadline)}; without an answer: {default}[/dim]")

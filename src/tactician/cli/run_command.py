@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
+import shlex
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from datetime import timedelta
@@ -29,6 +29,7 @@ from tactician.cli.console import (
     Scripted,
     StoreUrl,
     err,
+    is_terminal_input,
     say,
 )
 from tactician.cli.interruption import say_how_to_resume
@@ -53,11 +54,12 @@ TOO_SMALL = (
 def run(
     file: File,
     input: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
-            help="What the agent is asked to do; for an ensemble also the values of its templates: topic=AI"
+            help="What the agent is asked to do; for an ensemble also the values of its templates: topic=AI. "
+            "An ensemble without templates needs none."
         ),
-    ],
+    ] = None,
     agent: AgentName = None,
     is_open: Annotated[
         bool, typer.Option("--open", help="Let a model choose a goal, and use the actions of all agents.")
@@ -86,23 +88,36 @@ def run(
     view = ProgressView(err, prompts, responses, None, find_personality(voice), shows_ids=opened is not None)
     arguments = None if opened is None else format_arguments(file, store, access)
     models = choose_models(agents, file, model, scripted)
+    words = input or []
 
     async def find_agent(platform: Platform) -> Runnable:
         """Find the agent that runs, and let its plans be drawn."""
         mode: Mode = "open" if is_open else "closed"
-        chosen = named or await choose_by_request(platform, " ".join(input), f"{file} has", mode)
+        chosen = named or await choose_by_request(platform, _join_words(words, file.name), f"{file} has", mode)
         view.spec = planned_spec(chosen) if plan else None
         return chosen
 
-    outcome = asyncio.run(_run(view, agents, find_agent, input, opened, create_asker(no_input), models, arguments))
+    outcome = asyncio.run(_run(view, agents, find_agent, words, opened, create_asker(no_input), models, arguments))
     print_outcome(outcome, arguments)
 
 
 def read_input(agent: Runnable, words: Sequence[str]) -> str | Mapping[str, str]:
-    """Return the input that the words of a command mean: values by name for the templates of an ensemble, else text."""
+    """Return the input that the words of a command mean: values by name for the templates of an ensemble, else text.
+
+    Raises:
+        ConfigurationError: when there are no words, and the agent is no ensemble.
+    """
     named = [word.partition("=") for word in words]
-    if getattr(agent, "value_names", ()) and all(sign and name.isidentifier() for name, sign, _ in named):
+    names: Sequence[str] | None = getattr(agent, "value_names", None)
+    has_values = bool(names) or (names is not None and not words)
+    if has_values and all(sign and name.isidentifier() for name, sign, _ in named):
         return {name: value for name, _, value in named}
+    return _join_words(words, agent.name)
+
+
+def _join_words(words: Sequence[str], subject: str) -> str:
+    if not words:
+        raise ConfigurationError(f"{subject} needs an input: add what it is asked to do to the command.")
     return " ".join(words)
 
 
@@ -144,12 +159,12 @@ def choose_models(agents: Loaded, file: Path, model: str | None, scripted: bool)
 
 def create_asker(no_input: bool) -> Asker | None:
     """Return an asker, if there is a terminal and input is allowed."""
-    return None if no_input or not sys.stdin.isatty() else Asker(err)
+    return None if no_input or not is_terminal_input() else Asker(err)
 
 
 def format_arguments(file: Path, store: str | None, access: BlueprintAccess = NO_ACCESS) -> str:
     """Return the arguments that name the file and the store, and give a blueprint the same access."""
-    return f"{file}{format_store_option(store)}{access.format_options()}"
+    return f"{shlex.quote(str(file))}{format_store_option(store)}{access.format_options()}"
 
 
 async def _run(

@@ -24,7 +24,7 @@ _BEGINNINGS: Final = frozenset({"start", "resume", "fork"})
 
 def print_run(run: RunView) -> None:
     """Print all details of a run."""
-    heading = f"[bold]{escape(run.name)}[/bold] {_format_status(run)}  [dim]{run.kind} {run.id}[/dim]"
+    heading = f"[bold]{escape(run.name)}[/bold] {_format_status(run)}  [dim]{run.kind} {escape(run.id)}[/dim]"
     for line in (heading, *_summarize(run)):
         out.print(line, highlight=False, soft_wrap=True)
     if run.history:
@@ -57,7 +57,8 @@ def print_comparison(comparison: RunComparison) -> None:
     both = f"The first {common} steps are the same." if common else "They have no steps in common."
     out.print(both, highlight=False)
     if comparison.first_steps or comparison.second_steps:
-        table = Table(*(column for run in (first, second) for column in (Column("step", justify="right"), run.id)))
+        columns = (column for run in (first, second) for column in (Column("step", justify="right"), escape(run.id)))
+        table = Table(*columns)
         for pair in zip_longest(_list_work(comparison.first_steps), _list_work(comparison.second_steps)):
             table.add_row(*(cell for step in pair for cell in _format_step(step)))
         out.print(table)
@@ -130,7 +131,7 @@ def _format_message(message: Message) -> str:
 
 
 def _tabulate_facts(first: RunView, second: RunView) -> Table:
-    table = Table("", *(f"{run.name} {run.id}" for run in (first, second)))
+    table = Table("", *(escape(f"{run.name} {run.id}") for run in (first, second)))
     table.add_row("status", _format_status(first), _format_status(second))
     facts = list(zip(_list_facts(first), _list_facts(second), strict=True))
     for (name, value), (_, other) in facts:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-from contextlib import AsyncExitStack, suppress
-from ipaddress import ip_address
+from contextlib import AsyncExitStack
 from pathlib import Path
-from socket import AF_INET, AF_INET6, create_server, socket
+from socket import socket
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -18,10 +17,12 @@ from tactician import serve as server
 from tactician.cli.blueprint_files import Allow, BlueprintAccess, Modules, Root
 from tactician.cli.console import Debug, ModelName, StoreUrl, err
 from tactician.cli.loading import load_agents
+from tactician.cli.publishing import run_server
 from tactician.cli.run_command import open_catalog
 from tactician.cli.stores import find_store, open_or_create
 from tactician.errors import ConfigurationError
 from tactician.extras import require_extra
+from tactician.listening import is_loopback, listen, write_url
 from tactician.platform import Platform
 from tactician.runs import DEFAULT_LEASE
 
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
 TOKEN_VARIABLE: Final = "TACTICIAN_TOKEN"
 _PATIENCE: Final = 1
-_MOST_WAITING: Final = 2048
 
 
 def serve(
@@ -65,7 +65,7 @@ def serve(
     access = BlueprintAccess.of(allow, modules, root)
     loaded = [load_agents(file, access) for file in files]
     callers = _find_people(people)
-    if callers is None and not _is_loopback(host):
+    if callers is None and not is_loopback(host):
         raise ConfigurationError(
             f"Programs on other machines may call {host} only with tokens: set {TOKEN_VARIABLE}, or add --people FILE."
         )
@@ -79,35 +79,22 @@ def serve(
                 platform.register(*agents.values(), *agents.tool_groups)
             if kept is None:
                 err.print("Runs end with this program: add --store FILE to keep them.", style="yellow")
-            with _listen(host, port) as listening:
-                address = url or _write_url(listening)
+            with listen(host, port) as listening:
+                address = url or write_url(listening)
                 app = server.app(platform, people=callers, hosts=names or None, limits=limits, url=address)
                 await _serve(app, listening)
 
-    with suppress(KeyboardInterrupt):  # the way to end it
-        asyncio.run(work())
+    run_server(work())
 
 
 def _find_people(file: Path | None) -> dict[str, Person] | None:
     token = os.environ.get(TOKEN_VARIABLE)
     known = {} if file is None else server.load_people(file, os.environ)
+    if token and token in known:
+        raise ConfigurationError(f"{file}: {known[token].name} has the token in {TOKEN_VARIABLE}: use another there")
     if token:
         known[token] = server.Person("owner", has_every_role=True)
     return known or None
-
-
-def _listen(host: str, port: int) -> socket:
-    """Return a socket at a port, which the card of A2A has to name."""
-    family = AF_INET6 if ":" in host else AF_INET
-    try:
-        return create_server((host, port), family=family, backlog=_MOST_WAITING)
-    except OSError as error:
-        raise ConfigurationError(f"{host}:{port} cannot be used: {error.strerror}. Try another --port.") from error
-
-
-def _write_url(listening: socket) -> str:
-    address, port = listening.getsockname()[:2]
-    return f"http://{f'[{address}]' if ':' in address else address}:{port}"
 
 
 async def _serve(app: Starlette, listening: socket) -> None:
@@ -121,7 +108,7 @@ async def _serve(app: Starlette, listening: socket) -> None:
             """Listen, and say where."""
             await super().startup(sockets)
             if self.started:
-                address = escape(_write_url(listening))
+                address = escape(write_url(listening))
                 err.print(f"Serving on {address}/ui (API: /api/openapi.json)", highlight=False, soft_wrap=True)
 
         def handle_exit(self, sig: int, frame: FrameType | None) -> None:
@@ -131,10 +118,3 @@ async def _serve(app: Starlette, listening: socket) -> None:
 
     config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=_PATIENCE)
     await Serving(config).serve(sockets=[listening])
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -48,4 +49,4 @@ async def open_or_create(address: str | None) -> AsyncIterator[DocumentStore]:
 
 def format_store_option(address: str | None) -> str:
     """Return the option that names the store; empty when its address may hold a password."""
-    return "" if address is None or "@" in address else f" --store {address}"
+    return "" if address is None or "@" in address else f" --store {shlex.quote(address)}"

@@ -9,6 +9,7 @@ from typing import Final, Protocol, get_args
 
 from tactician.agents import Agent, as_runnable
 from tactician.context_format import ContextFormat, ContextFormatter, load_formatter
+from tactician.ensemble.argument_kinds import COUNT, LIST, NUMBER, TEXT
 from tactician.ensemble.constraints import HierarchicalConstraints
 from tactician.ensemble.delegation import Delegation
 from tactician.ensemble.learning import ReflectionStore, ScopedMemory
@@ -33,6 +34,19 @@ _KINDS: Final[Sequence[tuple[str, type | UnionType, str]]] = (
     ("delegation", Delegation, "a Delegation"),
     ("budget", Budget, "a Budget"),
 )
+
+ARGUMENT_KINDS: Final = {
+    "name": TEXT,
+    "description": TEXT.or_none(),
+    "tasks": LIST,
+    "phases": LIST,
+    "agents": LIST.or_none(),
+    "tools": LIST,
+    "listeners": LIST,
+    "max_parallel": COUNT.or_none(),
+    "rate_limit": NUMBER.or_none(),
+}
+"""The kinds of the arguments of an ensemble, as its attributes hold them."""
 
 
 class EnsembleArguments(Protocol):

@@ -122,4 +122,5 @@ def _create_key(task_id: str) -> str:
     """Return the key of the checkpoint of a task, which is saved with each step: a long id is shortened."""
     if len(task_id) <= _LONGEST_KEY:
         return f"task:{task_id}"
-    return f"task:{task_id[: _LONGEST_KEY - 17]}-{sha256(task_id.encode()).hexdigest()[:16]}"
+    digest = sha256(task_id.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"task:{task_id[: _LONGEST_KEY - 17]}-{digest[:16]}"

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Final
 
 from tactician.documents import did_you_mean
+from tactician.ensemble.argument_kinds import TEXTS, as_list, is_count
 from tactician.frozen import frozen
 
 
@@ -36,16 +37,18 @@ class HierarchicalConstraints:
 
     def __post_init__(self) -> None:
         set_field = partial(object.__setattr__, self)
-        set_field("max_calls_per_worker", MappingProxyType(dict(self.max_calls_per_worker)))
-        for place in ("required_workers", "allowed_workers"):
-            if not isinstance(roles := getattr(self, place), str):  # a text is a mistake, which `find_mistakes` names
-                set_field(place, frozenset(roles))
-        set_field("stages", tuple(stage if isinstance(stage, str) else tuple(stage) for stage in self.stages))
+        if isinstance(calls := self.max_calls_per_worker, Mapping):
+            set_field("max_calls_per_worker", MappingProxyType(dict(calls)))
+        for place in ("required_workers", "allowed_workers"):  # `find_mistakes` names what is not a list of texts
+            listed: tuple[str, ...] = as_list(getattr(self, place))
+            set_field(place, frozenset(listed) if TEXTS.accepts(listed) else listed)
+        stages: object = as_list(self.stages)
+        set_field("stages", tuple(as_list(stage) for stage in stages) if isinstance(stages, tuple) else stages)
 
     def find_mistakes(self, roles: Collection[str]) -> Iterator[tuple[str, str]]:
         """Yield the place and the description of each mistake; `roles` are those of all workers."""
-        if texts := [*self._find_texts()]:
-            yield from texts
+        if strangers := [*self._find_strangers()]:
+            yield from strangers
             return
         yield from self._find_unknown("allowed_workers", sorted(self.allowed_workers), roles)
         for role in sorted(self.required_workers):
@@ -63,14 +66,24 @@ class HierarchicalConstraints:
         for role in (role for role, count in counts.items() if count > 1):
             yield "constraints.stages", f"the role {role!r} is in multiple stages: leave it in one"
 
-    def _find_texts(self) -> Iterator[tuple[str, str]]:
-        """Yield each text where a list of roles belongs, which would be a list of its characters."""
+    def _find_strangers(self) -> Iterator[tuple[str, str]]:
+        """Yield the limits that are of another kind, such as a text where a list of roles belongs."""
         for place in ("required_workers", "allowed_workers"):
-            if isinstance(role := getattr(self, place), str):
-                yield f"constraints.{place}", f"it is a list of roles: write {place}={{{role!r}}}"
-        for number, stage in enumerate(self.stages):
-            if isinstance(stage, str):
-                yield f"constraints.stages[{number}]", f"it is a list of roles: write [{stage!r}]"
+            roles: object = getattr(self, place)
+            yield from _find_role_mistakes(f"constraints.{place}", roles, f"{place}={{{roles!r}}}")
+        if isinstance(self.stages, tuple):
+            for number, stage in enumerate(self.stages):
+                yield from _find_role_mistakes(f"constraints.stages[{number}]", stage, f"[{stage!r}]")
+        else:
+            yield "constraints.stages", f"{self.stages!r} is not a list of stages"
+        calls: object = self.max_calls_per_worker
+        if not isinstance(calls, Mapping):
+            yield "constraints.max_calls_per_worker", f"{calls!r} is not a mapping of roles to numbers"
+        for place, number in calls.items() if isinstance(calls, Mapping) else ():
+            if not is_count(number) or not isinstance(place, str):
+                yield f"constraints.max_calls_per_worker[{place!r}]", f"{number!r} is not the number of a role"
+        if not is_count(self.max_delegations):
+            yield "constraints.max_delegations", f"{self.max_delegations!r} is not a whole number"
 
     def find_objection(self, role: str, calls: Sequence[str], completed: Collection[str]) -> str | None:
         """Return why a worker may not get a delegation now; `None` when it may.
@@ -101,6 +114,13 @@ class HierarchicalConstraints:
         for role in names:
             if role not in roles:
                 yield f"constraints.{place}", f"it references unknown agent {role!r}.{did_you_mean(role, roles)}"
+
+
+def _find_role_mistakes(place: str, roles: object, remedy: str) -> Iterator[tuple[str, str]]:
+    if isinstance(roles, str):
+        yield place, f"it is a list of roles: write {remedy}"
+    elif not isinstance(roles, frozenset) and not TEXTS.accepts(roles):
+        yield place, f"{roles!r} is not a list of roles, which are texts"
 
 
 NO_CONSTRAINTS: Final = HierarchicalConstraints()

@@ -9,8 +9,8 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from pydantic import JsonValue
-from pydantic.errors import PydanticUserError
 
+from tactician.ensemble.argument_kinds import COUNT, LIST, MAPPING, TEXT, ArgumentKind, as_list, replace_strangers
 from tactician.errors import DeclarationError
 from tactician.events import new_id
 from tactician.loop import output_type
@@ -38,6 +38,16 @@ class DelegationStatus(StrEnum):
     """The worker has returned an output that is empty or was cut off, or is an ensemble that ended early."""
 
 
+_REQUEST_KINDS: Final = {
+    **dict.fromkeys(("role", "task", "expected_output", "id"), TEXT),
+    **dict.fromkeys(("scope", "metadata"), MAPPING),
+    "priority": ArgumentKind(
+        "a DelegationPriority", lambda value: isinstance(value, DelegationPriority), lambda _: DelegationPriority.NORMAL
+    ),
+    "max_output_retries": COUNT,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class DelegationRequest:
     """Request of an agent that another agent do a task. `dataclasses.replace` makes a changed request for `modify`.
@@ -54,7 +64,7 @@ class DelegationRequest:
         id: the id that the response and the events have too; a random id by default.
 
     Raises:
-        DeclarationError: when the number of retries is negative.
+        DeclarationError: when the number of retries is negative, or an argument is of another kind.
     """
 
     role: str
@@ -69,11 +79,15 @@ class DelegationRequest:
     id: str = field(default_factory=new_id)
 
     def __post_init__(self) -> None:
+        if self.priority in [*DelegationPriority]:
+            object.__setattr__(self, "priority", DelegationPriority(self.priority))
+        problems = [f"{place}: {message}" for place, message in replace_strangers(self, _REQUEST_KINDS)]
+        if self.max_output_retries < 0:
+            problems.append(f"max_output_retries must be >= 0, got: {self.max_output_retries}")
+        if problems:
+            raise DeclarationError("DelegationRequest", problems)
         object.__setattr__(self, "scope", MappingProxyType(dict(self.scope)))
         object.__setattr__(self, "metadata", MappingProxyType(dict(self.metadata)))
-        if self.max_output_retries < 0:
-            problem = f"max_output_retries must be >= 0, got: {self.max_output_retries}"
-            raise DeclarationError("DelegationRequest", [problem])
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,9 +186,11 @@ class Delegation:
     output_types: Sequence[type[object]] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "policies", tuple(self.policies))
-        object.__setattr__(self, "output_types", tuple(self.output_types))
-        if problems := list(self._find_mistakes()):
+        object.__setattr__(self, "policies", as_list(self.policies))
+        object.__setattr__(self, "output_types", as_list(self.output_types))
+        kinds = {"max_depth": COUNT, "policies": LIST, "output_types": LIST}
+        problems = [f"{place}: {message}" for place, message in replace_strangers(self, kinds)]
+        if problems := [*problems, *self._find_mistakes()]:
             raise DeclarationError("Delegation", problems)
 
     @property
@@ -186,14 +202,16 @@ class Delegation:
         if self.max_depth < 1:
             yield f"max_depth must be > 0, got: {self.max_depth}"
         policies: Sequence[object] = self.policies
-        yield from (f"the policy {policy!r} is not a function" for policy in policies if not callable(policy))
+        for number, policy in enumerate(policies):
+            if not callable(policy):
+                yield f"policies[{number}]: {policy!r} is not a function"
         names: set[str] = set()
-        for kind in self.output_types:
+        for number, kind in enumerate(self.output_types):
             try:
                 name = output_type(kind).name
-            except (PydanticUserError, TypeError) as error:
-                yield f"pydantic cannot describe the output type {kind!r}: {str(error).partition(chr(10))[0]}"
+            except Exception as error:  # also of pydantic, which takes a text for an annotation
+                yield f"output_types[{number}]: pydantic cannot describe {kind!r}: {str(error).partition(chr(10))[0]}"
                 continue
             if name in names:
-                yield f"two output types have the name {name!r}"
+                yield f"output_types[{number}]: two output types have the name {name!r}"
             names.add(name)

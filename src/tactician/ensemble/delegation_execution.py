@@ -29,7 +29,6 @@ from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.worker import TeamWorker
 from tactician.errors import ConfigurationError, ToolError
 from tactician.frozen import frozen
-from tactician.llm import ModelLike
 from tactician.runs import RunContext, RunResult
 from tactician.text import describe_error
 from tactician.tools import as_text
@@ -67,25 +66,22 @@ class DelegationExecutor:
     Args:
         workers: the workers.
         settings: the settings of delegations.
-        model: the model for workers without a model.
         context: the context of the run of the ensemble, whose events tell of delegations.
         values: the values for templates with which the ensemble runs.
     """
 
-    __slots__ = ("_context", "_model", "_settings", "_values", "_workers", "log")
+    __slots__ = ("_context", "_settings", "_values", "_workers", "log")
 
     def __init__(
         self,
         workers: Mapping[str, TeamWorker],
         settings: Delegation,
-        model: ModelLike | None,
         context: RunContext,
         values: Values,
     ) -> None:
         self._values = values
         self._workers = workers
         self._settings = settings
-        self._model = model
         self._context = context
         kinds = {role: worker.output_type for role, worker in workers.items()}
         self.log = DelegationLog(context, settings.types_by_name, kinds)
@@ -100,20 +96,23 @@ class DelegationExecutor:
         result.delegations = self.log.responses
         return result
 
-    async def delegate(self, request: DelegationRequest, delegator: Delegator, call: RunContext) -> str:
+    async def delegate(
+        self, request: DelegationRequest, delegator: Delegator, call: RunContext, objection: str | None = None
+    ) -> str:
         """Let a worker do a task, and return the text for the agent that delegates.
 
         Args:
             request: the request.
             delegator: the agent that delegates.
             call: the context of its tool call.
+            objection: why the call itself makes no sense; `None` when it does.
 
         Raises:
             ToolError: when the worker may not do the task, with the reason.
             Exception: any that the worker raised.
         """
         if (entry := self.log.find(call)) is None:
-            entry = await self._admit(request, delegator, call)
+            entry = await self._admit(request, delegator, call, objection)
         if entry.response is not None:
             return _report(entry.response)
         try:
@@ -125,11 +124,13 @@ class DelegationExecutor:
             raise
         return self._complete(entry, result, output)
 
-    async def _admit(self, request: DelegationRequest, delegator: Delegator, call: RunContext) -> DelegationEntry:
+    async def _admit(
+        self, request: DelegationRequest, delegator: Delegator, call: RunContext, objection: str | None
+    ) -> DelegationEntry:
         """Add a request to the log, as it is allowed or refused, and tell listeners of it."""
         place = self._find_place(call)
         situation = DelegationContext(delegator.role, place.depth, place.limit, tuple(self._workers))
-        objection = self._find_objection(request, delegator, place)
+        objection = self._find_objection(request, delegator, place) or objection
         if objection is None and self._settings.policies:
             request, objection = await _ask_policies(self._settings.policies, request, situation)
             if objection is None:  # of another request, or of what began meanwhile
@@ -178,8 +179,8 @@ class DelegationExecutor:
         request, place = entry.request, self._find_place(call)
         worker = self._workers[request.role]
         inside = call.inside({DelegationDepth: replace(place, depth=place.depth + 1)})
-        if self._model is not None:
-            inside = inside.with_model(*inside.find_model(self._model))
+        if worker.model is not None:
+            inside = inside.with_model(*inside.find_model(worker.model))
         values = {**self._values, **{name: as_text(value) for name, value in request.scope.items()}}
         task = TaskInput(entry.task_id, request.task, request.expected_output, values=values)
         sections = list_delegation_sections(request, inside)
@@ -240,7 +241,7 @@ async def _ask_policies(
             raise
         except Exception as error:
             return request, f"the policy {name!r} failed: {describe_error(error)}"
-        if not isinstance(decision, DelegationDecision):
+        if not _is_decision(decision):
             problem = f"the delegation policy {name!r} returned {decision!r}"
             raise ConfigurationError(f"{problem}: return allow(), reject(reason) or modify(request)")
         if decision.rejection is not None:
@@ -248,6 +249,11 @@ async def _ask_policies(
         if decision.request is not None:
             request = replace(decision.request, id=request.id)
     return request, None
+
+
+def _is_decision(value: object) -> bool:
+    """Return whether a value is a decision as `allow`, `reject` and `modify` make it."""
+    return isinstance(value, DelegationDecision) and isinstance(value.request, DelegationRequest | None)
 
 
 def _report(response: DelegationResponse) -> str:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Coroutine, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import cast
 
 from typing_extensions import override
 
 from tactician.agents import Agent, Member
 from tactician.context_format import ContextFormat, ContextFormatter, load_formatter
 from tactician.diagrams import Diagram
-from tactician.ensemble.arguments import find_argument_mistakes
+from tactician.ensemble.argument_kinds import as_list, list_problems, replace_strangers
+from tactician.ensemble.arguments import ARGUMENT_KINDS, find_argument_mistakes
 from tactician.ensemble.checks import find_template_problems, number_tasks
 from tactician.ensemble.composite import Casting, TaskTemplate, walk_tasks
 from tactician.ensemble.constraints import HierarchicalConstraints
@@ -21,7 +23,7 @@ from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import EnsembleDefinitionError
 from tactician.ensemble.inputs import EnsembleInput
 from tactician.ensemble.learning import ReflectionStore, ScopedMemory
-from tactician.ensemble.model_checks import find_model_problems
+from tactician.ensemble.model_checks import find_model_problems, find_team_model_problems
 from tactician.ensemble.nested import NestedEnsemble
 from tactician.ensemble.phases import Phase
 from tactician.ensemble.results import EnsembleResult
@@ -117,12 +119,11 @@ class Ensemble(EnsembleRunnable):
         context_format: ContextFormat | ContextFormatter | None = None,
     ) -> None:
         self.name = name
-        self.phases = tuple(phases or ())
+        self.phases = as_list(phases or ())
         self.tasks = as_tasks(tasks)
-        self.agents = None if agents is None else tuple(agents)
+        self.agents = None if agents is None else as_list(agents)
         self.model = model
-        self.tools = tuple(tools)
-        self.workflow = infer_workflow(self.tasks) if workflow is None else workflow
+        self.tools = as_list(tools)
         self.manager = manager
         self.constraints = constraints
         self.reflections = reflections
@@ -133,7 +134,7 @@ class Ensemble(EnsembleRunnable):
         self.review_policy = review_policy
         self.reviewer = reviewer
         self.rate_limit = rate_limit
-        self.listeners = tuple(listeners)
+        self.listeners = as_list(listeners)
         self.synthesize = synthesize
         self._pace = SharedPace()
         self._known_models: ModelSource | None = None
@@ -141,7 +142,10 @@ class Ensemble(EnsembleRunnable):
         self.capture = capture
         self.context_format = context_format
         self.given_workflow = workflow
-        if problems := [Problem(path, message) for path, message in find_argument_mistakes(self)]:
+        self.description = cast("str", description)
+        strangers = [*replace_strangers(self, ARGUMENT_KINDS)]
+        self.workflow = infer_workflow(self.tasks) if workflow is None else workflow
+        if problems := list_problems(strangers, find_argument_mistakes(self)):
             raise EnsembleDefinitionError(self._subject, problems)
         self.tasks = self.tasks or tuple(task for phase in self.phases for task in phase.own_tasks)
         self.description = description or self.default_description
@@ -200,13 +204,14 @@ class Ensemble(EnsembleRunnable):
 
     @override
     def find_model_problems(self, context: RunContext) -> Iterator[Problem]:
-        """Yield a problem for each task whose model cannot be used, and for a model that cannot make agents."""
+        """Yield a problem for each task and agent whose model cannot be used, and for one that cannot make agents."""
         if self.synthesize is not None:
             try:
                 context.find_model(self.synthesize)
             except ConfigurationError as error:
                 yield Problem("synthesize", str(error))
         yield from find_model_problems(self._structure.places, context)
+        yield from find_team_model_problems(self._structure.list_delegates(), context)
 
     @override
     def run_inside(self, input: EnsembleInput, context: RunContext) -> Coroutine[object, object, EnsembleResult]:

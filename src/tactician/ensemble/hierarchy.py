@@ -92,8 +92,14 @@ def create_hierarchy(
     leader = _create_manager(workers) if manager is None else manager
     limits = constraints or NO_CONSTRAINTS
     tool = DelegationTool(Delegator(get_role(leader), limits), settings)
+    last = jobs[-1].task
     equipped: Agent[object] = leader.with_defaults(
-        jobs[-1].task.output_type, more_tools=[tool], model=model, max_tool_calls=calls, max_turns=calls
+        last.output_type,
+        more_tools=[tool],
+        model=model,
+        max_tool_calls=calls,
+        max_turns=calls,
+        max_attempts=last.max_output_retries + 1,
     )
     return Hierarchy(equipped, get_role(leader), manager is not None, tuple(workers), tuple(jobs), limits, reviews)
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from math import ceil
 from typing import Final, Generic, TypeVar
 
 from typing_extensions import override
@@ -13,7 +15,7 @@ from tactician.diagrams import DiagramEdge
 from tactician.ensemble.assignment import Assignment, assign
 from tactician.ensemble.bins import pack_bins
 from tactician.ensemble.checks import find_made_problems
-from tactician.ensemble.composite import Casting, Equipment, TaskTemplate, index_outputs
+from tactician.ensemble.composite import Casting, Equipment, TaskTemplate, index_outputs, walk_tasks
 from tactician.ensemble.drawing import Drawing
 from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import EnsembleDefinitionError, MapReduceError
@@ -23,14 +25,17 @@ from tactician.ensemble.synthesis import synthesize_alike
 from tactician.ensemble.task import Task, TaskLike, shorten
 from tactician.ensemble.task_group import GroupRunnable, TaskGroup
 from tactician.ensemble.task_input import TaskInput
+from tactician.ensemble.task_learning import find_learning_mistakes
 from tactician.ensemble.task_makers import TaskMaker, is_task_maker, prepare_task
 from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.template import escape_template
+from tactician.errors import Problem
 from tactician.runs import RunContext, Runnable
 from tactician.text import describe_error
 from tactician.tools import as_text
 
 T = TypeVar("T")
+R = TypeVar("R")
 DEFAULT_CHUNK_SIZE: Final = 5
 DEFAULT_MAX_LEVELS: Final = 10
 _CHARACTERS_PER_TOKEN: Final = 4
@@ -39,8 +44,8 @@ TokenEstimator = Callable[[str], int]
 
 
 def estimate_tokens(text: str) -> int:
-    """Return the number of tokens that a text has about: a quarter of its characters."""
-    return len(text) // _CHARACTERS_PER_TOKEN
+    """Return the number of tokens that a text has about: a quarter of its characters, rounded up."""
+    return ceil(len(text) / _CHARACTERS_PER_TOKEN)
 
 
 class MapReduce(TaskGroup, Generic[T]):
@@ -134,11 +139,11 @@ class MapReduce(TaskGroup, Generic[T]):
             return len(items) <= (self.chunk_size or DEFAULT_CHUNK_SIZE)
         return sum(self.estimate(as_text(item)) for item in items) <= self.max_tokens
 
-    def split(self, outputs: Sequence[TaskOutput]) -> list[list[TaskOutput]]:
+    def split(self, outputs: Sequence[TaskOutput]) -> Sequence[Sequence[TaskOutput]]:
         """Return the outputs in portions, each of which a task combines."""
         if self.max_tokens is None:
             size = self.chunk_size or DEFAULT_CHUNK_SIZE
-            return [list(outputs[start : start + size]) for start in range(0, len(outputs), size)]
+            return [outputs[start : start + size] for start in range(0, len(outputs), size)]
         bins = pack_bins([self._count_tokens(output) for output in outputs], self.max_tokens)
         return [[outputs[number] for number in items] for items in bins]
 
@@ -195,9 +200,9 @@ class _MapReduceRunnable(GroupRunnable[MapReduce[T]], Generic[T]):
 
     @override
     async def _perform(self, environment: TaskEnvironment, task: TaskInput, context: RunContext) -> CompositeResult:
-        items, level = self._list_items(task, context), _Level(environment, context)
-        values, casting = environment.input.values, self._equipment.casting
-        if self.group.direct is not None and self.group.fits(items):
+        level, values, casting = _Level(environment, context), environment.input.values, self._equipment.casting
+        items = self._list_items(task, level)
+        if self.group.direct is not None and self._call("`estimate`", partial(self.group.fits, items), level):
             makers = [prepare_task(self.group.direct, items, _VALUE_NAMES["direct"], values, casting)]
             outputs = await self._run_level("direct", makers, (), level)
             return self._conclude(level.outputs, outputs, context)
@@ -206,20 +211,17 @@ class _MapReduceRunnable(GroupRunnable[MapReduce[T]], Generic[T]):
         number = 0
         while not environment.has_ended and (len(outputs) > 1 or (outputs and not number)):
             number += 1
-            portions = self.group.split(outputs) if number <= self.group.max_levels else [outputs]
+            is_last = number > self.group.max_levels
+            portions = [outputs] if is_last else self._call("`estimate`", partial(self.group.split, outputs), level)
             makers = [prepare_task(self.group.reduce, portion, None, values, casting) for portion in portions]
             outputs = await self._run_level(f"reduce-{number}", makers, portions, level)
         return self._conclude(level.outputs, outputs, context)
 
-    def _list_items(self, task: TaskInput, context: RunContext) -> Sequence[T]:
+    def _list_items(self, task: TaskInput, level: _Level) -> Sequence[T]:
         """Return the items; at least one."""
-        try:
-            with context.as_internal().enter():
-                items = tuple(self.group.list_items(task))
-        except Exception as error:
-            raise self._create_error("`items` failed", error, (), context) from error
+        items = self._call("`items`", lambda: tuple(self.group.list_items(task)), level)
         if not items:
-            raise self._create_error("`items` returned none", None, (), context)
+            raise self._create_error("`items` returned none", None, level)
         return items
 
     async def _run_level(
@@ -239,8 +241,7 @@ class _MapReduceRunnable(GroupRunnable[MapReduce[T]], Generic[T]):
         """
         made = {f"{name}[{number}]": self._make(f"{name}[{number}]", make, level) for number, make in enumerate(makers)}
         known = {**level.environment.known, **index_outputs(level.outputs)}
-        if problems := list(find_made_problems(made, level.environment.input.values, known)):
-            raise EnsembleDefinitionError(self.subject, problems)
+        self._check(made, known, level)
         equipment = await self._cast(tuple(made.values()), level.context.at(name))
         jobs = [
             self._assign(task, portions[number] if portions else (), level, equipment)
@@ -258,15 +259,30 @@ class _MapReduceRunnable(GroupRunnable[MapReduce[T]], Generic[T]):
 
     def _make(self, place: str, make: Callable[[], TaskLike], level: _Level) -> Task:
         """Return the task that a function of the user makes."""
+        made = self._call(place, make, level)
+        if not isinstance(made, TaskLike):
+            raise self._create_error(f"{place} returned {made!r}, which is not a Task", None, level)
+        return level.name_task(made.as_task())
+
+    def _call(self, what: str, function: Callable[[], R], level: _Level) -> R:
+        """Return what a function of the user returns.
+
+        Raises:
+            MapReduceError: when it raises.
+        """
         try:
             with level.context.as_internal().enter():
-                made = make()
+                return function()
         except Exception as error:
-            raise self._create_error(f"{place} failed", error, level.outputs, level.context) from error
-        if not isinstance(made, TaskLike):
-            problem = f"{place} returned {made!r}, which is not a Task"
-            raise self._create_error(problem, None, level.outputs, level.context)
-        return level.name_task(made.as_task())
+            raise self._create_error(f"{what} failed", error, level) from error
+
+    def _check(self, made: Mapping[str, Task], known: Container[str], level: _Level) -> None:
+        """Check the tasks that were made, which nobody has seen before."""
+        problems = [*find_made_problems(made, level.environment.input.values, known)]
+        mistakes = find_learning_mistakes(walk_tasks(made.items()), self._equipment.stores)
+        problems += (Problem(place, message) for place, message in mistakes)
+        if problems:
+            raise EnsembleDefinitionError(self.subject, problems)
 
     async def _cast(self, made: Sequence[Task], place: RunContext) -> Equipment:
         """Return the equipment with the agents that a model chooses for the tasks of a level."""
@@ -280,11 +296,11 @@ class _MapReduceRunnable(GroupRunnable[MapReduce[T]], Generic[T]):
         combined = tuple(level.tasks[output.task_id] for output in portion)
         return assign(task, combined if task.context is None else task.named_context, equipment)
 
-    def _create_error(
-        self, what: str, error: Exception | None, outputs: Sequence[TaskOutput], context: RunContext
-    ) -> MapReduceError:
+    def _create_error(self, what: str, error: Exception | None, level: _Level) -> MapReduceError:
         reason = "" if error is None else f": {describe_error(error)}"
-        return MapReduceError(f"{self.subject}: {what}{reason}", self._create_failed_result(outputs, context))
+        return MapReduceError(
+            f"{self.subject}: {what}{reason}", self._create_failed_result(level.outputs, level.context)
+        )
 
     @override
     def draw(self, prefix: str) -> Drawing:

@@ -10,7 +10,8 @@ from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.composite import find_composite
 from tactician.ensemble.ensemble_runnable import EnsembleRunnable
 from tactician.errors import ConfigurationError, Problem
-from tactician.runs import RunContext
+from tactician.llm import ModelLike
+from tactician.runs import RunContext, Runnable
 
 
 @runtime_checkable
@@ -30,18 +31,45 @@ def find_model_problems(jobs: Iterable[tuple[str, Assignment]], context: RunCont
         context: the context with the models.
     """
     for path, job in jobs:
-        runnable = job.runnable
-        is_agent = isinstance(runnable, Agent)
-        model = runnable.model if isinstance(runnable, Agent) else job.model
-        inside = context
-        if is_agent or model is not None:
-            try:
-                selected = context.find_model(model)
-            except ConfigurationError as error:
-                yield Problem(f"{path}.model", str(error))
-                continue
-            inside = context if is_agent else context.with_model(*selected)
-        if isinstance(job.task.agent, EnsembleRunnable):
-            yield from (problem.inside(f"{path}.agent") for problem in job.task.agent.find_model_problems(inside))
-        if find_composite(job.task) is not None and isinstance(runnable, ModelUser):
-            yield from (problem.inside(path) for problem in runnable.find_model_problems(inside))
+        inside = _select_model(path, job.runnable, job.model, context)
+        if isinstance(inside, Problem):
+            yield inside
+            continue
+        yield from _find_problems_inside(f"{path}.agent", job.task.agent, inside)
+        if find_composite(job.task) is not None and isinstance(job.runnable, ModelUser):
+            yield from (problem.inside(path) for problem in job.runnable.find_model_problems(inside))
+
+
+def find_team_model_problems(
+    agents: Iterable[tuple[str, Runnable, ModelLike | None]], context: RunContext
+) -> Iterator[Problem]:
+    """Yield a problem for each agent beside those of tasks whose model cannot be used.
+
+    Args:
+        agents: the agents, with their places and the models that they use when they have none.
+        context: the context with the models.
+    """
+    for path, runnable, model in agents:
+        inside = _select_model(path, runnable, model, context)
+        if isinstance(inside, Problem):
+            yield inside
+        else:
+            yield from _find_problems_inside(path, runnable, inside)
+
+
+def _select_model(path: str, runnable: Runnable, model: ModelLike | None, context: RunContext) -> RunContext | Problem:
+    """Return the context of what a Runnable runs, or the problem with its model."""
+    is_agent = isinstance(runnable, Agent)
+    chosen = runnable.model if isinstance(runnable, Agent) else model
+    if not is_agent and chosen is None:
+        return context
+    try:
+        selected = context.find_model(chosen)
+    except ConfigurationError as error:
+        return Problem(f"{path}.model", str(error))
+    return context if is_agent else context.with_model(*selected)
+
+
+def _find_problems_inside(path: str, agent: object, context: RunContext) -> Iterator[Problem]:
+    if isinstance(agent, EnsembleRunnable):
+        yield from (problem.inside(path) for problem in agent.find_model_problems(context))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, ClassVar, Final, Literal, TypeAlias
+from typing import Annotated, ClassVar, Final, Literal, TypeAlias, get_args
 
 from pydantic import ConfigDict, Field
 
@@ -36,7 +36,9 @@ class PhaseDecision:
         phase: the name of the phase to run again, for `"retry_predecessor"`; the only phase before, when `None`.
 
     Raises:
-        ValueError: when anything but an approval has no feedback, or a phase is named where none runs again.
+        ValueError: when the verdict is none of these, anything but an approval has no feedback, or a phase is named
+            where none runs again.
+        TypeError: when the feedback is not a text.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(json_schema_extra={"description": _DESCRIPTION})
@@ -46,6 +48,10 @@ class PhaseDecision:
     phase: Annotated[str | None, Field(description="phase to run again, for retry_predecessor")] = None
 
     def __post_init__(self) -> None:
+        if self.verdict not in get_args(Verdict):
+            raise ValueError(f"the verdict {self.verdict!r} is not one of {', '.join(map(repr, get_args(Verdict)))}")
+        if not isinstance(self.feedback, str):
+            raise TypeError(f"the feedback {self.feedback!r} is not a text")
         if self.verdict != "approve" and not self.feedback.strip():
             raise ValueError(f"the decision {self.verdict!r} needs feedback: say what has to change, or why")
         if self.phase is not None and self.verdict != "retry_predecessor":

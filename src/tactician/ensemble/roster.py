@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Final
 
 from tactician.agents import Agent, as_runnable
@@ -47,18 +47,30 @@ class Roster:
 NO_ROSTER: Final = Roster()
 
 
-def find_agents(tasks: Sequence[Task], agents: Sequence[object] | None) -> tuple[object, ...]:
-    """Return the agents of an ensemble; without any, those of its tasks and those made for tasks, each once."""
+@frozen
+class TeamAgent:
+    """Agent of an ensemble, with the tasks that are meant for it."""
+
+    agent: object
+    tasks: tuple[Task, ...] = ()
+
+
+def find_agents(tasks: Sequence[Task], agents: Sequence[object] | None) -> tuple[TeamAgent, ...]:
+    """Return the agents of an ensemble; without any, those of its tasks and those made for tasks, each once.
+
+    Tasks whose agents would be made alike have the same agent.
+    """
     if agents is not None:
-        return tuple(agents)
-    by_key: dict[int | str, object] = {}
-    for task in tasks:
-        if task.agent is not None:
-            by_key.setdefault(id(task.agent), task.agent)
-        elif task.handler is None:
-            made = create_default_agent(task)
-            by_key.setdefault(get_role(made), made)
-    return tuple(by_key.values())
+        return tuple(TeamAgent(agent, tuple(task for task in tasks if task.agent is agent)) for agent in agents)
+    known: dict[object, TeamAgent] = {}
+    for task in (task for task in tasks if task.handler is None):
+        key: object = id(task.agent)
+        if (agent := task.agent) is None:
+            agent = made = create_default_agent(task)
+            key = made.name, task.goal, task.background
+        entry = known.get(key) or TeamAgent(agent)
+        known[key] = replace(entry, tasks=(*entry.tasks, task))
+    return tuple(known.values())
 
 
 def get_role(runnable: Runnable) -> str:

@@ -45,4 +45,4 @@ def observe_run(
     if mode is None or (capture is None and mode is CaptureMode.OFF):
         return context
     outer = context or RunContext.around()
-    return context if capture is None and outer.find(Recorder) is not None else outer.captured(mode)
+    return context if capture is None and outer.find(Recorder) is not None else outer.with_capture(mode)

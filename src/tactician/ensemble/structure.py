@@ -22,7 +22,7 @@ from tactician.ensemble.hierarchy import Hierarchy, create_hierarchy
 from tactician.ensemble.inputs import TEXT_NAME
 from tactician.ensemble.learning import LearningStores
 from tactician.ensemble.phases import PhasePlan
-from tactician.ensemble.roster import Roster, find_agents
+from tactician.ensemble.roster import Roster, TeamAgent, find_agents
 from tactician.ensemble.running import TaskOrder
 from tactician.ensemble.task import Task
 from tactician.ensemble.task_learning import find_learning_mistakes
@@ -31,6 +31,8 @@ from tactician.ensemble.team import create_team, find_duplicates, list_handlers
 from tactician.ensemble.worker import TeamWorker
 from tactician.ensemble.workflows import Workflow, find_context, find_first_tasks
 from tactician.errors import Problem
+from tactician.llm import ModelLike
+from tactician.runs import Runnable
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,18 +94,19 @@ class EnsembleStructure:
     @cached_property
     def roster(self) -> Roster:
         """The agents to which others may delegate."""
-        return Roster.create(self._agents, self.arguments.delegation)
+        return Roster.create((member.agent for member in self._agents), self.arguments.delegation)
 
     @cached_property
     def delegates(self) -> bool:
         """True when a manager or an agent may delegate."""
-        is_peer = any(isinstance(agent, Agent) and agent.spec.allow_delegation for agent in self._agents)
+        agents = (member.agent for member in self._agents)
+        is_peer = any(isinstance(agent, Agent) and agent.spec.allow_delegation for agent in agents)
         return is_peer or self.is_hierarchical
 
     @cached_property
     def team(self) -> tuple[TeamWorker, ...]:
         """The workers that get delegations."""
-        team = create_team(self.tasks, self._agents, self.arguments.model, self.arguments.tools, self.roster)
+        team = create_team(self._agents, self.arguments.model, self.arguments.tools, self.roster)
         return (*team, *list_handlers(self.jobs)) if self.is_hierarchical else tuple(team)
 
     @cached_property
@@ -155,6 +158,16 @@ class EnsembleStructure:
         else:
             yield from (Member(job.task.label, job.runnable) for job in self.jobs)
 
+    def list_delegates(self) -> Iterator[tuple[str, Runnable, ModelLike | None]]:
+        """Yield the manager, and the workers without tasks of their own, with their places and default models."""
+        if self.is_hierarchical:
+            yield "manager", self.hierarchy.manager, None
+        if self.delegates:
+            places = {id(agent): f"agents[{number}]" for number, agent in enumerate(self.arguments.agents or ())}
+            for member, worker in zip(self._agents, self.team, strict=False):  # behind these are the handlers
+                if not member.tasks:
+                    yield places[id(member.agent)], worker.runnable, worker.model
+
     def find_arrows(self) -> Iterator[tuple[str, str]]:
         """Yield the ids of two tasks of which the second comes after the first, or reads its output."""
         known = {task.id for task in self.tasks}
@@ -181,7 +194,10 @@ class EnsembleStructure:
         if self.delegates:
             mistakes += find_duplicates(self.team)
         if self.is_hierarchical:
-            mistakes += (*self.hierarchy.find_mistakes(), *find_hierarchy_mistakes(self.tasks))
+            mistakes += (
+                *self.hierarchy.find_mistakes(),
+                *find_hierarchy_mistakes(self.tasks, has_agents=agents is not None),
+            )
         yield from (Problem(path, message) for path, message in mistakes)
 
     def _assign(self, task: Task, context: tuple[Task, ...]) -> Assignment:
@@ -189,13 +205,13 @@ class EnsembleStructure:
         return assign(task, context, Equipment(model, tools, self.roster, self._stores, self.casting))
 
     @cached_property
-    def _agents(self) -> tuple[object, ...]:
+    def _agents(self) -> tuple[TeamAgent, ...]:
         """The agents of the ensemble without its manager."""
         tasks = self.tasks
         if not self.is_hierarchical:  # tasks inside of a worker of a hierarchy get no delegations
             tasks = tuple(self.casting.find(task) for _, task in walk_tasks(number_tasks(tasks)))
         agents = find_agents(tasks, self.arguments.agents)
-        return tuple(agent for agent in agents if agent is not self.arguments.manager)
+        return tuple(member for member in agents if member.agent is not self.arguments.manager)
 
     @cached_property
     def _stores(self) -> LearningStores:

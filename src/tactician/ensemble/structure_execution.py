@@ -13,6 +13,7 @@ from tactician.ensemble.phases import run_phases
 from tactician.ensemble.results import EnsembleResult
 from tactician.ensemble.running import run_tasks
 from tactician.ensemble.structure import EnsembleStructure
+from tactician.ensemble.worker import TeamWorker
 from tactician.runs import RunContext
 
 WorkflowRun: TypeAlias = Callable[[TaskEnvironment, RunContext], Coroutine[object, object, EnsembleResult]]
@@ -38,7 +39,8 @@ def choose_workflow(structure: EnsembleStructure) -> WorkflowRun:
 def _run_with_delegations(
     structure: EnsembleStructure, run: WorkflowRun, environment: TaskEnvironment, context: RunContext
 ) -> Coroutine[object, object, EnsembleResult]:
-    workers = {worker.role: worker for worker in structure.team}
-    settings, model = structure.roster.settings, structure.arguments.model
-    executor = DelegationExecutor(workers, settings, model, context, environment.input.values)
+    workers: dict[str, TeamWorker] = {}
+    for worker in structure.team:  # a model that makes agents may give a role twice
+        workers.setdefault(worker.role, worker)
+    executor = DelegationExecutor(workers, structure.roster.settings, context, environment.input.values)
     return executor.collect(run(environment, context.inside({DelegationExecutor: executor})))

@@ -8,15 +8,14 @@ from functools import cached_property, partial
 from hashlib import sha256
 from typing import Final, Protocol, TypeAlias, cast, runtime_checkable
 
-from pydantic.errors import PydanticUserError
-
 from tactician.agents import as_runnable
+from tactician.ensemble.argument_kinds import COUNT, LIST, TEXT, TEXTS, as_list, list_problems, replace_strangers
 from tactician.ensemble.errors import EnsembleDefinitionError
 from tactician.ensemble.learning import Reflection
 from tactician.ensemble.outcomes import OutputPredicate
 from tactician.ensemble.reviews import Review
 from tactician.ensemble.task_input import TaskInput
-from tactician.errors import DeclarationError, Problem
+from tactician.errors import DeclarationError
 from tactician.guardrails import GuardrailLike, as_input_guardrail, as_output_guardrail
 from tactician.llm import LanguageModel, LlmOptions, ModelLike
 from tactician.loop import Guards, output_type
@@ -26,6 +25,19 @@ from tactician.tools import Toolbox, ToolLike
 DEFAULT_MAX_TOOL_CALLS: Final = 25
 _LONGEST_LABEL: Final = 60
 _AGENT_PARTS = ("role", "goal", "background")
+_KINDS: Final = {
+    "description": TEXT.or_none(),  # `None` is reported as a blank description
+    "id": TEXT.or_none(),
+    "expected_output": TEXT,
+    **dict.fromkeys(_AGENT_PARTS, TEXT.or_none()),
+    "context": LIST.or_none(),
+    "max_output_retries": COUNT,
+    "tools": LIST,
+    "max_tool_calls": COUNT,
+    "max_tool_output_chars": COUNT.or_none(),
+    "input_guardrails": LIST,
+    "output_guardrails": LIST,
+}
 
 
 Handler: TypeAlias = Callable[[TaskInput], object | Awaitable[object]]
@@ -107,10 +119,11 @@ class Task:
         set_field = partial(object.__setattr__, self)
         set_field("context", None if self.context is None else as_tasks(self.context))
         for part in ("tools", "input_guardrails", "output_guardrails"):
-            set_field(part, tuple(getattr(self, part)))
-        set_field("memory", self.memory if isinstance(self.memory, str) else tuple(self.memory))
+            set_field(part, as_list(getattr(self, part)))
+        set_field("memory", as_list(self.memory))
+        strangers = [*replace_strangers(self, _KINDS)]
         set_field("id", self.id or self.description)
-        if problems := [Problem(path, message) for path, message in _find_mistakes(self)]:
+        if problems := list_problems(strangers, _find_mistakes(self)):
             raise EnsembleDefinitionError(f"Task {self.label!r}", problems)
 
     @cached_property
@@ -168,9 +181,11 @@ class Task:
 
 
 def as_tasks(parts: Iterable[object]) -> tuple[Task, ...]:
-    """Return parts of an ensemble as tasks. What is none of these stays, for a message about it."""
-    converted = (part.as_task() if isinstance(part, TaskLike) else part for part in parts)
-    return cast("tuple[Task, ...]", tuple(converted))
+    """Return parts of an ensemble as tasks. What is no task or no list stays, for a message about it."""
+    listed = as_list(parts)
+    if not isinstance(listed, tuple):
+        return listed
+    return cast("tuple[Task, ...]", tuple([part.as_task() if isinstance(part, TaskLike) else part for part in listed]))
 
 
 def shorten(text: str) -> str:
@@ -223,6 +238,8 @@ def _find_function_mistakes(task: Task) -> Iterator[tuple[str, str]]:
 def _find_learning_mistakes(task: Task) -> Iterator[tuple[str, str]]:
     if isinstance(task.memory, str):
         yield "memory", f"it is a list of scopes: write memory=({task.memory!r},)"
+    elif not TEXTS.accepts(task.memory):
+        yield "memory", f"{task.memory!r} is not {TEXTS.meaning}"
     elif len(set(task.memory)) < len(task.memory):
         yield "memory", "it names a scope twice"
     if not isinstance(task.reflect, bool | Reflection):
@@ -265,6 +282,6 @@ def _find_output_mistakes(task: Task) -> Iterator[tuple[str, str]]:
         return
     try:
         output_type(task.output_type)
-    except (PydanticUserError, TypeError) as error:
+    except Exception as error:  # also of pydantic, which takes a text for an annotation
         reason = str(error).partition("\n")[0]
         yield "output_type", f"pydantic cannot describe {task.output_type!r}: {reason}"

@@ -251,7 +251,7 @@ def record_failures(context: RunContext, failed: Mapping[str, Exception]) -> Non
     if failed:
         assert context.checkpoint is not None
         known = _read_failures(context.checkpoint)
-        context.checkpoint.set(failures=known | {key: describe_error(error) for key, error in failed.items()})
+        context.checkpoint.set(failures={key: describe_error(error) for key, error in failed.items()} | known)
 
 
 def _read_failures(checkpoint: Checkpoint) -> dict[str, str]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from tactician.agents import Agent, AgentSettings, as_runnable
 from tactician.ensemble.assignment import Assignment, add_guidance
-from tactician.ensemble.roster import Roster, get_role
+from tactician.ensemble.roster import Roster, TeamAgent, get_role
 from tactician.ensemble.task import DEFAULT_MAX_TOOL_CALLS, Task
 from tactician.ensemble.worker import TeamWorker
 from tactician.llm import ModelLike
@@ -15,33 +15,29 @@ from tactician.tools import Toolbox, ToolLike
 
 
 def create_team(
-    tasks: Sequence[Task],
-    agents: Sequence[object],
-    model: ModelLike | None,
-    tools: Sequence[ToolLike],
-    roster: Roster,
+    agents: Iterable[TeamAgent], model: ModelLike | None, tools: Sequence[ToolLike], roster: Roster
 ) -> Iterator[TeamWorker]:
-    """Yield a worker for each agent of an ensemble.
+    """Yield a worker for each agent of an ensemble. What it leaves open is as its tasks say, and then the ensemble.
 
     Args:
-        tasks: the tasks, whose agents have their tools.
-        agents: the agents.
+        agents: the agents, with their tasks.
         model: the model of the ensemble.
         tools: the tools of the ensemble.
         roster: the agents to which each of them may delegate, if it may delegate.
     """
-    for agent in agents:
-        if (runnable := as_runnable(agent)) is not None:
-            merged = _merge_tools(agent, tasks, tools)
-            equipped = _equip(runnable, model, merged, roster)
-            yield TeamWorker(get_role(runnable), equipped, runnable.description)
+    for member in agents:
+        if (runnable := as_runnable(member.agent)) is not None:
+            chosen = next((task.model for task in member.tasks if task.model is not None), model)
+            equipped = _equip(runnable, member.tasks, chosen, tools, roster)
+            yield TeamWorker(get_role(runnable), equipped, runnable.description, model=chosen)
 
 
 def list_handlers(jobs: Sequence[Assignment]) -> Iterator[TeamWorker]:
     """Yield a worker for each handler, whose role is the id of its task."""
     for job in jobs:
         if job.task.handler is not None:
-            yield TeamWorker(job.task.id, job.runnable, f"does this task: {job.task.description}", is_handler=True)
+            purpose = f"does this task: {job.task.description}"
+            yield TeamWorker(job.task.id, job.runnable, purpose, is_handler=True, model=job.model)
 
 
 def find_duplicates(workers: Sequence[TeamWorker]) -> Iterator[tuple[str, str]]:
@@ -52,19 +48,20 @@ def find_duplicates(workers: Sequence[TeamWorker]) -> Iterator[tuple[str, str]]:
         yield "agents", problem
 
 
-def _merge_tools(agent: object, tasks: Sequence[Task], tools: Sequence[ToolLike]) -> Toolbox:
-    """Return the tools for an agent: those of its tasks, and those of the ensemble."""
-    merged = Toolbox(tools)
-    for task in tasks:
-        if task.agent is agent:
-            merged = merged.with_preferred(Toolbox(task.tools))
-    return merged
-
-
-def _equip(runnable: Runnable, model: ModelLike | None, tools: Toolbox, roster: Roster) -> Runnable:
+def _equip(
+    runnable: Runnable, tasks: Sequence[Task], model: ModelLike | None, tools: Sequence[ToolLike], roster: Roster
+) -> Runnable:
     if not isinstance(runnable, Agent):
         return runnable
-    limit = DEFAULT_MAX_TOOL_CALLS
-    more = tools.with_preferred(Toolbox(roster.create_tools(runnable)))
-    settings: AgentSettings = {"model": model, "max_tool_calls": limit, "max_turns": limit}
-    return add_guidance(runnable.with_defaults(more_tools=more.contents, **settings))
+    merged = Toolbox(tools)
+    for more in (*(task.tools for task in tasks), tuple(roster.create_tools(runnable))):
+        merged = merged.with_preferred(Toolbox(more))
+    calls = max((task.max_tool_calls for task in tasks), default=DEFAULT_MAX_TOOL_CALLS)
+    limits = [task.max_tool_output_chars for task in tasks if task.max_tool_output_chars is not None]
+    settings: AgentSettings = {
+        "model": model,
+        "max_tool_calls": calls,
+        "max_turns": calls,
+        "max_tool_output_chars": max(limits, default=None),
+    }
+    return add_guidance(runnable.with_defaults(more_tools=merged.contents, **settings))

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from tactician.agents import Agent, BaseRunnable, TypedRunnable
 from tactician.frozen import frozen
+from tactician.llm import ModelLike
 from tactician.runs import Runnable
 
 
@@ -18,12 +19,14 @@ class TeamWorker:
         runnable: the worker.
         purpose: purpose of the worker, for those who delegate.
         is_handler: true when it reads a `TaskInput` and no prompt.
+        model: the model, if it has none; that of the context, when `None`.
     """
 
     role: str
     runnable: Runnable
     purpose: str
     is_handler: bool = False
+    model: ModelLike | None = None
 
     @property
     def output_type(self) -> type[object] | None:

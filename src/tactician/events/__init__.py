@@ -6,7 +6,7 @@ its exceptions are logged and end nothing. No event is built when nobody listens
 
 from typing import TYPE_CHECKING
 
-from tactician.late_names import export_late
+from tactician.late_imports import export_late
 
 if TYPE_CHECKING:
     from tactician.events.bus import EventBus as EventBus

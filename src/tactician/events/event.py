@@ -11,7 +11,7 @@ from typing import ClassVar, TypeVar
 from tactician.errors import DeclarationError
 from tactician.events.span_facts import NO_FACTS, RunMoment, SpanFacts
 from tactician.frozen import frozen
-from tactician.late_binding import load_modules
+from tactician.late_imports import load_modules
 
 _types: dict[str, type[Event]] = {}
 _ids: list[str] = []  # read from the system many at a time: a call of it takes ten times as long as the rest

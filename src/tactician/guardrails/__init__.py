@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from tactician.late_names import export_late
+from tactician.late_imports import export_late
 
 if TYPE_CHECKING:
     from tactician.guardrails.built_in import blocked_words as blocked_words
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from tactician.guardrails.callables import Check as Check
     from tactician.guardrails.callables import Checker as Checker
     from tactician.guardrails.callables import GuardrailLike as GuardrailLike
+    from tactician.guardrails.checks import GuardrailError as GuardrailError
     from tactician.guardrails.checks import InputGuardrails as InputGuardrails
     from tactician.guardrails.checks import Objection as Objection
     from tactician.guardrails.checks import find_any_objection as find_any_objection
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from tactician.guardrails.decorators import output_guardrail as output_guardrail
     from tactician.guardrails.decorators import tool_input_guardrail as tool_input_guardrail
     from tactician.guardrails.decorators import tool_output_guardrail as tool_output_guardrail
-    from tactician.guardrails.errors import GuardrailError as GuardrailError
     from tactician.guardrails.events import GuardrailChecked as GuardrailChecked
     from tactician.guardrails.guardrail import AnyGuardrail as AnyGuardrail
     from tactician.guardrails.guardrail import CheckedInput as CheckedInput
@@ -53,16 +53,17 @@ else:
         {
             "tactician.guardrails.built_in": "blocked_words matches max_length no_match",
             "tactician.guardrails.callables": "Check Checker GuardrailLike",
-            "tactician.guardrails.checks": "InputGuardrails Objection find_any_objection find_first_objection",
+            "tactician.guardrails.checks": (
+                "GuardrailError InputGuardrails Objection find_any_objection find_first_objection"
+            ),
             "tactician.guardrails.decorators": (
                 "as_input_guardrail as_output_guardrail as_tool_input_guardrail as_tool_output_guardrail "
                 "input_guardrail output_guardrail tool_input_guardrail tool_output_guardrail"
             ),
-            "tactician.guardrails.errors": "GuardrailError",
             "tactician.guardrails.events": "GuardrailChecked",
             "tactician.guardrails.guardrail": (
-                "AnyGuardrail CheckedInput CheckedOutput CheckedToolOutput Guardrail GuardrailKind "
-                "InputGuardrail OutputGuardrail ToolInputGuardrail ToolOutputGuardrail"
+                "AnyGuardrail CheckedInput CheckedOutput CheckedToolOutput Guardrail GuardrailKind InputGuardrail "
+                "OutputGuardrail ToolInputGuardrail ToolOutputGuardrail"
             ),
             "tactician.guardrails.registration": "GuardrailRegistry input output registry tool_input tool_output",
             "tactician.guardrails.result": "GuardrailOutcome GuardrailResult failed passed retry",

@@ -1,4 +1,4 @@
-"""Checks of several guardrails: the first objection decides."""
+"""Checks of several guardrails: the first objection decides, and may stop the run with an error."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from typing import NamedTuple, TypeVar
 
 from tactician.flow import FlowStep, Scheduler, StepCompleted
 from tactician.frozen import frozen
-from tactician.guardrails.errors import GuardrailError
 from tactician.guardrails.events import GuardrailChecked
-from tactician.guardrails.guardrail import Guardrail, GuardrailKind, InputGuardrail
+from tactician.guardrails.guardrail import Guardrail, GuardrailKind, InputGuardrail, describe_guardrail
 from tactician.guardrails.result import GuardrailResult
-from tactician.runs import RunContext, RunResult
+from tactician.runs import RunContext, RunError, RunResult
 
 V = TypeVar("V")
 
@@ -92,3 +91,20 @@ async def find_any_objection(guardrails: Sequence[Guardrail[V]], value: V, conte
             if isinstance(outcome, StepCompleted) and outcome.result is not None:
                 return outcome.result
     return None
+
+
+class GuardrailError(RunError):
+    """Error of a run that a guardrail stopped. An exception of the guardrail is its cause.
+
+    Attributes:
+        guardrail: the name of the guardrail.
+        kind: `"input"`, `"output"`, `"tool_input"` or `"tool_output"`.
+        reason: the reason.
+    """
+
+    def __init__(self, run: str, guardrail: str, kind: GuardrailKind, reason: str, result: RunResult[None]) -> None:
+        label = describe_guardrail(kind, guardrail)
+        super().__init__(f"{run}: the {label} stopped the run: {reason}", result)
+        self.guardrail = guardrail
+        self.kind = kind
+        self.reason = reason

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
+from threading import RLock
 from typing import Final, TypeVar
 
 from tactician.config import Settings, load_settings
@@ -56,6 +57,7 @@ class ModelCatalog:
         self._chat_models: dict[str, LanguageModel] = {}
         self._embedding_models: dict[str, EmbeddingModel] = {}
         self._image_models: dict[str, ImageModel] = {}
+        self._lock = RLock()  # threads with event loops of their own may name a model for the first time at once
 
     def resolve(self, options: LlmOptions) -> LanguageModel:
         """Return the model that the options ask for; the same name gives the same object.
@@ -117,10 +119,13 @@ class ModelCatalog:
                 "an ImageModel of tactician.llm"
             )
         added = Deployment(REGISTERED, name or model.name, model)
-        if self._router.has_model(added.model, added.kind):
-            raise ConfigurationError(f"There is a model {added.model!r} already: register this model by another name")
-        self._router.add(added)
-        self._resolver.registered.append(ModelEntry(added.model, REGISTERED, "it is registered", added.kind))
+        with self._lock:
+            if self._router.has_model(added.model, added.kind):
+                raise ConfigurationError(
+                    f"There is a model {added.model!r} already: register this model by another name"
+                )
+            self._router.add(added)
+            self._resolver.registered.append(ModelEntry(added.model, REGISTERED, "it is registered", added.kind))
 
     @property
     def default(self) -> tuple[str, str]:
@@ -157,12 +162,13 @@ class ModelCatalog:
         """Return the requested model, which is built once; a role shares the model that it stands for."""
         if requested is not None and (model := models.get(requested)) is not None:
             return model
-        name = self._resolver.choose_model(kind, requested)
-        if (model := models.get(name)) is None:
-            model = models[name] = make(name)
-        if requested is not None:
-            models[requested] = model
-        return model
+        with self._lock:
+            name = self._resolver.choose_model(kind, requested)
+            if (model := models.get(name)) is None:
+                model = models[name] = make(name)
+            if requested is not None:
+                models[requested] = model
+            return model
 
     def _chat_model(self, name: str) -> LanguageModel:
         if is_local(name) and not self._settings.fallbacks.get(name):
@@ -183,11 +189,12 @@ class ModelCatalog:
     def _serve(self, kind: ModelKind[M], name: str) -> None:
         """Make sure that the router serves the model and its fallbacks."""
         fallbacks = self._settings.fallbacks.get(name, ())
-        for served in (name, *fallbacks):
-            if not self._router.has_model(served, kind.name):
-                self._router.add(*self._resolver.find_deployments(kind, served))
-        if fallbacks:
-            self._router.set_fallbacks(name, *fallbacks, kind=kind.name)
+        with self._lock:
+            for served in (name, *fallbacks):
+                if not self._router.has_model(served, kind.name):
+                    self._router.add(*self._resolver.find_deployments(kind, served))
+            if fallbacks:
+                self._router.set_fallbacks(name, *fallbacks, kind=kind.name)
 
 
 @cache

@@ -219,7 +219,7 @@ class EndpointResolver:
             return name, f"{kind.variable} is set"
         if name := getattr(self._settings, kind.setting):
             return name, "tactician.toml says so"
-        for entry in self._listed_entries(kind):
+        for entry in self._list_entries(kind):
             return entry.name, entry.origin
         self._check_server_models(kind)
         for entry in self._provider_entries(kind):
@@ -235,7 +235,7 @@ class EndpointResolver:
 
     def list_entries(self) -> tuple[ModelEntry, ...]:
         """Return all models that can be used by name, in the order in which the default is chosen."""
-        return (*self._listed_entries(), *self._provider_entries(CHAT))
+        return (*self._list_entries(), *self._provider_entries(CHAT))
 
     def list_named_entries(self) -> tuple[ModelEntry, ...]:
         """Return the models that the default and the roles name, as far as `list_entries` has no such names.
@@ -264,7 +264,7 @@ class EndpointResolver:
         except ConfigurationError:
             return ""
 
-    def _listed_entries(self, kind: ModelKind[M] | None = None) -> Iterator[ModelEntry]:
+    def _list_entries(self, kind: ModelKind[M] | None = None) -> Iterator[ModelEntry]:
         """Yield the models of the instances: those of a kind, or all."""
         for instance in self.instances:
             for model in instance.models:
@@ -323,7 +323,7 @@ class EndpointResolver:
                 return provider
         if find_base_url("openai", self._environment):
             return "openai"
-        entries = (*self._listed_entries(kind), *self._provider_entries(kind))
+        entries = (*self._list_entries(kind), *self._provider_entries(kind))
         known = ", ".join(dict.fromkeys(entry.name for entry in entries)) or "none"
         hint = did_you_mean(name, [entry.name.removeprefix(f"{entry.provider}:") for entry in entries])
         raise UnknownModelError(

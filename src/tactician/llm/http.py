@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Coroutine, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import field
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -44,10 +45,19 @@ async def http_session() -> ClientSession:
     """Return the session of the running event loop. It is closed when the loop shuts down."""
     current = _sessions.get(loop := asyncio.get_running_loop())
     if current is None:
+        await _forget_closed_loops()
         # A loop closes every suspended async generator before it ends, so no caller has to close the session.
         keeper = _session_until_shutdown(loop)
         current = _sessions[loop] = (await anext(keeper), keeper)
     return current[0]
+
+
+async def _forget_closed_loops() -> None:
+    """Close the sessions of loops that were closed without `shutdown_asyncgens`: these would hold their sockets."""
+    for loop in [known for known in tuple(_sessions) if known.is_closed()]:
+        if (forgotten := _sessions.pop(loop, None)) is not None:
+            with suppress(RuntimeError, ValueError):  # a search for an address that never ended is of that loop, too
+                await forgotten[0].close()
 
 
 async def _session_until_shutdown(loop: asyncio.AbstractEventLoop) -> AsyncGenerator[ClientSession]:

@@ -26,6 +26,7 @@ from tactician.errors import (
 
 _BY_STATUS: dict[int, type[ModelError]] = {
     401: AuthenticationError,
+    402: AuthenticationError,
     403: AuthenticationError,
     404: ModelNotFoundError,
     408: ModelTimeoutError,

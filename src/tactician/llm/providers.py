@@ -28,14 +28,15 @@ _OPENAI_RESPONSES = replace(
         "code_interpreter": {"type": "code_interpreter", "container": {"type": "auto"}},
     },
 )
-# Mistral's API refuses unknown fields (422), and a message of the user after a tool's result (400, code 3230).
+# Mistral's API refuses unknown fields (422), and a message of the user after a tool's result or a system message after
+# any other (400, code 3230).
 _MISTRAL = Dialect(
     top_k=False,
     reasoning_effort=False,
     short_call_ids=True,
     documents="document_url",
     stream_usage=False,
-    user_after_tool=False,
+    strict_order=True,
 )
 _PLAIN = Dialect(top_k=False, reasoning_effort=False, documents="")
 _LOCAL = Dialect(documents="")

@@ -2,7 +2,7 @@
 
 A request asks for tools or an output schema. `adapt_request` rewrites it for a model that lacks either:
 
-- no tool calling: the model writes JSON that is either a call or the answer, under a schema;
+- no tool calling: the model writes JSON, under a schema, that is either a call or the answer; earlier calls are words;
 - no schema-constrained output, but tools: the answer is the arguments of a tool;
 - neither: the schema goes into the prompt.
 """
@@ -35,6 +35,8 @@ def adapt_request(request: ModelRequest, features: Features) -> tuple[ModelReque
         chosen = _with_choice(request)
         adapted, restore = adapt_request(chosen, features)
         return adapted, _chain(restore, lambda response: _restore_choice(request, response))
+    if not features.tools and any(map(_has_tools, request.messages)):  # those of another model, as after a handoff
+        request = replace(request, messages=tuple(_without_tools(request.messages)))
     if request.output is not None and not features.json_schema:
         if request.tools and request.tool_choice not in ("auto", "none"):
             return replace(request, output=None), None  # the model must call a tool now, and cannot answer yet
@@ -116,6 +118,10 @@ def _signature(parameters: JsonSchema) -> str:
     return f"({', '.join(properties)})"
 
 
+def _has_tools(message: Message) -> bool:
+    return isinstance(message, ToolResult) or (isinstance(message, AssistantMessage) and bool(message.tool_calls))
+
+
 def _without_tools(messages: Iterable[Message]) -> Iterator[Message]:
     """Yield the conversation with calls and results in words: a small model would imitate calls in JSON for ever."""
     calls: tuple[ToolCall, ...] = ()
@@ -179,7 +185,8 @@ def _with_answer_tool(request: ModelRequest, output: OutputSpec, name: str) -> M
 def _restore_answer(response: ModelResponse, name: str) -> ModelResponse:
     for call in response.message.tool_calls:
         if call.name == name:
-            return replace(response, message=_replace_text(response, Text(call.arguments)), finish_reason="stop")
+            reason = "stop" if response.finish_reason == "tool_calls" else response.finish_reason
+            return replace(response, message=_replace_text(response, Text(call.arguments)), finish_reason=reason)
     return response
 
 

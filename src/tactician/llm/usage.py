@@ -256,18 +256,18 @@ def calculate_cost(model: str, usage: Usage, own: ModelPrice | None = None, answ
     if instance in _FREE:
         return 0.0
     instance, name = (instance, name) if colon else ("", model)
-    cost = _listed_cost(instance, answered_by, usage) if answered_by else None
-    return _listed_cost(instance, name, usage) if cost is None else cost
+    cost = _look_up_cost(instance, answered_by, usage) if answered_by else None
+    return _look_up_cost(instance, name, usage) if cost is None else cost
 
 
 @cache
-def _listed_providers() -> frozenset[str]:
+def _list_priced_providers() -> frozenset[str]:
     from genai_prices.data_snapshot import get_snapshot
 
     return frozenset(provider.id for provider in get_snapshot().providers)
 
 
-def _listed_cost(instance: str, model: str, usage: Usage) -> float | None:
+def _look_up_cost(instance: str, model: str, usage: Usage) -> float | None:
     from genai_prices import Usage as ListedUsage
     from genai_prices import calc_price
 
@@ -280,7 +280,7 @@ def _listed_cost(instance: str, model: str, usage: Usage) -> float | None:
         cache_write_tokens=usage.cache_write_tokens / requests,
     )
     try:
-        known = provider if provider in _listed_providers() else None
+        known = provider if provider in _list_priced_providers() else None
         return float(calc_price(counted, model_ref=model, provider_id=known).total_price) * requests
     except (LookupError, ValueError):
         return None

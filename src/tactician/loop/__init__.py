@@ -2,11 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from tactician.late_names import export_late
+from tactician.late_imports import export_late
 
 if TYPE_CHECKING:
     from tactician.loop.answer_text import read_answer_text as read_answer_text
-    from tactician.loop.attempts import AnswerAttempts as AnswerAttempts
     from tactician.loop.autonomy import TASK_OVER as TASK_OVER
     from tactician.loop.autonomy import Autonomous as Autonomous
     from tactician.loop.endings import Answer as Answer
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
     from tactician.loop.events import TurnCompleted as TurnCompleted
     from tactician.loop.events import TurnFailed as TurnFailed
     from tactician.loop.events import TurnStarted as TurnStarted
-    from tactician.loop.guards import NO_GUARDS as NO_GUARDS
-    from tactician.loop.guards import Guards as Guards
     from tactician.loop.handoffs import Handoff as Handoff
     from tactician.loop.handoffs import HistoryFilter as HistoryFilter
     from tactician.loop.handoffs import handoff as handoff
@@ -34,9 +31,12 @@ if TYPE_CHECKING:
     from tactician.loop.output import output_type as output_type
     from tactician.loop.policy import DEFAULT_MAX_TURNS as DEFAULT_MAX_TURNS
     from tactician.loop.policy import DEFAULT_POLICY as DEFAULT_POLICY
+    from tactician.loop.policy import NO_GUARDS as NO_GUARDS
+    from tactician.loop.policy import AnswerAttempts as AnswerAttempts
+    from tactician.loop.policy import Guards as Guards
     from tactician.loop.policy import TurnPolicy as TurnPolicy
-    from tactician.loop.state import read_added_messages as read_added_messages
-    from tactician.loop.state import read_messages as read_messages
+    from tactician.loop.saved_state import read_added_messages as read_added_messages
+    from tactician.loop.saved_state import read_messages as read_messages
     from tactician.loop.turns import NO_TOOLS as NO_TOOLS
     from tactician.loop.turns import TurnLoop as TurnLoop
 else:
@@ -44,18 +44,16 @@ else:
         __name__,
         {
             "tactician.loop.answer_text": "read_answer_text",
-            "tactician.loop.attempts": "AnswerAttempts",
             "tactician.loop.autonomy": "TASK_OVER Autonomous",
             "tactician.loop.endings": "Answer",
             "tactician.loop.events": (
                 "HandedOff OutputRejected PartialReceived PieceReceived TextReceived ThinkingReceived ToolCalled "
                 "ToolInterrupted ToolReturned TurnCompleted TurnFailed TurnStarted"
             ),
-            "tactician.loop.guards": "NO_GUARDS Guards",
             "tactician.loop.handoffs": "Handoff HistoryFilter handoff last_messages without_tools",
             "tactician.loop.output": "InvalidOutput OutputType output_type",
-            "tactician.loop.policy": "DEFAULT_MAX_TURNS DEFAULT_POLICY TurnPolicy",
-            "tactician.loop.state": "read_added_messages read_messages",
+            "tactician.loop.policy": "DEFAULT_MAX_TURNS DEFAULT_POLICY NO_GUARDS AnswerAttempts Guards TurnPolicy",
+            "tactician.loop.saved_state": "read_added_messages read_messages",
             "tactician.loop.turns": "NO_TOOLS TurnLoop",
         },
     )

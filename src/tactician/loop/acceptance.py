@@ -6,10 +6,9 @@ from typing import Generic, TypeVar
 
 from tactician.guardrails import CheckedOutput, Objection, find_first_objection
 from tactician.llm import UserMessage
-from tactician.loop.attempts import AnswerAttempts
 from tactician.loop.events import OutputRejected
 from tactician.loop.output import InvalidOutput, OutputType
-from tactician.loop.policy import TurnPolicy
+from tactician.loop.policy import AnswerAttempts, TurnPolicy
 from tactician.loop.state import TurnState
 from tactician.loop.tool_runner import Refused
 from tactician.runs import OutputError, RunContext, RunResult

@@ -12,16 +12,7 @@ from typing_extensions import TypeVar
 
 from tactician.conversation import repair_history
 from tactician.frozen import frozen
-from tactician.llm import (
-    AssistantMessage,
-    Message,
-    SystemMessage,
-    Text,
-    ToolCall,
-    ToolResult,
-    ToolSpec,
-    UserMessage,
-)
+from tactician.llm import AssistantMessage, Message, SystemMessage, Text, ToolCall, ToolResult, ToolSpec, UserMessage
 from tactician.loop.events import HandedOff
 from tactician.loop.output import InvalidOutput, output_type
 from tactician.runs import HandoffError, RunContext, Runnable, RunResult

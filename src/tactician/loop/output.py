@@ -1,17 +1,17 @@
-"""Typed output: JSON schemas for a model, and parsers of its answers."""
+"""Typed output: JSON schemas for a model, and parsers of its answers, and of the beginnings of answers."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Annotated, Generic, Protocol, TypeVar, cast, get_args, get_origin, runtime_checkable
 
 import pydantic
 from pydantic_core import from_json, to_json
 
 from tactician.llm import OutputSpec, close_schema, is_strict
-from tactician.loop.partial import parse_partial
+from tactician.model_classes import is_model_class
 from tactician.text import replace_surrogates, strip_code_fence
 from tactician.tools import as_text, describe_validation_error
 
@@ -82,7 +82,9 @@ def _compile(kind: Hashable) -> OutputType[object]:
         answer = None if form is None else form.__from_text__(text)
         return _parse(text, adapter, wrapped) if answer is None else answer
 
-    spec = OutputSpec(re.sub(r"\W+", "_", name).strip("_")[:64] or "output", complete, is_strict(complete))
+    # Providers take no other letters in a name.
+    plain_name = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_")[:64] or "output"
+    spec = OutputSpec(plain_name, complete, is_strict(complete))
     return OutputType(
         name,
         spec,
@@ -138,3 +140,41 @@ def _extract_json(text: str) -> str | bytes:
     if stripped.startswith(("{", "[", '"')) or "{" not in stripped:
         return stripped
     return stripped[stripped.index("{") : stripped.rindex("}") + 1] if "}" in stripped else stripped
+
+
+def parse_partial(text: str, kind: object, wrapped: bool) -> object:
+    """Return the beginning of an answer as a value of its type; `None` when there is nothing yet.
+
+    A pydantic model has the fields so far; the others are missing, or have their defaults. A list has the items so far,
+    the last of which may be partial. Other types are plain JSON values.
+    """
+    try:
+        data: object = from_json(text, allow_partial="trailing-strings")
+    except ValueError:
+        return None
+    if wrapped:
+        data = data.get("value") if isinstance(data, dict) else None
+    return _validate_partial(data, kind) if data else None
+
+
+def _validate_partial(data: object, kind: object) -> object:
+    if isinstance(data, list) and get_origin(kind) in (list, tuple) and (kinds := get_args(kind)):
+        return [_validate_partial(item, kinds[0]) for item in data]
+    if isinstance(data, dict) and isinstance(kind, type) and is_model_class(kind):
+        return _create_partial_model(data, kind)
+    try:
+        return _adapter(kind).validate_python(data)
+    except (pydantic.ValidationError, TypeError):
+        return data
+
+
+def _create_partial_model(data: dict[str, object], kind: type[pydantic.BaseModel]) -> pydantic.BaseModel:
+    fields = kind.model_fields.items()
+    names = {name: field.alias or name for name, field in fields}
+    come = {name: _validate_partial(data[names[name]], f.annotation) for name, f in fields if names[name] in data}
+    return kind.model_construct(set(come), **come)
+
+
+@cache
+def _adapter(kind: Hashable) -> pydantic.TypeAdapter[object]:
+    return pydantic.TypeAdapter(kind)  # type: ignore[arg-type]  # a type, but mypy cannot know

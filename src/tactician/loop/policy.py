@@ -1,15 +1,67 @@
-"""Policy of the turn loop."""
+"""Policy of the turn loop: limits, guardrails, and attempts at valid answers."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from tactician.config import load_settings
 from tactician.conversation import WindowStrategy
+from tactician.frozen import frozen
+from tactician.guardrails import (
+    GuardrailLike,
+    InputGuardrails,
+    OutputGuardrail,
+    ToolInputGuardrail,
+    ToolOutputGuardrail,
+    as_input_guardrail,
+    as_output_guardrail,
+    as_tool_input_guardrail,
+    as_tool_output_guardrail,
+)
 from tactician.loop.autonomy import Autonomous
-from tactician.loop.guards import NO_GUARDS, Guards
+
+if TYPE_CHECKING:
+    from tactician.config import AttemptSettings
 
 DEFAULT_MAX_TURNS = 10
 DEFAULT_MAX_REPEATS = 3
+
+
+@frozen(kw_only=True)
+class Guards:
+    """Guardrails on the input, the output and the tool calls of an agent."""
+
+    input: InputGuardrails = InputGuardrails()
+    output: tuple[OutputGuardrail, ...] = ()
+    tool_input: tuple[ToolInputGuardrail, ...] = ()
+    tool_output: tuple[ToolOutputGuardrail, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        input: Sequence[GuardrailLike],
+        output: Sequence[GuardrailLike],
+        tool_input: Sequence[GuardrailLike],
+        tool_output: Sequence[GuardrailLike],
+    ) -> Guards:
+        """Return the guardrails that a user declared in any form.
+
+        Raises:
+            DeclarationError: when a guardrail is not declared correctly.
+        """
+        if not (input or output or tool_input or tool_output):
+            return NO_GUARDS
+        return cls(
+            input=InputGuardrails.of(map(as_input_guardrail, input)),
+            output=tuple(map(as_output_guardrail, output)),
+            tool_input=tuple(map(as_tool_input_guardrail, tool_input)),
+            tool_output=tuple(map(as_tool_output_guardrail, tool_output)),
+        )
+
+
+NO_GUARDS = Guards()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,3 +105,17 @@ class TurnPolicy:
 
 
 DEFAULT_POLICY = TurnPolicy()
+
+
+class AnswerAttempts:
+    """Number of attempts at valid answers and the waits between them, for all runs of a platform.
+
+    Args:
+        settings: the settings; by default, those in `tactician.toml`.
+
+    Raises:
+        ConfigurationError: when the settings are not valid.
+    """
+
+    def __init__(self, settings: AttemptSettings | None = None) -> None:
+        self.settings = load_settings().platform.data_binding if settings is None else settings

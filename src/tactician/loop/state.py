@@ -3,43 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
 from typing import TypeVar
-
-import pydantic
-from typing_extensions import TypedDict
 
 from tactician.conversation import Conversation, RunPart, count_equal
 from tactician.errors import StoredStateError
-from tactician.llm import AssistantMessage, Message, ToolCall, ToolResult, messages_from_data, messages_to_data
-from tactician.runs import Changes, Data, Live, RunContext, RunResult, RunStatus, revive
+from tactician.llm import AssistantMessage, Message, ToolCall, ToolResult
+from tactician.loop.saved_state import Counts, keep_message, parse_messages, read_counts
+from tactician.runs import Changes, Data, RunContext, RunResult, RunStatus
 
 T = TypeVar("T")
-
-
-class _Counts(TypedDict):
-    """Counters of a run.
-
-    `kept` is the number of messages that were in the caller's conversation before; `None`, when they are saved too.
-    `input` is the number of those that are saved up to the end of the input, `answer` the place among them of an answer
-    of the model that is not dealt with.
-    """
-
-    kept: int | None
-    input: int
-    answer: int | None
-    is_last_word: bool
-    turn: int
-    calls: int
-    rejections: int
-    refusals: int
-    restarts: int
-    repeats: int
-    last_call: str
-    admitted: list[str]
-    cut_off: bool
-    is_accepted: bool
-    is_handed_over: bool
 
 
 class TurnState:
@@ -86,13 +58,44 @@ class TurnState:
         self._last_call = ""
         self._repeats = 0
 
-    def begin_with(self, messages: Sequence[Message]) -> None:
-        """Add the input of the run."""
+    @classmethod
+    def begin(cls, messages: Sequence[Message], conversation: Conversation | None, context: RunContext) -> TurnState:
+        """Return the state of a run with an input, attached to its checkpoint, from which an earlier run continues.
+
+        Raises:
+            StoredStateError: as `restore`.
+        """
+        checkpoint = context.checkpoint
+        part = None if conversation is None else conversation.find_part(context.root_id)
+        if checkpoint is not None and "counts" in (data := checkpoint.data):
+            state = cls.restore(data, conversation, part)
+        elif conversation is None:
+            state = cls(Conversation(messages), input=len(messages))
+        else:
+            if part is not None:
+                conversation.restore_part(())
+            state = cls(conversation, part=part, is_kept=checkpoint is not None and bool(checkpoint.keys))
+            state._add_input(messages)
+        if checkpoint is not None:
+            checkpoint.attach(state)
+        return state
+
+    def _add_input(self, messages: Sequence[Message]) -> None:
         self.conversation.extend(messages)
         self._input = len(self.conversation) - self._first
 
+    def answer_open_calls(self) -> None:
+        """Answer the open calls, so that the conversation can be continued after the run."""
+        answers = self.answers
+        self.conversation.extend(
+            [
+                answers.get(call.id) or ToolResult(call.id, call.name, "Not run: the run ended.", is_error=True)
+                for call in self.conversation.open_calls
+            ]
+        )
+
     @property
-    def begin(self) -> int:
+    def beginning(self) -> int:
         """The number of messages when the run began, with its input."""
         return self._first + self._input
 
@@ -139,7 +142,7 @@ class TurnState:
 
     def restart(self) -> None:
         """Forget all messages since the run began."""
-        self.conversation.rewind(self.begin)
+        self.conversation.rewind(self.beginning)
         self.turn = self.calls = self.rejections = self.refusals = 0
         self.answers.clear()
         self.admitted.clear()
@@ -151,7 +154,7 @@ class TurnState:
     def to_data(self) -> Data:
         """Return the whole state as data of a checkpoint."""
         messages = self.conversation.messages[self._first :]
-        return {"messages": list(map(_keep, messages)), "answers": self._answers, "counts": self._counts}
+        return {"messages": list(map(keep_message, messages)), "answers": self._answers, "counts": self._counts}
 
     def take_changes(self) -> Changes:
         """Return the changes since the last call: new messages, and all counters."""
@@ -161,18 +164,18 @@ class TurnState:
         changed: Data = {"answers": self._answers, "counts": self._counts}
         if same < self._saved:  # messages were removed
             self._saved = len(conversation)
-            return Changes(changed | {"messages": list(map(_keep, conversation.messages[self._first :]))})
+            return Changes(changed | {"messages": list(map(keep_message, conversation.messages[self._first :]))})
         new = conversation.messages[self._saved :]
         self._saved = len(conversation)
-        return Changes(changed, {"messages": list(map(_keep, new))} if new else {})
+        return Changes(changed, {"messages": list(map(keep_message, new))} if new else {})
 
     @property
     def _answers(self) -> list[object]:
-        return [_keep(answer) for answer in self.answers.values()]
+        return [keep_message(answer) for answer in self.answers.values()]
 
     @property
-    def _counts(self) -> _Counts:
-        return _Counts(
+    def _counts(self) -> Counts:
+        return Counts(
             kept=self._kept,
             input=self._input,
             answer=None if self.answer is None else self._place_of(self.answer) - self._first,
@@ -205,8 +208,8 @@ class TurnState:
         Raises:
             StoredStateError: when the data is not the state of a conversation, or lacks its beginning.
         """
-        counts = revive(data.get("counts"), _counts_adapter().validate_python)
-        saved = _read_messages(data.get("messages"))
+        counts = read_counts(data)
+        saved = parse_messages(data.get("messages"))
         known = Conversation() if conversation is None else conversation
         if part is None:
             _restore_messages(known, counts["kept"] or 0, saved)
@@ -215,11 +218,11 @@ class TurnState:
         state = cls(known, part=part)
         state._kept = counts["kept"]
         state._adopt(counts, len(saved))
-        answers = _read_messages(data.get("answers"))
+        answers = parse_messages(data.get("answers"))
         state.answers = {answer.call_id: answer for answer in answers if isinstance(answer, ToolResult)}
         return state
 
-    def _adopt(self, counts: _Counts, saved: int) -> None:
+    def _adopt(self, counts: Counts, saved: int) -> None:
         """Take over the counters, beside so many saved messages."""
         self._saved, self._input = self._first + saved, counts["input"]
         self.turn, self.calls, self.restarts = counts["turn"], counts["calls"], counts["restarts"]
@@ -248,49 +251,3 @@ def _restore_messages(known: Conversation, count: int, saved: Sequence[Message])
     if same < len(saved):
         known.rewind(count + same)
         known.extend(saved[same:])
-
-
-def read_messages(data: Mapping[str, object]) -> tuple[Message, ...]:
-    """Return the messages in the checkpoint of a conversation; nothing for another kind of run.
-
-    Raises:
-        StoredStateError: when they cannot be read.
-    """
-    return tuple(_read_messages(data.get("messages")))
-
-
-def read_added_messages(data: Mapping[str, object]) -> tuple[Message, ...]:
-    """Return the messages in a checkpoint that the run added to the caller's conversation, if any.
-
-    They end with the results of finished calls, though others of the same message have none yet.
-
-    Raises:
-        StoredStateError: when they cannot be read.
-    """
-    if "counts" not in data:
-        return ()
-    counts = revive(data["counts"], _counts_adapter().validate_python)
-    return () if counts["kept"] is None else (*read_messages(data), *_read_messages(data.get("answers")))
-
-
-def _keep(message: Message) -> Live[Message]:
-    return Live(message, _write_message)
-
-
-def _write_message(message: Message) -> object:
-    return messages_to_data((message,))[0]
-
-
-def _read_messages(value: object) -> list[Message]:
-    """Return the messages in a list of messages or of their JSON forms."""
-    items = value if isinstance(value, list) else []
-    if all(isinstance(item, Live) for item in items):
-        return [item.value for item in items]
-    if not any(isinstance(item, Live) for item in items):
-        return list(revive(items, messages_from_data))
-    return [message for item in items for message in _read_messages([item])]
-
-
-@cache
-def _counts_adapter() -> pydantic.TypeAdapter[_Counts]:
-    return pydantic.TypeAdapter(_Counts)

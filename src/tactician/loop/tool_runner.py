@@ -3,37 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import replace
 from time import perf_counter
-
-import pydantic
-from pydantic_core import to_json
 
 from tactician.errors import ConfigurationError, TacticianError
 from tactician.flow import StepTimeoutError, gather_or_suspend, run_with_timeout
 from tactician.guardrails import CheckedToolOutput, Objection, find_first_objection
 from tactician.llm import ToolCall, ToolResult
+from tactician.loop.approvals import apply_decision
 from tactician.loop.events import ToolCalled, ToolInterrupted, ToolReturned
 from tactician.loop.handoffs import Handoff
-from tactician.loop.model_call import name_request
 from tactician.loop.policy import TurnPolicy
 from tactician.loop.state import TurnState
 from tactician.runs import (
-    Approval,
     HeldArtifacts,
-    PendingKind,
-    PendingRequest,
-    ReportedError,
     RunContext,
-    StoredAnswer,
-    Suspended,
     deliver_produced,
     find_formatter,
     find_suspension,
 )
 from tactician.text import describe_error
-from tactician.tools import NO_TRAITS, Tool, Toolbox, ToolInvoker, as_text, repair_arguments
+from tactician.tools import Tool, Toolbox, ToolInvoker, repair_arguments
 
 _CHARACTERS_PER_TOKEN = 4
 _LONG_RESULT = 10_000
@@ -88,7 +79,7 @@ class ToolRunner:
         """
         tool = tools.find(call.name)
         call = _repair_call(call)
-        result = self._apply_decision(call, tool)
+        result = apply_decision(call, tool, self._context)
         if not isinstance(result, ToolCall):
             return result
         try:
@@ -112,7 +103,7 @@ class ToolRunner:
         tool = tools.find(call.name)
         if self._policy.guards.tool_input or (tool is not None and tool.traits.needs_approval):
             call = _repair_call(call)  # what is checked must be what is run
-        result = self._apply_decision(call, tool)
+        result = apply_decision(call, tool, self._context)
         if isinstance(result, ToolCall):
             shown = await self._format(await self._run_and_report(result, tool, tools), tool)
             result = _trim(shown, self._policy)
@@ -123,34 +114,6 @@ class ToolRunner:
             checkpoint.drop(call.id)
             if self._context.is_saved:
                 await self._context.save_step("tool", call.name, result.content)
-
-    def _apply_decision(self, call: ToolCall, tool: Tool | None) -> ToolCall | ToolResult:
-        """Return the call to run, or its result when a response replaces or rejects it.
-
-        Raises:
-            Suspended: when nobody has decided yet.
-        """
-        traits = NO_TRAITS if tool is None else tool.traits
-        asks = not traits.client_side and traits.needs_approval and traits.is_approval_needed(_parse_arguments(call))
-        if tool is None or not (traits.client_side or asks):
-            return call
-        request_id = name_request(call, self._context)
-        if request_id not in self._context.responses:
-            shown = f"{call.name}({call.arguments})"
-            kind: PendingKind = "approval" if asks else "tool"
-            prompt = f"May {shown} be called?" if asks else f"Call {shown}, and say what it gives."
-            raise Suspended(PendingRequest(request_id, kind, prompt, call, self._context.path, tool.spec.parameters))
-        response = self._context.responses[request_id]
-        if asks and isinstance(response, bool | dict):
-            response = _parse_approval(response)
-        if isinstance(response, Approval) and asks:
-            return _apply_approval(call, response)
-        if isinstance(response, Exception):
-            reported = isinstance(response, ReportedError)
-            text = str(response) if reported else f"{type(response).__name__}: {response}"
-            return ToolResult(call.id, call.name, text, is_error=True)
-        text = response.text if isinstance(response, StoredAnswer) else as_text(response)
-        return ToolResult(call.id, call.name, text)
 
     def _run_and_report(
         self, call: ToolCall, tool: Tool | None, tools: Toolbox
@@ -280,25 +243,6 @@ def _trim(result: ToolResult, policy: TurnPolicy) -> ToolResult:
     return replace(result, content=f"{result.content[:length]}... [trimmed: output exceeded {limit}]")
 
 
-def _parse_approval(response: bool | dict[str, object]) -> object:
-    """Return the decision in a response, also from stored JSON; else the response itself."""
-    if isinstance(response, bool):
-        return Approval(response)
-    try:
-        return pydantic.TypeAdapter(Approval).validate_python(response) if "granted" in response else response
-    except pydantic.ValidationError:
-        return response
-
-
-def _apply_approval(call: ToolCall, decision: Approval) -> ToolCall | ToolResult:
-    if not decision.granted:
-        why = f": {decision.reason}" if decision.reason else "."
-        return ToolResult(call.id, call.name, f"Not run: the call was rejected{why}", is_error=True)
-    if decision.arguments is None:
-        return call
-    return replace(call, arguments=to_json(decision.arguments).decode())
-
-
 def _answer_objection(call: ToolCall, objection: Objection) -> ToolResult:
     """Return the result for the model when the guardrail wants a retry.
 
@@ -317,10 +261,3 @@ def _repair_call(call: ToolCall) -> ToolCall:
         repaired = repair_arguments(call.arguments)
         return call if repaired is None else replace(call, arguments=repaired)
     return call
-
-
-def _parse_arguments(call: ToolCall) -> Mapping[str, object]:
-    try:
-        return call.parse_arguments()
-    except ValueError:
-        return {}

@@ -23,13 +23,12 @@ from tactician.llm import (
     UserMessage,
 )
 from tactician.loop.acceptance import Acceptance
-from tactician.loop.attempts import AnswerAttempts
 from tactician.loop.autonomy import Autonomous, TaskOver
 from tactician.loop.endings import Answer, AutonomousEnding, Ending, ReplyEnding
 from tactician.loop.handoffs import Handoff, hand_over
 from tactician.loop.model_call import ask, receive
 from tactician.loop.output import InvalidOutput, OutputType
-from tactician.loop.policy import DEFAULT_POLICY, TurnPolicy
+from tactician.loop.policy import DEFAULT_POLICY, AnswerAttempts, TurnPolicy
 from tactician.loop.state import TurnState
 from tactician.loop.tool_runner import Refused, ToolRunner
 from tactician.prompts import KnowledgeCutoff
@@ -111,49 +110,27 @@ class TurnLoop(Generic[T]):
             ModelError: when the model cannot be called.
             Suspended: when the run has to wait for an approval or for the caller.
         """
-        self._begin(messages, conversation)
+        state = self._state = TurnState.begin(messages, conversation, self._context)
         try:
             result = await self._take_turns(messages)
         except Refused as refused:
             objection = refused.objection
-            if conversation is not None and objection.kind == "input":
-                conversation.rewind(self._state.begin - len(messages))
-            self._complete(conversation)
-            raise objection.create_error(
-                self._name, self._state.create_failed_result(self._context)
-            ) from objection.result.cause
+            if conversation is not None:
+                if objection.kind == "input":
+                    conversation.rewind(state.beginning - len(messages))
+                state.answer_open_calls()
+            failed = state.create_failed_result(self._context)
+            raise objection.create_error(self._name, failed) from objection.result.cause
         except Suspended:
             raise
         except BaseException:
-            self._complete(conversation)
+            if conversation is not None:
+                state.answer_open_calls()
             raise
-        if conversation is not None and result.delegation_path and not self._state.is_handed_over:
+        if conversation is not None and result.delegation_path and not state.is_handed_over:
             conversation.append(AssistantMessage((Text(as_text(result.output)),)))
-            self._state.is_handed_over = True
+            state.is_handed_over = True
         return result
-
-    def _begin(self, messages: Sequence[Message], conversation: Conversation | None) -> None:
-        checkpoint = self._context.checkpoint
-        part = None if conversation is None else conversation.find_part(self._context.root_id)
-        if checkpoint is not None and "counts" in (data := checkpoint.data):
-            self._state = TurnState.restore(data, conversation, part)
-        elif conversation is None:
-            self._state = TurnState(Conversation(messages), input=len(messages))
-        else:
-            if part is not None:
-                conversation.restore_part(())
-            self._state = TurnState(conversation, part=part, is_kept=checkpoint is not None and bool(checkpoint.keys))
-            self._state.begin_with(messages)
-        if checkpoint is not None:
-            checkpoint.attach(self._state)
-
-    def _complete(self, conversation: Conversation | None) -> None:
-        """Answer the open calls in the caller's conversation, so that it can be continued."""
-        if conversation is not None and (calls := conversation.open_calls):
-            answers = self._state.answers
-            conversation.extend(
-                [answers.get(c.id) or ToolResult(c.id, c.name, "Not run: the run ended.", is_error=True) for c in calls]
-            )
 
     async def _take_turns(self, new: Sequence[Message]) -> RunResult[T]:
         state = self._state

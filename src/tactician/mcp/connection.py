@@ -177,9 +177,9 @@ class Connection:
         self._changed = asyncio.Event()
         self._client, self._due = None, None
         self._is_stopping = self._is_lost = False
-        self._owner = asyncio.create_task(self._own(), name=f"MCP server {self._name}")
+        self._owner = asyncio.create_task(self._hold_open(), name=f"MCP server {self._name}")
 
-    async def _own(self) -> None:
+    async def _hold_open(self) -> None:
         assert self._opened is not None
         try:
             while not self._is_stopping:

@@ -15,14 +15,14 @@ its plans:
 
 from typing import TYPE_CHECKING
 
-from tactician.late_names import export_late
+from tactician.late_imports import export_late
 
 if TYPE_CHECKING:
     from tactician.planning.astar import AStarPlanner as AStarPlanner
     from tactician.planning.budget import DEFAULT_PLANNING as DEFAULT_PLANNING
     from tactician.planning.budget import PlanningBudget as PlanningBudget
+    from tactician.planning.budget import SearchLimitExceeded as SearchLimitExceeded
     from tactician.planning.consultation import Consultation as Consultation
-    from tactician.planning.errors import SearchLimitExceeded as SearchLimitExceeded
     from tactician.planning.explanation import Explanation as Explanation
     from tactician.planning.explanation import Obstacle as Obstacle
     from tactician.planning.hybrid import HybridPlanner as HybridPlanner
@@ -47,9 +47,8 @@ else:
         __name__,
         {
             "tactician.planning.astar": "AStarPlanner",
-            "tactician.planning.budget": "DEFAULT_PLANNING PlanningBudget",
+            "tactician.planning.budget": "DEFAULT_PLANNING PlanningBudget SearchLimitExceeded",
             "tactician.planning.consultation": "Consultation",
-            "tactician.planning.errors": "SearchLimitExceeded",
             "tactician.planning.explanation": "Explanation Obstacle",
             "tactician.planning.hybrid": "HybridPlanner",
             "tactician.planning.inquiry": "Determine",

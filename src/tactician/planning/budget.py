@@ -1,4 +1,4 @@
-"""Limits of planning, and the count of what a decision has used."""
+"""Limits of planning, the count of what a decision has used, and the error of a search that met a limit."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Final, Literal, TypeAlias
 
 from tactician.frozen import frozen
+from tactician.planning.model import Action, Goal
 
 Limit: TypeAlias = Literal["time", "expansions", "memory"]
 Clock: TypeAlias = Callable[[], float]
@@ -113,3 +114,32 @@ class PlanningMeter:
         if held > self._most_bytes:
             return "memory"
         return "time" if self.is_time_up else None
+
+
+_UNITS: Final[dict[Limit, str]] = {"time": "s", "expansions": "states", "memory": "MB"}
+
+
+class SearchLimitExceeded(Exception):  # noqa: N818 - it is a limit, not a mistake
+    """The search gave up before it knew whether there is a plan, or which is best.
+
+    Attributes:
+        goal: the goal that was to be reached
+        limit: the field of the `PlanningBudget` that was used up
+        expansions: number of states that were explored
+        closest: the actions that lead to the explored state that looked nearest to the goal
+    """
+
+    def __init__(
+        self, goal: Goal, expansions: int, closest: tuple[Action, ...], limit: Limit, budget: PlanningBudget
+    ) -> None:
+        """Say what was tried, and what to set."""
+        self.goal = goal
+        self.limit = limit
+        self.expansions = expansions
+        self.closest = closest
+        path = " -> ".join(action.name for action in closest) or "the start itself"
+        super().__init__(
+            f"No answer for goal {goal.name!r} after exploring {expansions} states: the limit of planning, {limit} ="
+            f" {getattr(budget, limit)} {_UNITS[limit]}, is reached; the nearest state was reached by: {path}."
+            f" Set PlanningBudget({limit}=...) higher, or `{limit}` under [planning] in tactician.toml"
+        )

@@ -22,18 +22,18 @@ def find_best_numbering(masks: Masks, weights: Sequence[int], start: int) -> Gen
     heights = _measure_heights(masks, weights, start)
     highest_first = sorted(heights, key=lambda fact: (-heights[fact], fact))
     yield
-    best, least = (masks, start), _bound(masks, weights, start)
+    best, least = (masks, start), _estimate_bound(masks, weights, start)
     for order in (highest_first, highest_first[::-1]):
         yield
         renumbered = _renumber(masks, start, order)
         yield
-        bound = _bound(renumbered[0], weights, renumbered[1])
+        bound = _estimate_bound(renumbered[0], weights, renumbered[1])
         if bound > least:
             best, least = renumbered, bound
     return best
 
 
-def _bound(masks: Masks, weights: Sequence[int], start: int) -> int:
+def _estimate_bound(masks: Masks, weights: Sequence[int], start: int) -> int:
     estimate = LandmarkFinder(masks, weights).estimate(start, ())
     return -1 if estimate is None else estimate.bound >> STEP_BITS
 

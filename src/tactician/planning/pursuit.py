@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tactician.planning.errors import SearchLimitExceeded
+from tactician.planning.budget import SearchLimitExceeded
 from tactician.planning.inquiry import Inquiry
 from tactician.planning.model import NIRVANA, Goal, Plan, round_amount
 from tactician.planning.problem import PlanningProblem

@@ -3,77 +3,21 @@
 from __future__ import annotations
 
 import heapq
-from array import array
 from collections.abc import Sequence
 from typing import Final
 
 from tactician.planning.landmarks import Estimate, LandmarkFinder
 from tactician.planning.masks import Masks
+from tactician.planning.search_nodes import ESTIMATED, EXPANDED, FORCED, SearchNodes
 from tactician.planning.stubborn import StubbornSets
 from tactician.planning.symmetry import Symmetries
 
 STEP_BITS: Final = 20
 """A weight is a cost in its higher bits, and a step: plans of a million steps are out of reach."""
 _HASTY_NODES: Final = 4096
-_BYTES_A_NODE: Final = 70
-_BYTES_A_VISIT: Final = 260
 _BYTES_A_LANDMARK: Final = 8
-
-_FORCED: Final = 1
-_ESTIMATED: Final = 2
-_EXPANDED: Final = 4
 _NODE_BITS: Final = 32
 _NODES: Final = (1 << _NODE_BITS) - 1
-
-
-class _Nodes:
-    """States and the paths to them, in columns: so many objects would keep the garbage collector busy.
-
-    A node is a step from its parent, with flags: `_FORCED` if its parent has no other child, `_ESTIMATED`, `_EXPANDED`.
-    Most nodes are never visited, and those that are have a row with more: the state, its `keys`, which symmetric states
-    have in common (the states themselves where there are no symmetries), its weight, `bounds`, which are what a plan
-    from the state weighs at least, and landmarks: until the node is estimated, those of its parent.
-    """
-
-    __slots__ = ("bounds", "flags", "keys", "landmarks", "parents", "rows", "states", "steps", "weights")
-
-    def __init__(self, symmetries: Symmetries | None) -> None:
-        self.steps = array("i")
-        self.parents = array("i")
-        self.rows = array("i")
-        self.flags = bytearray()
-        self.states: list[int] = []
-        self.keys = self.states if symmetries is None else list[int]()
-        self.weights: list[int] = []
-        self.bounds: list[int] = []
-        self.landmarks: list[tuple[int, ...]] = []
-
-    def add(self, step: int, parent: int, flags: int) -> int:
-        """Add a node, and return its number."""
-        self.steps.append(step)
-        self.parents.append(parent)
-        self.rows.append(-1)
-        self.flags.append(flags)
-        return len(self.flags) - 1
-
-    def add_row(self, node: int, state: int, key: int, weight: int, bound: int, landmarks: tuple[int, ...] = ()) -> int:
-        """Add the row of a node, and return its number."""
-        row = self.rows[node] = len(self.states)
-        self.states.append(state)
-        if self.keys is not self.states:
-            self.keys.append(key)
-        self.weights.append(weight)
-        self.bounds.append(bound)
-        self.landmarks.append(landmarks)
-        return row
-
-    def path(self, node: int) -> list[int]:
-        """Return the steps from the start to a node."""
-        steps = []
-        while self.parents[node] >= 0:
-            steps.append(self.steps[node])
-            node = self.parents[node]
-        return steps[::-1]
 
 
 class Search:
@@ -126,7 +70,7 @@ class Search:
         self._queue: list[int] = []
         self._hasty: list[int] = []
         self._haste: tuple[int, int] | None = None
-        self._nodes = _Nodes(symmetries)
+        self._nodes = SearchNodes(symmetries)
         self._landmarks = 0
         self._recent: tuple[int, Estimate] | None = None
         self._symmetries = symmetries
@@ -161,8 +105,7 @@ class Search:
     @property
     def held(self) -> int:
         """Bytes that the search holds, as estimated."""
-        nodes, visits = len(self._nodes.flags) * _BYTES_A_NODE, len(self._nodes.states) * _BYTES_A_VISIT
-        return nodes + visits + self._landmarks * _BYTES_A_LANDMARK + self._finder.held
+        return self._nodes.held + self._landmarks * _BYTES_A_LANDMARK + self._finder.held
 
     @property
     def nearest(self) -> list[int]:
@@ -189,7 +132,7 @@ class Search:
         entries = (
             self._to_hasty(node, self._weigh(node), entry >> _NODE_BITS & self._bounds)
             for entry in self._queue
-            if not nodes.flags[node := entry & _NODES] & _EXPANDED
+            if not nodes.flags[node := entry & _NODES] & EXPANDED
         )
         self._hasty = heapq.nsmallest(_HASTY_NODES, entries)  # all of them would take as much memory as the queue of A*
 
@@ -210,14 +153,14 @@ class Search:
             if bound == nodes.bounds[row] and self._estimate(node, row):
                 self._expand(node, row)
                 return
-            if not nodes.flags[node] & _EXPANDED:  # its bound has been raised, here or by way of the other queue
+            if not nodes.flags[node] & EXPANDED:  # its bound has been raised, here or by way of the other queue
                 to_entry = self._to_hasty if hasty else self._to_entry
                 heapq.heappush(queue, to_entry(node, nodes.weights[row], nodes.bounds[row]))
 
     def _visit(self, node: int, bound: int) -> int | None:
         """Return the row of a node with this bound, `None` if it cannot lead to a lighter plan than others do."""
         nodes = self._nodes
-        if nodes.flags[node] & _EXPANDED:
+        if nodes.flags[node] & EXPANDED:
             return None
         row = nodes.rows[node]
         if row < 0:
@@ -263,17 +206,17 @@ class Search:
         """Estimate the node, and return whether it comes next: else it leads nowhere, or others now look lighter."""
         nodes = self._nodes
         flags = nodes.flags[node]
-        if flags & _ESTIMATED:
+        if flags & ESTIMATED:
             return True
         inherited = self._inherit_landmarks(node, row)
-        if flags & _FORCED and inherited:
+        if flags & FORCED and inherited:
             return True
         estimate = self._finder.estimate(nodes.states[row], inherited)
         if estimate is None:
-            nodes.flags[node] |= _EXPANDED
+            nodes.flags[node] |= EXPANDED
             return False
         nodes.landmarks[row] = estimate.landmarks
-        nodes.flags[node] |= _ESTIMATED
+        nodes.flags[node] |= ESTIMATED
         self._landmarks += len(estimate.landmarks)
         self._recent = node, estimate
         if estimate.bound > nodes.bounds[row]:
@@ -284,7 +227,7 @@ class Search:
     def _inherit_landmarks(self, node: int, row: int) -> tuple[int, ...]:
         """Return the known landmarks of a node: before the node is estimated, those that the step has left standing."""
         nodes = self._nodes
-        if nodes.flags[node] & _ESTIMATED:
+        if nodes.flags[node] & ESTIMATED:
             return nodes.landmarks[row]
         return self._finder.leave_standing(nodes.landmarks[row], nodes.steps[node])
 
@@ -293,7 +236,7 @@ class Search:
         symmetries = self._symmetries
         state, so_far, bound = nodes.states[row], nodes.weights[row], nodes.bounds[row]
         estimate = self._recall(node, row)
-        nodes.flags[node] |= _EXPANDED
+        nodes.flags[node] |= EXPANDED
         nodes.landmarks[row] = estimate.landmarks
         if bound < nodes.bounds[nodes.rows[self._nearest]] or not self._nearest:
             self._nearest = node
@@ -306,7 +249,7 @@ class Search:
                 unpaid = estimate.residual[step]
                 left = max(estimate.bound + unpaid, bound) - weights[step] if masks.goal & ~after else 0
                 if self.weight is None or weight + left < self.weight:
-                    child = nodes.add(step, node, _FORCED if len(steps) == 1 and not unpaid else 0)
+                    child = nodes.add(step, node, FORCED if len(steps) == 1 and not unpaid else 0)
                     if masks.goal & ~after:
                         self._push(child, weight, max(0, left))
                     else:

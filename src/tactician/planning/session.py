@@ -6,9 +6,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tactician.planning.budget import PlanningMeter
+from tactician.planning.budget import PlanningMeter, SearchLimitExceeded
 from tactician.planning.direct import find_direct_plan
-from tactician.planning.errors import SearchLimitExceeded
 from tactician.planning.index import ActionIndex
 from tactician.planning.inquiry import Inquiry
 from tactician.planning.model import Action, Goal, Plan
@@ -46,17 +45,17 @@ class Session:
 
     def cost(self, action: Action) -> float:
         """Return the cost of running the action."""
-        return self._once(action, action.cost_in) if callable(action.cost) else action.cost
+        return self._evaluate_once(action, action.cost_in) if callable(action.cost) else action.cost
 
     def value(self, action: Action) -> float:
         """Return the value of running the action."""
-        return self._once(action, action.value_in) if callable(action.value) else action.value
+        return self._evaluate_once(action, action.value_in) if callable(action.value) else action.value
 
     def worth(self, goal: Goal) -> float:
         """Return the value of reaching the goal."""
-        return self._once(goal, goal.value_in) if callable(goal.value) else goal.value
+        return self._evaluate_once(goal, goal.value_in) if callable(goal.value) else goal.value
 
-    def _once(self, owner: Action | Goal, evaluate: Callable[[WorldState], float]) -> float:
+    def _evaluate_once(self, owner: Action | Goal, evaluate: Callable[[WorldState], float]) -> float:
         """Return the amount, evaluated at most once for each owner, which is kept so that its id stays its own."""
         key = id(owner), evaluate.__name__
         if (entry := self._amounts.get(key)) is None:
@@ -105,7 +104,7 @@ class Session:
 
         self.meter.begin_search(self.rivals)
         weights = problem.weights(self.cost)
-        solution = yield from solve(problem, weights, start, self.meter, self._known_steps(problem, start))
+        solution = yield from solve(problem, weights, start, self.meter, self._find_known_steps(problem, start))
         self.milestones = tuple(
             SearchMilestone(
                 milestone.expansions,
@@ -120,7 +119,7 @@ class Session:
             raise SearchLimitExceeded(goal, self.meter.expansions, nearest, solution.limit, self.meter.budget)
         return solution
 
-    def _known_steps(self, problem: PlanningProblem, start: int) -> list[int] | None:
+    def _find_known_steps(self, problem: PlanningProblem, start: int) -> list[int] | None:
         """Return the steps of the longest rest of the known plan that works from here."""
         if self._known is None:
             return None

@@ -136,7 +136,7 @@ class Autonomy:
             NoAgentFitsError: when there is none.
             OutputError: when the model's ranking is not valid after all retries.
         """
-        return await self._ranking(request, mode, self._context())
+        return await self._rank(request, mode, self._context())
 
     def _context(self) -> RunContext:
         """Return the context in which is ranked and done what is asked: inside the run whose code runs, if any.
@@ -146,7 +146,7 @@ class Autonomy:
         current = RunContext.find_current()
         return self._platform.context() if current is None else current.child("Autonomy")
 
-    async def _ranking(self, request: Input, mode: Mode, context: RunContext) -> tuple[Ranked, ...]:
+    async def _rank(self, request: Input, mode: Mode, context: RunContext) -> tuple[Ranked, ...]:
         if mode not in get_args(Mode):
             raise ConfigurationError(f"The mode is {mode!r}; it must be 'closed' or 'open'")
         candidates = self._agents() if mode == "closed" else self._goals()
@@ -163,7 +163,7 @@ class Autonomy:
         return {} if spec is None else {goal.name: goal.description for goal in spec.goals}
 
     async def _choose(self, request: Input, mode: Mode, context: RunContext) -> AgentChoice:
-        ranking = await self._ranking(request, mode, context)
+        ranking = await self._rank(request, mode, context)
         best = self._admit_best(ranking, mode)
         agent: Runnable | None = self._platform.agents[best.name] if mode == "closed" else None
         agent = agent or assemble_for(best.name, self._platform.agents)

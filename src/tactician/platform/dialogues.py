@@ -11,7 +11,7 @@ from tactician.conversation import Conversation
 from tactician.errors import ConversationConflictError
 from tactician.llm import AssistantMessage
 from tactician.platform.requests import Conversations, OpenConversation, PrecedingRun
-from tactician.process import AgentProcess, Dialogue, OutputChannel, ProcessStatus
+from tactician.process import AgentProcess, Dialogue, Extent, OutputChannel, ProcessStatus
 from tactician.stores import DocumentStore
 
 _ATTEMPTS: Final = 5
@@ -85,17 +85,23 @@ class Dialogues:
             await PrecedingRun(self._store, conversation).check_ended()
 
 
-async def _save(opened: OpenConversation, dialogue: Dialogue) -> None:
-    """Save a conversation. What others have changed meanwhile stays, and the messages of the process come after it."""
+async def _save(opened: OpenConversation, dialogue: Dialogue) -> Extent:
+    """Save a conversation, and return its extent when that began.
+
+    What others have changed meanwhile stays, and the messages of the process come after it.
+    """
+    extent = dialogue.extent
     for attempt in range(_ATTEMPTS):
-        added = dialogue.unsaved
         try:
             await opened.save()
         except ConversationConflictError:
             if attempt + 1 == _ATTEMPTS:
                 raise
             conversation = await opened.load(is_to_change=True, creates=True)
+            added = dialogue.unsaved
             dialogue.use(conversation)
             conversation.extend(added)
+            extent = dialogue.extent
         else:
-            return
+            break
+    return extent

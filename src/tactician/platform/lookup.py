@@ -8,6 +8,7 @@ from operator import attrgetter
 from typing import Final
 
 from tactician.agents import BaseRunnable
+from tactician.cancellation import run_to_completion
 from tactician.errors import AgentNotFoundError, RunConflictError, RunNotFoundError, StoreError
 from tactician.events import new_id
 from tactician.platform.processes import Processes
@@ -160,7 +161,7 @@ class RunLookup:
     async def release(self, lease: Lease) -> None:
         """Give a lease back; when that fails, it expires."""
         with suppress(StoreError):
-            await self._services.store.release(lease)
+            await run_to_completion(self._services.store.release(lease))
 
     @property
     def _lease_time(self) -> float:

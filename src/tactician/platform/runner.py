@@ -104,7 +104,7 @@ class Runner:
                 for request_id, response in responses.items():
                     kept.answer(request_id, response, respondent)  # which says that it has ended
             raise RunConflictError(f"{error} Respond again once it waits.") from None
-        async with self._continuing(process):
+        async with self._hold_process(process):
             for request_id, response in responses.items():
                 await process.respond(request_id, response, respondent)
         return process
@@ -129,7 +129,7 @@ class Runner:
         if not await self._lookup.is_process(run_id):
             return await self._resume_run(run_id)
         process = await self._take(run_id)
-        async with self._continuing(process):
+        async with self._hold_process(process):
             await _add_objects(process, objects)
             await process.run()
         return process
@@ -144,7 +144,7 @@ class Runner:
         if not await self._lookup.exists(run_id):
             return await self._begin(agent, message, run_id, options)
         process = await self._take(run_id)
-        async with self._continuing(process):
+        async with self._hold_process(process):
             if (request := find_text_request(process.pending)) is None:
                 await _add_objects(process, (message,))
                 await process.run()
@@ -177,7 +177,7 @@ class Runner:
         if record.kind != PROCESS_KIND:
             return await self.continue_claimed(record, lease, seconds)
         process = await self._lookup.load_claimed(record, lease, seconds)
-        async with self._continuing(process):
+        async with self._hold_process(process):
             await process.run_step()
         return process
 
@@ -217,12 +217,12 @@ class Runner:
         return process
 
     async def _run(self, process: AgentProcess) -> AgentProcess:
-        async with self._continuing(process):
+        async with self._hold_process(process):
             await process.run()
         return process
 
     @asynccontextmanager
-    async def _continuing(self, process: AgentProcess) -> AsyncIterator[None]:
+    async def _hold_process(self, process: AgentProcess) -> AsyncIterator[None]:
         """Hold the lease and the conversation of a process; then remember its findings, if it completed or rests."""
         keeper = process.keeper
         try:

@@ -48,7 +48,7 @@ def build_supervised_agent(
     """
     spec = _build_spec(scope, kind)
     if model is None or isinstance(model, str | LlmOptions):
-        recipe = Recipe(tuple(map(_registered_name, scope)), type_name(kind), model, max_rounds)
+        recipe = Recipe(tuple(map(_get_registered_name, scope)), type_name(kind), model, max_rounds)
         spec = replace(spec, recipe=cast("dict[str, pydantic.JsonValue]", _adapter().dump_python(recipe, mode="json")))
     from tactician.agents import supervise
 
@@ -115,7 +115,7 @@ def _name(kind: type) -> str:
     return _PREFIX + kind.__name__
 
 
-def _registered_name(instance: object) -> str:
+def _get_registered_name(instance: object) -> str:
     return type(instance).__name__ if is_component(instance) else PlannedAgent(instance).name
 
 

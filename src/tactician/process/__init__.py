@@ -2,32 +2,24 @@
 
 from typing import TYPE_CHECKING
 
-from tactician.late_names import export_late
+from tactician.late_imports import export_late
 
 if TYPE_CHECKING:
-    from tactician.process.blackboard import DEFAULT_BINDING as DEFAULT_BINDING
     from tactician.process.blackboard import GAVE_NOTHING as GAVE_NOTHING
-    from tactician.process.blackboard import STATE as STATE
     from tactician.process.blackboard import Blackboard as Blackboard
-    from tactician.process.blackboard import Bound as Bound
-    from tactician.process.blackboard import Entry as Entry
-    from tactician.process.blackboard import Named as Named
-    from tactician.process.blackboard import Rejection as Rejection
-    from tactician.process.blackboard import SomeOf as SomeOf
-    from tactician.process.blackboard import StateDeclaration as StateDeclaration
-    from tactician.process.blackboard import UserInput as UserInput
-    from tactician.process.blackboard import get_field_names as get_field_names
-    from tactician.process.blackboard import get_state_declaration as get_state_declaration
-    from tactician.process.blackboard import preserves_blackboard as preserves_blackboard
-    from tactician.process.blackboard import with_named as with_named
+    from tactician.process.board_changes import Entry as Entry
     from tactician.process.deliberation import PlanningSettings as PlanningSettings
     from tactician.process.diagram import draw_agent as draw_agent
     from tactician.process.dialogue import Dialogue as Dialogue
+    from tactician.process.dialogue import Extent as Extent
     from tactician.process.dialogue import OutputChannel as OutputChannel
     from tactician.process.errors import ProcessError as ProcessError
     from tactician.process.errors import ProcessFailedError as ProcessFailedError
     from tactician.process.errors import ProcessStuckError as ProcessStuckError
     from tactician.process.errors import ProcessWaitingError as ProcessWaitingError
+    from tactician.process.errors import find_rejection as find_rejection
+    from tactician.process.event_log import format_new_messages as format_new_messages
+    from tactician.process.event_log import format_response as format_response
     from tactician.process.events import ActionCompleted as ActionCompleted
     from tactician.process.events import ActionResumed as ActionResumed
     from tactician.process.events import ActionStarted as ActionStarted
@@ -39,16 +31,31 @@ if TYPE_CHECKING:
     from tactician.process.events import ProcessEnded as ProcessEnded
     from tactician.process.events import ProcessStarted as ProcessStarted
     from tactician.process.events import ProgressReported as ProgressReported
-    from tactician.process.events import format_new_messages as format_new_messages
-    from tactician.process.events import format_response as format_response
-    from tactician.process.forking import renew_processes as renew_processes
+    from tactician.process.forms import HINTS as HINTS
+    from tactician.process.forms import build_form as build_form
+    from tactician.process.forms import build_label as build_label
+    from tactician.process.forms import find_text_request as find_text_request
+    from tactician.process.forms import parse_answer as parse_answer
     from tactician.process.goals import Export as Export
     from tactician.process.goals import GoalSpec as GoalSpec
     from tactician.process.handle import ProcessHandle as ProcessHandle
     from tactician.process.idle import IdleProcess as IdleProcess
+    from tactician.process.inputs import add_inputs as add_inputs
     from tactician.process.looks import IsSet as IsSet
     from tactician.process.looks import IsThere as IsThere
     from tactician.process.looks import Look as Look
+    from tactician.process.objects import DEFAULT_BINDING as DEFAULT_BINDING
+    from tactician.process.objects import STATE as STATE
+    from tactician.process.objects import Bound as Bound
+    from tactician.process.objects import Named as Named
+    from tactician.process.objects import Rejection as Rejection
+    from tactician.process.objects import SomeOf as SomeOf
+    from tactician.process.objects import StateDeclaration as StateDeclaration
+    from tactician.process.objects import UserInput as UserInput
+    from tactician.process.objects import get_field_names as get_field_names
+    from tactician.process.objects import get_state_declaration as get_state_declaration
+    from tactician.process.objects import preserves_blackboard as preserves_blackboard
+    from tactician.process.objects import with_named as with_named
     from tactician.process.observation import lookup_price as lookup_price
     from tactician.process.operation import TOWARDS as TOWARDS
     from tactician.process.operation import OperationContext as OperationContext
@@ -57,23 +64,19 @@ if TYPE_CHECKING:
     from tactician.process.options import ProcessOptions as ProcessOptions
     from tactician.process.options import Verbosity as Verbosity
     from tactician.process.options import create_blackboard as create_blackboard
-    from tactician.process.people import HINTS as HINTS
-    from tactician.process.people import allow_questions as allow_questions
-    from tactician.process.people import ask_human as ask_human
-    from tactician.process.people import build_form as build_form
-    from tactician.process.people import build_label as build_label
-    from tactician.process.people import confirm as confirm
-    from tactician.process.people import find_text_request as find_text_request
-    from tactician.process.people import parse_answer as parse_answer
     from tactician.process.process import AgentProcess as AgentProcess
-    from tactician.process.progress import ProcessOrigin as ProcessOrigin
-    from tactician.process.progress import SavedState as SavedState
-    from tactician.process.progress import is_process as is_process
-    from tactician.process.progress import read_board as read_board
-    from tactician.process.progress import read_history as read_history
-    from tactician.process.progress import read_origin as read_origin
-    from tactician.process.progress import read_state as read_state
-    from tactician.process.saved_parts import check_options as check_options
+    from tactician.process.questions import allow_questions as allow_questions
+    from tactician.process.questions import ask_human as ask_human
+    from tactician.process.questions import confirm as confirm
+    from tactician.process.saved_options import check_options as check_options
+    from tactician.process.saved_state import ProcessOrigin as ProcessOrigin
+    from tactician.process.saved_state import SavedState as SavedState
+    from tactician.process.saved_state import is_process as is_process
+    from tactician.process.saved_state import read_board as read_board
+    from tactician.process.saved_state import read_history as read_history
+    from tactician.process.saved_state import read_origin as read_origin
+    from tactician.process.saved_state import read_state as read_state
+    from tactician.process.saved_state import renew_processes as renew_processes
     from tactician.process.spec import ActionSpec as ActionSpec
     from tactician.process.spec import Negation as Negation
     from tactician.process.spec import Observe as Observe
@@ -81,7 +84,6 @@ if TYPE_CHECKING:
     from tactician.process.spec import PlannedAgentSpec as PlannedAgentSpec
     from tactician.process.spec import Price as Price
     from tactician.process.spec import StuckHandler as StuckHandler
-    from tactician.process.spec import add_inputs as add_inputs
     from tactician.process.spec import check_tool_groups as check_tool_groups
     from tactician.process.state import ActionRun as ActionRun
     from tactician.process.state import ChildRun as ChildRun
@@ -92,49 +94,50 @@ if TYPE_CHECKING:
     from tactician.process.stored_objects import encode_object as encode_object
     from tactician.process.stored_types import SavedObject as SavedObject
     from tactician.process.stored_types import formerly as formerly
-    from tactician.process.stored_types import stored_names as stored_names
+    from tactician.process.stored_types import list_stored_names as list_stored_names
     from tactician.process.stored_types import type_name as type_name
     from tactician.process.stored_types import upgrades as upgrades
-    from tactician.process.stuck import find_rejection as find_rejection
 else:
     __getattr__, __dir__, __all__ = export_late(
         __name__,
         {
-            "tactician.process.blackboard": (
-                "DEFAULT_BINDING GAVE_NOTHING STATE Blackboard Bound Entry Named Rejection SomeOf "
-                "StateDeclaration UserInput get_field_names get_state_declaration preserves_blackboard "
-                "with_named"
-            ),
+            "tactician.process.blackboard": "GAVE_NOTHING Blackboard",
+            "tactician.process.board_changes": "Entry",
             "tactician.process.deliberation": "PlanningSettings",
             "tactician.process.diagram": "draw_agent",
-            "tactician.process.dialogue": "Dialogue OutputChannel",
-            "tactician.process.errors": "ProcessError ProcessFailedError ProcessStuckError ProcessWaitingError",
+            "tactician.process.dialogue": "Dialogue Extent OutputChannel",
+            "tactician.process.errors": (
+                "ProcessError ProcessFailedError ProcessStuckError ProcessWaitingError find_rejection"
+            ),
+            "tactician.process.event_log": "format_new_messages format_response",
             "tactician.process.events": (
                 "ActionCompleted ActionResumed ActionStarted ActionSuspended MessageSent PlanMade PlanningEnded "
-                "PlanningStarted ProcessEnded ProcessStarted ProgressReported format_new_messages format_response"
+                "PlanningStarted ProcessEnded ProcessStarted ProgressReported"
             ),
-            "tactician.process.forking": "renew_processes",
+            "tactician.process.forms": "HINTS build_form build_label find_text_request parse_answer",
             "tactician.process.goals": "Export GoalSpec",
             "tactician.process.handle": "ProcessHandle",
             "tactician.process.idle": "IdleProcess",
+            "tactician.process.inputs": "add_inputs",
             "tactician.process.looks": "IsSet IsThere Look",
+            "tactician.process.objects": (
+                "DEFAULT_BINDING STATE Bound Named Rejection SomeOf StateDeclaration UserInput get_field_names "
+                "get_state_declaration preserves_blackboard with_named"
+            ),
             "tactician.process.observation": "lookup_price",
             "tactician.process.operation": "TOWARDS OperationContext",
             "tactician.process.options": "DEFAULT_BUDGET ActionRetryPolicy ProcessOptions Verbosity create_blackboard",
-            "tactician.process.people": (
-                "HINTS allow_questions ask_human build_form build_label confirm find_text_request parse_answer"
-            ),
             "tactician.process.process": "AgentProcess",
-            "tactician.process.progress": (
-                "ProcessOrigin SavedState is_process read_board read_history read_origin read_state"
+            "tactician.process.questions": "allow_questions ask_human confirm",
+            "tactician.process.saved_options": "check_options",
+            "tactician.process.saved_state": (
+                "ProcessOrigin SavedState is_process read_board read_history read_origin read_state renew_processes"
             ),
-            "tactician.process.saved_parts": "check_options",
             "tactician.process.spec": (
-                "ActionSpec Negation Observe Perform PlannedAgentSpec Price StuckHandler add_inputs check_tool_groups"
+                "ActionSpec Negation Observe Perform PlannedAgentSpec Price StuckHandler check_tool_groups"
             ),
             "tactician.process.state": "ActionRun ChildRun ProcessStatus",
             "tactician.process.stored_objects": "decode_as decode_object encode_alone encode_object",
-            "tactician.process.stored_types": "SavedObject formerly stored_names type_name upgrades",
-            "tactician.process.stuck": "find_rejection",
+            "tactician.process.stored_types": "SavedObject formerly list_stored_names type_name upgrades",
         },
     )

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from tactician.planning import Action, Consultation, Plan, PlanningBudget, WorldState
-from tactician.process.blackboard import Blackboard, get_state_declaration
+from tactician.process.blackboard import Blackboard
 from tactician.process.deliberation import PlanningTurns
+from tactician.process.objects import get_state_declaration
 from tactician.process.observation import Observer
 from tactician.process.spec import PlannedAgentSpec
 from tactician.process.state import ProcessState

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeAlias
 
 from tactician.conversation import Conversation
 from tactician.llm import AssistantMessage, Message, Text, UserMessage
-from tactician.process.blackboard import UserInput
+from tactician.process.objects import UserInput
 from tactician.process.state import ProcessState
 from tactician.runs import PendingRequest
 
+Extent: TypeAlias = tuple[int, int]
+"""Length and revision of a conversation."""
 MOST_ACTIONS: Final = 25
 """Number of actions that a process runs for a single message, before it rests."""
 
@@ -48,19 +50,19 @@ class Dialogue:
         self._process_id = process_id
         self._state = state
         self._channels: Sequence[OutputChannel] = ()
-        self._save: Callable[[], Awaitable[None]] | None = None
-        self._saved = (0, 0)
+        self._save: Callable[[], Awaitable[Extent]] | None = None
+        self._saved: Extent = (0, 0)
         self._asked: set[str] = set()
         self._acted = len(state.history)
 
     def open(
-        self, conversation: Conversation, save: Callable[[], Awaitable[None]], channels: Sequence[OutputChannel]
+        self, conversation: Conversation, save: Callable[[], Awaitable[Extent]], channels: Sequence[OutputChannel]
     ) -> None:
         """Continue in the conversation.
 
         Args:
             conversation: the conversation.
-            save: saves the conversation.
+            save: saves the conversation, and returns its extent when that began.
             channels: the channels to its user; others may be added meanwhile.
         """
         self._save, self._channels = save, channels
@@ -72,7 +74,7 @@ class Dialogue:
     def use(self, conversation: Conversation) -> None:
         """Use an object for the conversation as the store has it now."""
         self.conversation = conversation
-        self._note_saved()
+        self._saved = self.extent
         self._state.blackboard.attach(conversation)
 
     def close(self) -> None:
@@ -135,15 +137,14 @@ class Dialogue:
 
     async def flush(self) -> None:
         """Save the conversation, if it has changed."""
-        conversation = self.conversation
-        if conversation is None or self._save is None or self._saved == (len(conversation), conversation.revision):
-            return
-        await self._save()
-        self._note_saved()
+        if self._save is not None and self._saved != self.extent:
+            self._saved = await self._save()  # actions may have sent more meanwhile
 
-    def _note_saved(self) -> None:
-        if (conversation := self.conversation) is not None:
-            self._saved = (len(conversation), conversation.revision)
+    @property
+    def extent(self) -> Extent:
+        """The length and the revision of the conversation."""
+        conversation = self.conversation
+        return (0, 0) if conversation is None else (len(conversation), conversation.revision)
 
     @property
     def _key(self) -> str:

@@ -14,14 +14,13 @@ from tactician.process.acting import Actor, Execution
 from tactician.process.concurrency import RunningActions
 from tactician.process.decision import Decision
 from tactician.process.dialogue import MOST_ACTIONS
-from tactician.process.failures import describe_failure
+from tactician.process.errors import describe_failure
 from tactician.process.improving import PlanImprover
 from tactician.process.performing import Outcome, to_failure
 from tactician.process.saving import ProcessSaver
 from tactician.process.selection import ActionSelector, Selection
 from tactician.process.spec import ActionSpec
 from tactician.process.state import ActionRun, ProcessStatus
-from tactician.process.stuck import explain_stuck
 from tactician.runs import BudgetError, DurableRun, RunContext, RunKilledError, RunResult, RunStatus
 from tactician.tools import as_text
 
@@ -251,6 +250,8 @@ class Driver:
         if (dialogue := execution.dialogue) is not None and dialogue.has_reacted:
             state.end(ProcessStatus.RESTING)
             return
+        from tactician.process.stuck import explain_stuck
+
         why = explain_stuck(execution.agent, state, await self.observe())
         known = ", ".join(type(value).__name__ for value in state.blackboard.objects) or "nothing"
         status = ProcessStatus.STUCK if dialogue is None else ProcessStatus.RESTING

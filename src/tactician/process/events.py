@@ -5,12 +5,10 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, ClassVar
 
-from tactician.events import Event, EventListener, MomentName, RunMoment, SpanFacts, SpanKind, encode
+from tactician.events import Event, MomentName, RunMoment, SpanFacts, SpanKind, encode
 from tactician.frozen import frozen
-from tactician.llm import AssistantMessage, ModelRequest, ModelResponse, UsageTally, find_new_messages, join_text
-from tactician.loop import PartialReceived, TextReceived, ThinkingReceived, TurnCompleted, TurnStarted
+from tactician.llm import AssistantMessage, UsageTally
 from tactician.planning import Action, Plan
-from tactician.process.options import Verbosity
 from tactician.process.state import ProcessStatus
 
 if TYPE_CHECKING:
@@ -290,50 +288,6 @@ def _encode_action(action: Action, cost: float) -> dict[str, JsonValue]:
         "cost": cost,
         "value": 0.0 if callable(action.value) else action.value,
     }
-
-
-_logger = logging.getLogger("tactician.process")
-
-
-def create_log_sink(verbosity: Verbosity) -> EventListener:
-    """Create a listener that writes events to the log."""
-
-    def write(event: Event) -> None:
-        if _logger.isEnabledFor(logging.INFO) and (line := _format_event(event, verbosity)) is not None:
-            _logger.info("%s: %s", " / ".join(event.path), line)
-
-    return write
-
-
-def format_new_messages(request: ModelRequest) -> str:
-    """Format the messages that are new to a model since its last answer: all, before its first."""
-    return join_text(find_new_messages(request.messages))
-
-
-def format_response(response: ModelResponse) -> str:
-    """Format the answer of a model, with the tools that it called."""
-    calls = (f"{call.name}({call.arguments})" for call in response.message.tool_calls)
-    return "\n".join(filter(None, (response.message.text, *calls)))
-
-
-def _format_event(event: Event, verbosity: Verbosity) -> str | None:
-    """Format the event, or return `None` to skip it."""
-    match event:
-        case ProcessStarted() | ActionStarted() | ActionCompleted() | ProcessEnded():
-            return event.describe()
-        case PlanMade():
-            return event.describe() if verbosity.plans else None
-        case MessageSent():
-            return f"says {event.message.text}"
-        case TurnStarted():
-            return f"prompt to {event.model}\n{format_new_messages(event.request)}" if verbosity.prompts else None
-        case TurnCompleted():
-            answered = event.response.model or "the model"
-            return f"response of {answered}\n{format_response(event.response)}" if verbosity.responses else None
-        case TextReceived() | ThinkingReceived() | PartialReceived():
-            return None
-        case _:
-            return str(event) if verbosity.debug else None
 
 
 def _format_usage(seconds: float, tally: UsageTally) -> str:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from abc import ABC, abstractmethod
 from typing import TypeVar
 from weakref import WeakValueDictionary
 
 from tactician.llm import Usage, UsageTally
 from tactician.planning import Plan, WorldState
-from tactician.process.blackboard import DEFAULT_BINDING, Blackboard
+from tactician.process.blackboard import Blackboard
 from tactician.process.goals import GoalSpec
+from tactician.process.objects import DEFAULT_BINDING
 from tactician.process.state import ActionRun, ChildRun, ProcessState, ProcessStatus
 from tactician.runs import PendingRequest, RunContext
 
@@ -170,6 +172,10 @@ class ProcessHandle(ABC):
             BudgetError: when the process has used up its budget.
             Suspended: when the action has to wait.
         """
+
+    @abstractmethod
+    def is_run_by(self, task: asyncio.Task[object] | None) -> bool:
+        """Return whether the task runs the process, or a process inside it, for which it waits."""
 
     @abstractmethod
     def pause(self) -> None:

@@ -78,7 +78,7 @@ class Observer:
         prices: dict[str, float] = {}
         for name, find in self._agent.prices.items():
             own = self._operation.at(f"cost {name}")
-            with _finding_out(f"the cost {name!r}", own):
+            with _enter_evaluation(f"the cost {name!r}", own):
                 result = find(own)
                 price: object = await result if isinstance(result, Awaitable) else result
             if not isinstance(price, int | float) or not isfinite(price) or price < 0:
@@ -97,7 +97,7 @@ async def _evaluate(name: str, find: Observe, context: OperationContext) -> bool
     """Evaluate a condition; `None` when a model gave no valid answer, so that it is unknown."""
     own = context.at(name)
     try:
-        with _finding_out(f"the condition {name!r}", own):
+        with _enter_evaluation(f"the condition {name!r}", own):
             holds = find(own)
             return holds if isinstance(holds, bool) else bool(await holds)
     except OutputError as error:
@@ -106,7 +106,7 @@ async def _evaluate(name: str, find: Observe, context: OperationContext) -> bool
 
 
 @contextmanager
-def _finding_out(place: str, context: OperationContext) -> Iterator[None]:
+def _enter_evaluation(place: str, context: OperationContext) -> Iterator[None]:
     """Enter the run of a condition or cost, and name it where it fails. It cannot wait."""
     try:
         with context.run.enter():

@@ -13,24 +13,16 @@ from tactician.flow import gather_or_suspend
 from tactician.frozen import frozen
 from tactician.llm import AssistantMessage, Text
 from tactician.loop import InvalidOutput, output_type
-from tactician.process.blackboard import Blackboard, Bound, Named, with_named
+from tactician.process.blackboard import Blackboard
 from tactician.process.dialogue import Dialogue
-from tactician.process.events import MessageSent, ProgressReported, create_log_sink
+from tactician.process.events import MessageSent, ProgressReported
 from tactician.process.handle import ProcessHandle
+from tactician.process.objects import Bound, Named, with_named
 from tactician.process.options import ProcessOptions
-from tactician.process.people import allow_questions
+from tactician.process.questions import allow_questions
 from tactician.process.state import ChildRun
 from tactician.prompts import PromptContributor
-from tactician.runs import (
-    BudgetMeter,
-    Checkpoint,
-    OutputError,
-    Pace,
-    RunContext,
-    Runnable,
-    RunResult,
-    RunStatus,
-)
+from tactician.runs import BudgetMeter, Checkpoint, OutputError, Pace, RunContext, Runnable, RunResult, RunStatus
 from tactician.tools import as_text
 
 T = TypeVar("T")
@@ -235,7 +227,11 @@ def _send(run: RunContext, message: str | AssistantMessage) -> None:
 
 def create_process_context(context: RunContext, options: ProcessOptions, meter: BudgetMeter) -> RunContext:
     """Return the context of a process, with the budget, the listeners and the pace of its options."""
-    log = None if options.verbosity is None else create_log_sink(options.verbosity)
+    log = None
+    if options.verbosity is not None:
+        from tactician.process.event_log import create_log_sink
+
+        log = create_log_sink(options.verbosity)
     pace = Pace(options.tool_delay, context.clock) if options.tool_delay else context.pace
     inside = context if options.user is None else context.inside({ChatUser: options.user})
     return replace(

@@ -16,7 +16,7 @@ from tactician.process.errors import ProcessStuckError
 from tactician.process.handle import ProcessHandle
 from tactician.process.operation import OperationContext
 from tactician.process.options import ActionRetryPolicy
-from tactician.process.people import allow_questions
+from tactician.process.questions import allow_questions
 from tactician.process.spec import ActionSpec
 from tactician.process.state import ActionRun, WaitingAction
 from tactician.runs import BudgetError, OutputError, RunContext, RunKilledError, Suspended, find_suspension
@@ -81,6 +81,16 @@ def create_operation(
         run = replace(run, responses={**run.responses, **responses})
     key = f"{process.id}/{action.name}/{number}"
     return OperationContext(process, run, key, action.tool_groups, action.contributors)
+
+
+def create_inner_operation(process: ProcessHandle, action: ActionSpec, context: RunContext) -> OperationContext:
+    """Create the context of an action that runs inside another, in a context of its own.
+
+    Other runs of the action may end before it, and when it runs again after a pause: so nothing depends on their
+    number.
+    """
+    run = context.child(action.name)
+    return OperationContext(process, run, run.idempotency_key, action.tool_groups, action.contributors)
 
 
 async def perform(operation: OperationContext, action: ActionSpec, policy: ActionRetryPolicy) -> Outcome:

@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-from asyncio import CancelledError
-from collections.abc import Awaitable, Callable, Sequence
-from contextvars import ContextVar
-from time import perf_counter
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Generic, Self
 
 from typing_extensions import TypeVar, override
 
-from tactician.errors import LeaseLostError, ResponseError, RunConflictError, StoredStateError
+from tactician.errors import ResponseError
 from tactician.planning import Action, Plan, WorldState
 from tactician.process.acting import Execution
 from tactician.process.blackboard import Blackboard
 from tactician.process.dialogue import Dialogue
 from tactician.process.driver import Driver
-from tactician.process.events import ProcessEnded, ProcessStarted
 from tactician.process.goals import GoalSpec
 from tactician.process.handle import ProcessHandle
 from tactician.process.idle import IdleProcess
+from tactician.process.inputs import add_inputs
 from tactician.process.operation import OperationContext, create_process_context
 from tactician.process.options import DEFAULT_OPTIONS, ProcessOptions, create_blackboard
 from tactician.process.progress import ProcessProgress, restore_process
-from tactician.process.spec import PlannedAgentSpec, add_inputs, check_tool_groups
+from tactician.process.runner import ProcessRunner
+from tactician.process.spec import PlannedAgentSpec
 from tactician.process.state import ActionRun, ProcessState, ProcessStatus
 from tactician.process.stored_objects import encode_object
-from tactician.process.stuck import explain_stuck
 from tactician.runs import (
     NOBODY,
     BudgetMeter,
@@ -36,7 +33,6 @@ from tactician.runs import (
     Respondent,
     Response,
     RunContext,
-    RunKilledError,
     check_response,
     check_role,
     keep_spent,
@@ -90,14 +86,9 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
             run.meter = meter
         if inside.is_durable:
             blackboard.save_with(lambda value: encode_object(value, self.agent))
-        self._task: asyncio.Task[object] | None = None
         # More than nothing, where a crash had ended it before its first action had.
         self._state.seconds = meter.seconds
-        self._began = 0.0
-        self._turn = asyncio.Lock()
-        self._is_idle = asyncio.Event()
-        if self.status not in (ProcessStatus.NOT_STARTED, ProcessStatus.RUNNING):
-            self._is_idle.set()
+        self._runner = ProcessRunner(self._execution, self._driver.saver, self._report_rest)
         self.spawned: asyncio.Task[AgentProcess] | None = None
         self.on_rest: Callable[[AgentProcess], None] | None = None
         if inside.checkpoint is not None:
@@ -198,7 +189,7 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
     @property
     def seconds(self) -> float:
         """Seconds that the process has run, without the time in which it waited."""
-        return self._state.seconds if self._task is None else self._meter.seconds
+        return self._state.seconds if self._runner.task is None else self._meter.seconds
 
     @property
     def plannable(self) -> tuple[Action, ...]:
@@ -257,6 +248,8 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
 
     async def explain_stuck(self) -> str:
         """Explain what keeps each goal from being reached from here, for people."""
+        from tactician.process.stuck import explain_stuck
+
         return explain_stuck(self.agent, self._state, await self.observe())
 
     @override
@@ -275,7 +268,7 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
                 loaded; then nothing was done.
             LeaseLostError: when somebody else has taken it over meanwhile.
         """
-        work = self._continue(self._driver.run)
+        work = self._runner.resume(self._driver.run)
         # Inside another, with a stack of its own: the budget ends an agent that runs itself, and no RecursionError.
         await (work if self.parent_id is None else asyncio.create_task(work))
         return self
@@ -291,7 +284,7 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
             RunConflictError: as `run`.
             LeaseLostError: as `run`.
         """
-        await self._continue(self._driver.step)
+        await self._runner.resume(self._driver.step)
 
     async def run_step(self) -> None:
         """Make a step, and pause: `run` for what decides itself when the next step is due.
@@ -303,7 +296,7 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
             RunConflictError: as `run`.
             LeaseLostError: as `run`.
         """
-        await self._continue(self._driver.run_step)
+        await self._runner.resume(self._driver.run_step)
 
     async def wait(self) -> Self:
         """Wait until the process has run as far as it can: has ended, is stuck, waits or is paused. It runs elsewhere.
@@ -313,7 +306,7 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
         """
         if self.spawned is not None:
             await asyncio.shield(self.spawned)
-        await self._is_idle.wait()
+        await self._runner.wait()
         return self
 
     async def respond(self, request_id: str, response: Response, respondent: Respondent = NOBODY) -> Self:
@@ -363,116 +356,20 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
 
     @override
     async def kill(self, reason: str = "killed") -> None:
-        task, status, failure = self._task, self.status, self.failure
-        if status.is_terminal and task is None:
-            return
-        self._state.end(ProcessStatus.KILLED, reason)
-        if task is None:
-            self._is_idle.set()
-            self._report_rest()
-        elif not self._is_run_by(asyncio.current_task()):
-            task.cancel()
-            await asyncio.wait([task])
-        try:
-            await self._driver.saver.save_status()
-        except RunKilledError:  # in the store, before
-            return
-        except LeaseLostError as error:
-            if task is None:
-                self._state.status, self._state.failure = status, failure
-            raise RunConflictError(
-                f"{self!r} is continued by another worker: `await platform.kill(id)` ends it there."
-            ) from error
+        await self._runner.kill(reason)
+
+    @override
+    def is_run_by(self, task: asyncio.Task[object] | None) -> bool:
+        own = self._runner.task
+        return own is not None and (task is own or any(child.is_run_by(task) for child in self._inside.values()))
 
     def mark_ended(self, status: ProcessStatus, failure: str | None) -> None:
         """Note that the process has ended in its store, without a step that says so."""
         self._state.status, self._state.failure = status, failure
 
-    def _is_run_by(self, task: asyncio.Task[object] | None) -> bool:
-        """Return whether the task runs the process, or a process inside it, for which it waits."""
-        inside = (process for process in self._inside.values() if isinstance(process, AgentProcess))
-        return task is self._task or any(process._is_run_by(task) for process in inside if process._task is not None)
-
-    async def _continue(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Run the process, once nobody else does."""
-        if self._task is not None and self in _running.get():  # what runs inside it cannot wait for that
-            return
-        async with self._turn:
-            self._state.answer_overdue(self._context.clock.time())
-            has_to_wait = self._state.has_to_wait and self._context.find_missed_deadline() is None
-            if not self._can_continue or has_to_wait:
-                if self.keeper is not None and self.keeper.is_held:  # whoever ran it may have died before it saved this
-                    await self._driver.saver.save_status()
-                return
-            check_tool_groups(self.agent, self._context)
-            async with self._driver.saver.hold_lease():
-                if self._can_continue:  # it may have been killed meanwhile
-                    await self._work(work)
-
-    @property
-    def _can_continue(self) -> bool:
-        return self.status is ProcessStatus.RUNNING or self.status.may_become(ProcessStatus.RUNNING)
-
-    async def _work(self, work: Callable[[], Awaitable[None]]) -> None:
-        self._meter.restart(self._state.seconds)  # it may have been idle meanwhile
-        self._task = asyncio.current_task()
-        token = _running.set((*_running.get(), self))
-        if (operation := self._context.find(OperationContext)) is not None:
-            operation.add_child(self)
-        is_over = True
-        try:
-            if self.status is not ProcessStatus.RUNNING or not self._began:
-                await self._begin()
-            with self._execution.context.enter():
-                await work()
-            is_over = self.status is not ProcessStatus.RUNNING
-        except (CancelledError, RunKilledError) as error:
-            if self._driver.saver.killed is not None:
-                self._state.end(ProcessStatus.KILLED, self._driver.saver.killed)
-            was_killed = self.status is ProcessStatus.KILLED
-            if not self._driver.saver.is_active:  # a saved process is only interrupted
-                self._state.end(ProcessStatus.KILLED, "the run was cancelled")
-            if not was_killed or self._task is None:
-                raise
-            if isinstance(error, CancelledError):
-                self._task.uncancel()
-        finally:
-            _running.reset(token)
-            self._task = None
-            self._state.seconds = self._meter.seconds
-            if is_over:
-                self._emit_ended()
-                self._is_idle.set()
-            self._report_rest()
-
-    async def _begin(self) -> None:
-        self._state.status = ProcessStatus.RUNNING
-        self._state.unused = ()
-        self._began = perf_counter()
-        self._is_idle.clear()
-        goals = tuple(goal.name for goal in self.goals)
-        self._context.emit(ProcessStarted, agent=self.name, goals=goals, trace_parent=self._context.trace_parent)
-        try:
-            await self._driver.saver.begin()
-        except StoredStateError as error:  # an input cannot be stored: the store has it as it was before, if at all
-            self._state.end(ProcessStatus.FAILED, str(error))
-            raise
-
     def _report_rest(self) -> None:
         if self.on_rest is not None:
             self.on_rest(self)
-
-    def _emit_ended(self) -> None:
-        self._context.emit(
-            ProcessEnded,
-            status=self.status,
-            seconds=perf_counter() - self._began,
-            tally=self.tally,
-            failure="it was interrupted" if self.status is ProcessStatus.RUNNING else self.failure,
-        )
-
-
-_running: ContextVar[tuple[AgentProcess, ...]] = ContextVar("the processes that run, outermost first", default=())
 
 
 def _inherit_options(context: RunContext) -> ProcessOptions | None:

@@ -2,66 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache, partial
-from typing import Literal, TypeVar, cast
 
 import pydantic
-from typing_extensions import TypedDict
 
 from tactician.errors import StoredStateError
 from tactician.frozen import frozen
 from tactician.process.acting import Execution
-from tactician.process.blackboard import Blackboard, BoardChange
+from tactician.process.blackboard import Blackboard
+from tactician.process.board_changes import BoardChange
 from tactician.process.options import ProcessOptions
-from tactician.process.saved_parts import (
-    SavedOptions,
-    SavedRun,
-    restore_history,
-    restore_options,
-    save_history,
-    save_options,
+from tactician.process.saved_history import SavedRun, save_history
+from tactician.process.saved_state import (
+    ProcessOrigin,
+    SavedChange,
+    SavedState,
+    read_board,
+    read_history,
+    read_origin,
+    read_state,
+    revive_all,
+    save_origin,
 )
 from tactician.process.spec import PlannedAgentSpec
-from tactician.process.state import ActionRun, Order, ProcessState, ProcessStatus, WaitingAction
+from tactician.process.state import ActionRun, ProcessState, WaitingAction
 from tactician.process.stored_objects import decode_entry, encode_object
 from tactician.process.stored_types import SavedObject
-from tactician.runs import Changes, Data, Live, PendingRequest, restore_response, revive, save_response
-
-T = TypeVar("T")
-
-
-class SavedOrigin(TypedDict):
-    """Beginning of a process: what never changes."""
-
-    id: str
-    agent: str
-    began_at: float
-    options: SavedOptions
-    recipe: dict[str, pydantic.JsonValue] | None
-
-
-class SavedState(TypedDict):
-    """Everything of a process that is small enough to be saved with each step."""
-
-    status: ProcessStatus
-    goal: str | None
-    failure: str | None
-    declined: str | None
-    waiting: dict[str, tuple[PendingRequest, ...]]
-    responses: dict[str, object]
-    unstickings: int
-    replans: int
-    order: Order
-
-
-class SavedChange(TypedDict):
-    """Change of a blackboard."""
-
-    kind: Literal["add", "move", "hide", "show", "clear", "condition"]
-    numbers: tuple[int, ...]
-    name: str
-    value: object
+from tactician.runs import Changes, Data, Live, restore_response, save_response
 
 
 class ProcessProgress:
@@ -136,26 +104,6 @@ class ProcessProgress:
 
 
 @frozen
-class ProcessOrigin:
-    """Beginning of a process, as it was stored: what never changes."""
-
-    id: str
-    agent: str
-    began_at: float
-    recipe: Mapping[str, pydantic.JsonValue] | None
-    _options: ProcessOptions | SavedOptions
-
-    @property
-    def options(self) -> ProcessOptions:
-        """The settings of the process.
-
-        Raises:
-            StoredStateError: when they are not valid.
-        """
-        return self._options if isinstance(self._options, ProcessOptions) else restore_options(self._options)
-
-
-@frozen
 class RestoredProcess:
     """Process as its checkpoint has it."""
 
@@ -200,63 +148,9 @@ def restore_process(
     return RestoredProcess(state, options or origin.options)
 
 
-def is_process(data: Mapping[str, object]) -> bool:
-    """Return whether the data of a checkpoint is that of a process."""
-    return "origin" in data
-
-
-def read_state(data: Mapping[str, object]) -> SavedState:
-    """Return the small part of the state of a process.
-
-    Raises:
-        StoredStateError: when it cannot be read.
-    """
-    return revive(data.get("state"), _state_adapter().validate_python)
-
-
-def read_history(data: Mapping[str, object]) -> list[ActionRun]:
-    """Return the history of a process.
-
-    Raises:
-        StoredStateError: when it cannot be read.
-    """
-    items = _items(data.get("history"))
-    saved = iter(restore_history(_revive_all(items, _history_adapter())))
-    return [cast("ActionRun", item.value) if isinstance(item, Live) else next(saved) for item in items]
-
-
-def read_origin(data: Mapping[str, object]) -> ProcessOrigin:
-    """Return the beginning of a process.
-
-    Raises:
-        StoredStateError: when it cannot be read.
-    """
-    return revive(data.get("origin"), _read_origin)
-
-
-def save_origin(origin: ProcessOrigin) -> Live[ProcessOrigin]:
-    """Return the beginning of a process as a value of its checkpoint."""
-    return Live(origin, _write_origin)
-
-
-def _read_origin(value: object) -> ProcessOrigin:
-    saved = _origin_adapter().validate_python(value)
-    return ProcessOrigin(saved["id"], saved["agent"], saved["began_at"], saved["recipe"], saved["options"])
-
-
-def read_board(data: Mapping[str, object]) -> list[BoardChange]:
-    """Return the changes of the blackboard of a process; objects are as they are stored.
-
-    Raises:
-        StoredStateError: when they cannot be read.
-    """
-    changes = _revive_all(_items(data.get("board")), _changes_adapter())
-    return [BoardChange(change["kind"], change["numbers"], change["value"], change["name"]) for change in changes]
-
-
 def _decode_objects(changes: list[BoardChange], agent: PlannedAgentSpec) -> Iterator[BoardChange]:
     """Yield the changes of a blackboard with the objects of an agent."""
-    saved = iter(_revive_all((change.value for change in changes if change.kind == "add"), _objects_adapter()))
+    saved = iter(revive_all((change.value for change in changes if change.kind == "add"), _objects_adapter()))
     for change in changes:
         if change.kind != "add":
             yield change
@@ -267,60 +161,14 @@ def _decode_objects(changes: list[BoardChange], agent: PlannedAgentSpec) -> Iter
             yield BoardChange("add", change.numbers, entry.value, change.name, entry.saved)
 
 
-def _revive_all(items: Iterable[object], adapter: pydantic.TypeAdapter[list[T]]) -> list[T]:
-    """Return the objects that those of some items mean that are JSON, read all at once.
-
-    Raises:
-        StoredStateError: when an object is not valid.
-    """
-    return revive([item for item in items if not isinstance(item, Live)], adapter.validate_python)
-
-
 def _encode(agent: PlannedAgentSpec, saved: SavedObject | None, value: object) -> SavedObject:
     return encode_object(value, agent) if saved is None else saved
-
-
-def _items(value: object) -> list[object]:
-    """Return the items of a list of the data, which is missing while nothing was added to it."""
-    if value is None or isinstance(value, list):
-        return value or []
-    raise StoredStateError(f"The saved state of the process cannot be read: {type(value).__name__} instead of a list.")
 
 
 def _save_run(run: ActionRun) -> SavedRun:
     return save_history([run])[0]
 
 
-def _write_origin(origin: ProcessOrigin) -> SavedOrigin:
-    return SavedOrigin(
-        id=origin.id,
-        agent=origin.agent,
-        began_at=origin.began_at,
-        options=save_options(origin.options),
-        recipe=None if origin.recipe is None else dict(origin.recipe),
-    )
-
-
-@cache
-def _origin_adapter() -> pydantic.TypeAdapter[SavedOrigin]:
-    return pydantic.TypeAdapter(SavedOrigin)
-
-
-@cache
-def _state_adapter() -> pydantic.TypeAdapter[SavedState]:
-    return pydantic.TypeAdapter(SavedState)
-
-
-@cache
-def _changes_adapter() -> pydantic.TypeAdapter[list[SavedChange]]:
-    return pydantic.TypeAdapter(list[SavedChange])
-
-
 @cache
 def _objects_adapter() -> pydantic.TypeAdapter[list[SavedObject]]:
     return pydantic.TypeAdapter(list[SavedObject])
-
-
-@cache
-def _history_adapter() -> pydantic.TypeAdapter[list[SavedRun]]:
-    return pydantic.TypeAdapter(list[SavedRun])

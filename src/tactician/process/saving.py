@@ -36,6 +36,11 @@ class ProcessSaver:
         """The reason for which the process was killed in its store; `None` when it was not."""
         return None if self._run is None else self._run.killed
 
+    @property
+    def is_held(self) -> bool:
+        """True while the process continues here under a lease of its own."""
+        return self._run is not None and self._run.is_held
+
     def hold_lease(self) -> AbstractAsyncContextManager[None]:
         """Hold the lease of the process, if it has a lease of its own."""
         return nullcontext() if self._run is None else self._run.hold()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import field, replace
 from functools import partial
 from typing import TypeAlias
@@ -11,20 +11,16 @@ import pydantic
 
 from tactician.errors import ConfigurationError
 from tactician.frozen import frozen
-from tactician.llm import AssistantMessage, SystemMessage, ToolResult, UserMessage, join_text
 from tactician.planning import Action, AStarPlanner, Goal, PlanningAlgorithm, PlanningBudget
-from tactician.process.blackboard import DEFAULT_BINDING, Blackboard, Bound, UserInput
+from tactician.process.blackboard import Blackboard
 from tactician.process.goals import GoalSpec
 from tactician.process.handle import ProcessHandle
 from tactician.process.looks import Look, Looks
 from tactician.process.operation import OperationContext
 from tactician.process.options import ActionRetryPolicy
-from tactician.process.stored_types import type_name
 from tactician.prompts import PromptContributor
-from tactician.runs import RunContext, is_conversation, messages_of
+from tactician.runs import RunContext
 from tactician.tools import ToolGroups, describe_unknown_groups
-
-_MESSAGES = (UserMessage, AssistantMessage, SystemMessage, ToolResult)
 
 Observe: TypeAlias = Callable[[OperationContext], bool | Awaitable[bool]]
 """Evaluates a condition."""
@@ -220,49 +216,6 @@ def _refresh_towards(whole: PlannedAgentSpec, kind: type, spec: PlannedAgentSpec
     fresh = whole.refresh()
     aimed = None if fresh is whole else fresh.of(spec.instance).towards(kind)
     return spec if aimed is None else aimed
-
-
-def add_inputs(board: Blackboard, objects: Sequence[object], agent: PlannedAgentSpec) -> None:
-    """Add what a process of an agent begins with to its blackboard.
-
-    Text becomes a `UserInput`, and so do messages, unless the agent takes messages: then text becomes a message, if it
-    takes no `UserInput`. Named objects are added as they are.
-
-    Raises:
-        StoredStateError: when the process is saved, and an object could not be read again; then none is added.
-    """
-    entries = [board.prepare(*bound) for value in objects for bound in _as_bound(value, agent)]
-    for entry in entries:
-        board.put(entry)
-
-
-def _as_bound(item: object, agent: PlannedAgentSpec) -> Sequence[tuple[object, str]]:
-    if isinstance(item, Bound):
-        return [(item.value, item.binding)]
-    return [(value, DEFAULT_BINDING) for value in _as_objects(item, agent)]
-
-
-def _as_objects(value: object, agent: PlannedAgentSpec) -> Sequence[object]:
-    """Return text as what it is to the agent. Messages stay messages only for an agent that takes them."""
-    if isinstance(value, str):
-        return [_as_input(value, agent)]
-    if not isinstance(value, _MESSAGES) and not is_conversation(value):
-        return [value]
-    messages = messages_of(value)
-    taken = [message for message in messages if type_name(type(message)) in agent.types]
-    return taken if taken and taken[-1] is messages[-1] else [_as_input(join_text(messages), agent)]
-
-
-def _as_input(text: str, agent: PlannedAgentSpec) -> UserInput | UserMessage:
-    """Return text as a `UserInput`; as a message for an agent whose actions take messages, and no `UserInput`."""
-    taken = {
-        kind
-        for action in agent.actions
-        for kind in (*action.input_types, *action.optional_types, action.trigger)
-        if kind
-    }
-    takes_messages = UserMessage in taken and not any(issubclass(UserInput, kind) for kind in taken)
-    return UserMessage(text) if takes_messages else UserInput(text)
 
 
 def check_tool_groups(agent: PlannedAgentSpec, context: RunContext) -> None:

@@ -12,13 +12,16 @@ from typing import Final, TypeVar, cast
 import pydantic
 
 from tactician.errors import StoredStateError
-from tactician.process.blackboard import Entry, Rejection
+from tactician.process.board_changes import Entry
+from tactician.process.objects import Rejection
 from tactician.process.spec import PlannedAgentSpec
-from tactician.process.stored_types import SavedObject, stored_names, type_name, upgrade_object, version_of
+from tactician.process.stored_types import SavedObject, list_stored_names, type_name, upgrade_object, version_of
 from tactician.runs import decode_value, encode_value
 
 T = TypeVar("T")
-_PLAIN: Final[Mapping[str, type]] = {type_name(kind): kind for kind in (str, int, float, bool, list, dict, Rejection)}
+_PLAIN: Final[Mapping[str, type]] = {
+    name: kind for kind in (str, int, float, bool, list, dict, Rejection) for name in list_stored_names(kind)
+}
 
 
 def encode_object(value: object, agent: PlannedAgentSpec) -> SavedObject:
@@ -48,7 +51,7 @@ def decode_as(saved: SavedObject, kind: type[T]) -> T | None:
     Raises:
         StoredStateError: when the object is no longer valid.
     """
-    if saved["type"] not in stored_names(kind):
+    if saved["type"] not in list_stored_names(kind):
         return None
     plain = upgrade_object(kind, saved.get("version", 1), saved["value"])
     return cast("T", decode_value(plain, kind))
@@ -71,7 +74,7 @@ def decode_entry(saved: SavedObject, agent: PlannedAgentSpec) -> Entry:
     """
     name = saved["type"]
     if (kind := _find_kind(name, agent)) is None:
-        known = ", ".join(sorted(agent.types)) or "none"
+        known = ", ".join(sorted({type_name(known) for known in agent.types.values()})) or "none"
         raise StoredStateError(
             f"The store holds an object of the type {name!r}, which the agent does not know; it knows: {known}. "
             "Import the module of the type first; when it was renamed or moved, say so with @formerly."

@@ -155,7 +155,7 @@ def _check_name(name: object, owner: type) -> Iterator[str]:
         yield f"@formerly({name!r}): another class has this name now; {_NAME_IT}"
 
 
-def stored_names(kind: type) -> tuple[str, ...]:
+def list_stored_names(kind: type) -> tuple[str, ...]:
     """Return the names under which there may be objects of a type in a store; the last is the present name."""
     former: tuple[str, ...] = vars(kind).get(_NAMES, ())
     return (*former, type_name(kind))

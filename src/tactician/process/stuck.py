@@ -9,10 +9,10 @@ from tactician.documents import did_you_mean
 from tactician.errors import Rejected
 from tactician.frozen import frozen
 from tactician.planning import NIRVANA, Goal, WorldState
-from tactician.process.blackboard import DEFAULT_BINDING, Rejection
 from tactician.process.decision import iterate_scopes
+from tactician.process.errors import describe_rejection
 from tactician.process.goals import GoalSpec
-from tactician.process.handle import ProcessHandle
+from tactician.process.objects import DEFAULT_BINDING
 from tactician.process.spec import ActionSpec, PlannedAgentSpec
 from tactician.process.state import ProcessState
 from tactician.runs import OutputError
@@ -26,15 +26,6 @@ def explain_stuck(agent: PlannedAgentSpec, state: ProcessState, world: WorldStat
     situation = _Situation(agent, state, world)
     reasons = [situation.explain_goal(goal) for goal in agent.goals] or [situation.explain_idle()]
     return " ".join((*reasons, *situation.find_misnamed()))
-
-
-def find_rejection(process: ProcessHandle) -> Rejected | None:
-    """Return the last rejection because of which a process is stuck, to be raised by an action around it."""
-    for rejection in reversed(process.blackboard.all(Rejection)):
-        rejected = Rejected(rejection.prompt, rejection.reason)
-        if process.failure is not None and _describe_rejection(rejection.action, str(rejected)) in process.failure:
-            return rejected
-    return None
 
 
 @frozen
@@ -197,14 +188,10 @@ class _Situation:
 def _explain_error(action: str, error: str) -> str:
     kind, _, reason = error.partition(": ")  # what else it could raise would have ended the process
     if kind == Rejected.__name__:
-        return _describe_rejection(action, reason)
+        return describe_rejection(action, reason)
     if kind == OutputError.__name__:
         return f"{action!r} got no valid answer of a model ({reason})"
     return f"{action!r} asked to plan again" + (f" ({reason})" if reason else "")
-
-
-def _describe_rejection(action: str, reason: str) -> str:
-    return f"{action!r} ran and gave nothing: {reason}"
 
 
 def _is_negative(condition: str) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from tactician.frozen import frozen
-from tactician.late_binding import Port
+from tactician.late_imports import Port
 from tactician.prompts import LlmReference
 
 WritePath: TypeAlias = Callable[[Path], str]

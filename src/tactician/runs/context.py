@@ -458,7 +458,7 @@ class RunContext:
         services = self.services.with_bus(self.bus.create_child(*listeners))
         return self._copy(services=services, streaming=self.streaming if streaming is None else streaming)
 
-    def captured(self, capture: CaptureMode | str = CaptureMode.STANDARD) -> RunContext:
+    def with_capture(self, capture: CaptureMode | str = CaptureMode.STANDARD) -> RunContext:
         """Return the same context in which the results of runs, and of all runs inside them, have traces.
 
         Args:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
+from tactician.cancellation import run_to_completion
 from tactician.frozen import frozen
 from tactician.runs.budget import BudgetMeter, restore_budget
 from tactician.runs.checkpoint import Checkpoint
@@ -70,7 +71,7 @@ async def restore_claimed(
         run = DurableRun(context, record, lease.owner, lease=lease, seconds=seconds, start=state.start, size=state.size)
         return RestoredRun(run, context, state.start)
     except BaseException:
-        await outer.store.release(lease)
+        await run_to_completion(outer.store.release(lease))
         raise
 
 

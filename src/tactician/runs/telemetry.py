@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from tactician.config import find_settings, load_settings
-from tactician.late_binding import Port
+from tactician.late_imports import Port
 from tactician.trace import CaptureMode
 
 if TYPE_CHECKING:

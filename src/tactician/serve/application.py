@@ -54,7 +54,7 @@ def app(
         DeclarationError: when an exported goal cannot be offered.
     """
     server = ApiServer(platform, limits)
-    parts = [_offer_mcp(server), _offer_a2a(server, url)]
+    parts = [_offer_mcp(server), _offer_a2a(server, url, needs_token=people is not None)]
     further = [route for part in parts for route in part.routes]
     offered = [*api_routes(server, *_list_ag_ui_operations()), *further, *dashboard_routes(), *routes]
     mounted = [part.app for part in parts if part.app is not None]
@@ -87,12 +87,13 @@ def _offer_mcp(server: ApiServer) -> _Offer:
     return _Offer([Route(_MCP, MountedServer(inner, server, lambda person: create_user(person.name)))], inner)
 
 
-def _offer_a2a(server: ApiServer, url: str | None) -> _Offer:
+def _offer_a2a(server: ApiServer, url: str | None, *, needs_token: bool) -> _Offer:
     if url is None or find_spec("a2a") is None:
         return _Offer()
     from tactician.serve.a2a import A2aSettings, a2a_app
 
-    settings = A2aSettings(lease=server.limits.lease, max_request_bytes=server.limits.body)
+    limits = server.limits
+    settings = A2aSettings(lease=limits.lease, max_request_bytes=limits.body, needs_token=needs_token)
     published = _list_published(server.platform)
     inner = a2a_app(server.platform, f"{url.rstrip('/')}{_A2A}", publish=published, settings=settings)
     mounted = MountedServer(inner, server, _create_user)

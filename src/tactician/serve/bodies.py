@@ -14,6 +14,7 @@ from tactician.serve.problems import ApiError, describe_problem
 
 _NO_UPLOADS: Final[Mapping[str, int]] = MappingProxyType({})
 _PARALLEL_UPLOADS: Final = 4
+_MOST_DIGITS: Final = 18
 
 
 class BodyLimit:
@@ -50,21 +51,29 @@ class BodyLimit:
         except ApiError as error:
             await describe_problem(error)(scope, receive, send)
             return
-        await self._app(scope, _replay(body, receive), send)
+        if body is not None:
+            await self._app(scope, _replay(body, receive), send)
 
 
-async def _read(headers: Headers, receive: Receive, most: int) -> bytes:
+async def _read(headers: Headers, receive: Receive, most: int) -> bytes | None:
+    """Return the body; `None` when the caller leaves before all of it has come.
+
+    Raises:
+        ApiError: when it is too long.
+    """
     refusal = ApiError(413, f"The body must not be longer than {most} bytes.")
     length = headers.get("content-length", "0")
-    if not length.isdecimal() or int(length) > most:
+    if not length.isdecimal() or len(length) > _MOST_DIGITS or int(length) > most:
         raise refusal
     body, has_more = bytearray(), True
     while has_more:
         message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
         body += message.get("body", b"")
         if len(body) > most:
             raise refusal
-        has_more = message["type"] == "http.request" and message.get("more_body", False)
+        has_more = message.get("more_body", False)
     return bytes(body)
 
 

@@ -20,6 +20,7 @@ from tactician.errors import (
     StoreError,
     TacticianError,
 )
+from tactician.text import describe_error
 
 
 class ApiError(TacticianError):
@@ -46,16 +47,22 @@ _STATUSES: Final[tuple[tuple[type[TacticianError], int], ...]] = (
 )
 
 
-def find_status(error: TacticianError) -> int:
-    """Return the HTTP status for an error; 500 for errors of runs."""
+def find_status(error: Exception) -> int:
+    """Return the HTTP status for an error; 500 for errors of runs, and for those that nobody has foreseen."""
     if isinstance(error, ApiError):
         return error.status
     return next((status for kind, status in _STATUSES if isinstance(error, kind)), 500)
 
 
-def describe_problem(error: TacticianError) -> JSONResponse:
+def describe_failure(error: Exception) -> tuple[str, str]:
+    """Return the kind and the message of an error, also of one that nobody has foreseen, such as of an agent's code."""
+    message = str(error) if isinstance(error, TacticianError) else describe_error(error)
+    return "RequestError" if isinstance(error, ApiError) else type(error).__name__, message
+
+
+def describe_problem(error: Exception) -> JSONResponse:
     """Return the response for an error."""
-    kind = "RequestError" if isinstance(error, ApiError) else type(error).__name__
-    body = {"error": {"type": kind, "message": str(error)}}
+    kind, message = describe_failure(error)
+    body = {"error": {"type": kind, "message": message}}
     headers = error.headers if isinstance(error, ApiError) else None
     return JSONResponse(body, find_status(error), headers)

@@ -5,7 +5,7 @@ SQLAlchemy is loaded on first use.
 
 from typing import TYPE_CHECKING
 
-from tactician.late_names import export_late
+from tactician.late_imports import export_late
 
 if TYPE_CHECKING:
     from tactician.stores.address import StoreAddress as StoreAddress

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
-from sqlalchemy import Connection, String, bindparam, delete, select
+from sqlalchemy import Connection, Integer, String, bindparam, delete, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 
@@ -22,6 +22,14 @@ _LIST: Final = (
     select(attachment_uses.c.attachment)
     .join(documents, documents.c.number == attachment_uses.c.document)
     .where(_OF_DOCUMENT)
+)
+_DETACH: Final = (
+    delete(attachment_uses)
+    .where(
+        attachment_uses.c.document == bindparam("of_document", type_=Integer),
+        attachment_uses.c.attachment.not_in(bindparam("names", type_=String, expanding=True)),
+    )
+    .returning(attachment_uses.c.attachment)
 )
 _IS_UNUSED: Final = ~select(attachment_uses).where(attachment_uses.c.attachment == attachments.c.name).exists()
 _DELETE_UNUSED: Final = delete(attachments).where(_IS_UNUSED)
@@ -43,6 +51,12 @@ def write_attachments(connection: Connection, document: int, contents: Mapping[s
         connection.execute(added.on_conflict_do_update(index_elements=["name"], set_={"name": added.excluded.name}))
         used = insert(attachment_uses).values(document=document, attachment=name)
         connection.execute(used.on_conflict_do_nothing())
+
+
+def detach_attachments(connection: Connection, document: int, kept: Collection[str]) -> list[str]:
+    """Take all other attachments from a document, and return their names."""
+    values = {"of_document": document, "names": list(kept)}
+    return [row.attachment for row in connection.execute(_DETACH, values)]
 
 
 def load_attachments(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
 from pydantic_core import PydanticSerializationError
@@ -58,6 +58,15 @@ def check_document(document: StoredDocument) -> None:
 def check_step(step: StoredStep) -> None:
     """Check that every store can keep a step; see `check_texts`."""
     check_texts(body=_text_of(step.body))
+
+
+def check_filters(statuses: Collection[str], names: Collection[str], parent_id: str | None, key: str | None) -> None:
+    """Check that documents can have what a filter asks for; see `check_texts`."""
+    check_texts(parent_id=parent_id, key=key)
+    for status in statuses:
+        check_texts(status=status)
+    for name in names:
+        check_texts(name=name)
 
 
 def _text_of(body: Body | None) -> str | None:

@@ -27,7 +27,12 @@ from sqlalchemy import (
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import SQLAlchemyError
 
-from tactician.stores.attachment_rows import delete_unused_attachments, list_attachments, write_attachments
+from tactician.stores.attachment_rows import (
+    delete_unused_attachments,
+    detach_attachments,
+    list_attachments,
+    write_attachments,
+)
 from tactician.stores.statements import APPEND, DELETE, add_step
 from tactician.stores.tables import bodies, documents, steps
 
@@ -58,23 +63,19 @@ def write_document(
         log: change of the log.
         attachments: attachments of the body or the step, by their names.
     """
-    has_body = values["new_body"] is not None
-    if not has_body and log is LogChange.NONE:
-        return connection.execute(write, values).all()
-    if connection.dialect.name == "postgresql":  # which has a single statement for all tables
-        whole = _write_all(write, log, has_body=has_body)
-        if not attachments:
-            return connection.execute(whole, values).all()
-        with _transaction(connection):
-            rows = connection.execute(whole, values).all()
-            _attach(connection, [row.number for row in rows], attachments)
-            return rows
+    statement, others = _select_statements(connection, write, log, has_body=values["new_body"] is not None)
+    if not others and not attachments and log is not LogChange.CLEAR:
+        return connection.execute(statement, values).all()
+    detached: list[str] = []
     with _transaction(connection):
-        rows = connection.execute(write, values).all()
+        rows = connection.execute(statement, values).all()
         for row in rows:
-            for statement in _statements(log, has_body=has_body):
-                connection.execute(statement, {**values, "of_document": row.number})
+            for other in others:
+                connection.execute(other, {**values, "of_document": row.number})
+            if log is LogChange.CLEAR:  # the body has all that is left of the log
+                detached += detach_attachments(connection, row.number, attachments)
         _attach(connection, [row.number for row in rows], attachments)
+    delete_unused_attachments(connection, detached)
     return rows
 
 
@@ -115,12 +116,15 @@ _WRITE_LOG: Final[Mapping[LogChange, Executable]] = {
 }
 
 
-def _statements(log: LogChange, *, has_body: bool) -> Iterator[Executable]:
-    """Yield the statements for SQLite that write what belongs to a document."""
-    if has_body:
-        yield _WRITE_BODY
-    if log in _WRITE_LOG:
-        yield _WRITE_LOG[log]
+def _select_statements(
+    connection: Connection, write: Insert | Update, log: LogChange, *, has_body: bool
+) -> tuple[Executable, Sequence[Executable]]:
+    """Return the statement that writes a document, and those that write what belongs to it."""
+    if not has_body and log is LogChange.NONE:
+        return write, ()
+    if connection.dialect.name == "postgresql":  # which has a single statement for all tables
+        return _write_all(write, log, has_body=has_body), ()
+    return write, (*((_WRITE_BODY,) if has_body else ()), *((_WRITE_LOG[log],) if log in _WRITE_LOG else ()))
 
 
 @cache

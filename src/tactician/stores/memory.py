@@ -11,6 +11,7 @@ from time import monotonic, time
 
 from tactician.stores.checks import (
     check_document,
+    check_filters,
     check_step,
     check_texts,
     document_conflict,
@@ -149,7 +150,7 @@ class MemoryStore(DocumentStore):
         after: int | None = None,
     ) -> list[StoredDocument]:
         """Return the documents that match every filter; see `DocumentStore.find`."""
-        check_texts(parent_id=parent_id, key=key)
+        check_filters(statuses, names, parent_id, key)
         with self._lock:
             now = self._time()
             entries = self._entries.get(collection, {}).values()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from time import monotonic
 from types import MappingProxyType
@@ -11,11 +12,13 @@ from typing import Any, Final, Protocol, TypeVar
 from sqlalchemy import Connection, Executable, Insert, Row, Update
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
+from tactician.cancellation import run_or_undo
 from tactician.errors import DocumentConflictError, LeaseLostError, StoreError
 from tactician.stores import statements
 from tactician.stores.attachment_rows import delete_unused_attachments, load_attachments
 from tactician.stores.attachments import extract_attachments, find_attachments, restore_attachments
 from tactician.stores.checks import (
+    check_filters,
     check_step,
     check_texts,
     document_conflict,
@@ -164,7 +167,7 @@ class SqlStore(DocumentStore):
         after: int | None = None,
     ) -> list[StoredDocument]:
         """Return the documents that match every filter; see `DocumentStore.find`."""
-        check_texts(parent_id=parent_id, key=key)
+        check_filters(statuses, names, parent_id, key)
         query = statements.find(
             collection,
             statuses,
@@ -207,13 +210,8 @@ class SqlStore(DocumentStore):
             "names": list(names),
             "excluded_ids": list(excluded_ids),
         }
-        values, requested_at = parameters | {"by": owner, "seconds": seconds}, monotonic()
-        rows = await self._run(lambda connection: _claim(connection, statement, values))
-        if not rows:
-            return None
-        claimed, document = rows
-        lease = Lease(collection, claimed.of_id, owner, claimed.fence, claimed.expires_at, requested_at)
-        return await self._restore(parse_document(document)), lease
+        work = self._claim(statement, parameters | {"by": owner, "seconds": seconds}, monotonic())
+        return await run_or_undo(work, self._undo_claim)
 
     async def renew(self, lease: Lease, seconds: float) -> Lease:
         """Extend a lease; see `DocumentStore.renew`."""
@@ -230,6 +228,22 @@ class SqlStore(DocumentStore):
     async def aclose(self) -> None:
         """Close the connections. The store opens new ones when it is used again."""
         await self._database.aclose()
+
+    async def _claim(
+        self, statement: Update, values: Mapping[str, Any], requested_at: float
+    ) -> tuple[StoredDocument, Lease] | None:
+        rows = await self._run(lambda connection: _claim(connection, statement, values))
+        if not rows:
+            return None
+        claimed, loaded = rows
+        document = parse_document(loaded)
+        lease = Lease(document.collection, document.id, values["by"], claimed.fence, claimed.expires_at, requested_at)
+        return await self._restore(document), lease
+
+    async def _undo_claim(self, claimed: tuple[StoredDocument, Lease] | None) -> None:
+        if claimed is not None:
+            with suppress(StoreError):  # it expires
+                await self.release(claimed[1])
 
     async def _change_log(
         self,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final, TypeVar
-from weakref import finalize
+from weakref import WeakSet, finalize
 
 from sqlalchemy import Connection, NullPool, create_engine
 from sqlalchemy.exc import DatabaseError, OperationalError
@@ -57,6 +57,7 @@ class SqliteDatabase:
     def __init__(self, path: str) -> None:
         self._path = path
         self._start()
+        _databases.add(self)
 
     def _start(self) -> None:
         # The thread starts, and the file is opened, on first use. A store that is forgotten, or that is there when the
@@ -78,6 +79,12 @@ class SqliteDatabase:
         await asyncio.get_running_loop().run_in_executor(worker.thread, worker.close)
         worker.thread.shutdown(wait=False)
 
+    def leave_to_parent(self) -> None:
+        """Start again in a forked program, which has no threads, and must not use or close its parent's connection."""
+        self._finalizer.detach()
+        _inherited.append(self._worker)
+        self._start()
+
 
 class _Worker:
     def __init__(self, path: str) -> None:
@@ -94,6 +101,19 @@ class _Worker:
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
+
+
+_databases: Final[WeakSet[SqliteDatabase]] = WeakSet()
+_inherited: Final[list[_Worker]] = []
+
+
+def _leave_to_parent() -> None:
+    for database in _databases:
+        database.leave_to_parent()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_to_parent)
 
 
 def _open(path: str) -> Connection:

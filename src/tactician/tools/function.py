@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from types import CoroutineType
 from typing import Annotated, Generic, NotRequired, ParamSpec, TypeVar, cast, get_origin, overload
@@ -18,12 +17,11 @@ from tactician.runs import RunContext, find_run_parameter, in_thread
 from tactician.tools.artifacts import deliver_result
 from tactician.tools.output import ToolOutput
 from tactician.tools.signature import find_caller_namespace, parse_docstring, resolve_hints
-from tactician.tools.tool import Tool
+from tactician.tools.tool import Tool, is_tool_name
 from tactician.tools.traits import NO_TRAITS, NeedsApproval, ToolTraits
 
 P = ParamSpec("P")
 R = TypeVar("R")
-_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 class _Compiled:
@@ -61,7 +59,7 @@ def _build_fields(
     name: str, parameters: Iterable[inspect.Parameter], hints: Mapping[str, object], docs: Mapping[str, str]
 ) -> dict[str, object]:
     fields: dict[str, object] = {}
-    problems = [] if _NAME.fullmatch(name) else [f"no provider takes the name {name!r}; use @tool(name=...)"]
+    problems = [] if is_tool_name(name) else [f"no provider takes the name {name!r}; use @tool(name=...)"]
     for parameter in parameters:
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
             problems.append(f"parameter {parameter}: a model passes arguments by name; give it a plain name")

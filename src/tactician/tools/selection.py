@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -12,14 +11,13 @@ from tactician.errors import DeclarationError
 from tactician.llm import ToolSpec
 from tactician.runs import RunContext
 from tactician.tools.output import ToolOutput
-from tactician.tools.tool import Tool
+from tactician.tools.tool import Tool, is_tool_name
 from tactician.tools.toolbox import require_declared_tools
 
 NameFilter: TypeAlias = Callable[[str], bool] | str | Sequence[str]
 """Rule for names: a function, or patterns such as `search` and `brave_*`."""
 NamingStrategy: TypeAlias = Callable[[str], str] | str
 """Function from a name to a new name, or a prefix."""
-_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 class RenamedTool(Tool):
@@ -69,7 +67,7 @@ def select_tools(
     if named is None:
         return tuple(chosen)
     names = [f"{named}{tool.name}" if isinstance(named, str) else named(tool.name) for tool in chosen]
-    problems = [f"no provider takes the name {name!r}" for name in names if not _NAME.fullmatch(name)]
+    problems = [f"no provider takes the name {name!r}" for name in names if not is_tool_name(name)]
     problems += [f"{name!r} is used twice" for name in dict.fromkeys(names) if names.count(name) > 1]
     if problems:
         raise DeclarationError("names of tools", problems)

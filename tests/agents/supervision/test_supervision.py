@@ -12,6 +12,7 @@ import pytest
 from tactician import (
     Ai,
     Budget,
+    OperationContext,
     Platform,
     ProcessOptions,
     ProcessStatus,
@@ -452,3 +453,70 @@ async def test_a_model_leads_in_a_state_too() -> None:
 
     process, _ = await led(Phased(), ToolCall("finish"), given=Phase("clouds"))
     assert process.result == Report("clouds"), process.failure
+
+
+@dataclass(frozen=True)
+class Order:
+    item: str
+
+
+@dataclass(frozen=True)
+class Receipt:
+    item: str
+
+
+@planned_agent(planner=Planner.SUPERVISOR, description="buys things")
+class Buyer:
+    def __init__(self) -> None:
+        self.bought: list[str] = []
+        self.keys: list[str] = []
+
+    @condition
+    async def solvent(self) -> bool:
+        await asyncio.sleep(0)
+        return True
+
+    @action(can_rerun=True, pre=["solvent"])
+    async def buy(self, order: Order, context: OperationContext) -> Receipt:
+        self.keys.append(context.idempotency_key)
+        if order.item == "yacht":
+            await ask_human(str, "Really?")
+        self.bought.append(order.item)
+        return Receipt(order.item)
+
+    @action(pre=["solvent"], post=["paid"])
+    async def pay(self) -> None:
+        self.bought.append("paid")
+
+    @achieves_goal("all is bought")
+    @action(pre=["paid"])
+    def end(self, receipt: Receipt) -> Report:
+        return Report(receipt.item)
+
+
+def buy(item: str) -> ToolCall:
+    return ToolCall("buy", order={"item": item})
+
+
+class TestCallsAtOnce:
+    async def test_each_call_has_its_own_arguments_and_key(self) -> None:
+        agent = Buyer()
+        await led(agent, [buy("pen"), buy("ink")], "no", "no", "no")
+        assert agent.bought == ["pen", "ink"]
+        assert len(set(agent.keys)) == 2
+
+    async def test_an_action_that_may_run_once_runs_once(self) -> None:
+        agent = Buyer()
+        await led(agent, [ToolCall("pay"), ToolCall("pay")], "no", "no", "no")
+        assert agent.bought == ["paid"]
+
+    async def test_a_call_that_waits_gets_its_answer_though_another_has_run(self) -> None:
+        agent, store = Buyer(), JsonStore()
+        model = ScriptedModel([buy("yacht"), buy("pen")], ToolCall("pay"), ToolCall("end"))
+        platform = Platform(models=model, store=store).register(agent)
+        process = await platform.start(agent, "go")
+        assert process.status is ProcessStatus.WAITING
+        process = await respond(platform, process, "yes")
+        assert (process.status, process.failure) == (ProcessStatus.COMPLETED, None)
+        assert agent.bought == ["pen", "yacht", "paid"]
+        assert len(set(agent.keys)) == 2

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 from tactician import InProcessMemory, RunContext, Scope, SqlMemory, days
 from tactician.ensemble import ScopedMemory, ScopeEntry
 from tactician.errors import ConfigurationError, StoredStateError
-from tactician.stores import MemoryStore
+from tactician.stores import MemoryStore, StoredDocument
 from tactician.testing import FakeClock
 from tests.ensemble.learning.support import TopicEmbeddings, now, over
 
@@ -271,6 +272,28 @@ def test_what_is_kept_is_always_the_newest_of_all(writes: list[tuple[int, bool]]
         assert [int(entry.content) for entry in await one.entries("all")] == ages[:keep_last]
 
     asyncio.run(check())
+
+
+async def test_a_write_to_a_large_scope_seldom_looks_at_all_of_its_entries() -> None:
+    """Beyond their number, entries are deleted many at a time. Nobody reads them, and there are never many."""
+
+    class CountingStore(MemoryStore):
+        looked_at = most = 0
+
+        async def find(self, *args: Any, **options: Any) -> list[StoredDocument]:  # noqa: ANN401 - whatever it takes
+            found = await super().find(*args, **options)
+            self.looked_at += len(found)
+            self.most = max(self.most, len(found))
+            return found
+
+    documents, clock = CountingStore(), FakeClock()
+    memory, keep_last, writes = ScopedMemory(documents, {"all": Scope(keep_last=200)}), 200, 600
+    for number in range(writes):
+        clock.advance(1)
+        await memory.add("all", str(number), context=over(clock=clock))
+    assert documents.looked_at < 10 * writes
+    assert keep_last < documents.most <= keep_last * 1.1 + 1
+    assert await texts(memory, "all") == [str(number) for number in range(writes - 1, writes - 1 - keep_last, -1)]
 
 
 @asynccontextmanager

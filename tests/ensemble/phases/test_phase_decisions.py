@@ -72,3 +72,10 @@ def test_a_decision_needs_its_reason() -> None:
         PhaseDecision.retry(" ")
     with pytest.raises(ValueError, match="leave it out"):
         PhaseDecision("retry", "more", "first")
+
+
+def test_a_decision_is_one_of_four() -> None:
+    with pytest.raises(ValueError, match="the verdict 'accept' is not one of 'approve', 'retry'"):
+        PhaseDecision("accept", "fine")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="the feedback 5 is not a text"):
+        PhaseDecision("retry", 5)  # type: ignore[arg-type]

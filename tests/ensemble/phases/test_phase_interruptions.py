@@ -132,6 +132,30 @@ class TestFailuresBesideSomebodyWhoIsAsked:
         assert caught.value.skipped == {"l": "the phase 'bad' before it failed"}
         assert isinstance(caught.value, PhaseReviewError) is not fails
 
+    @pytest.mark.parametrize("answer", ["well", None], ids=["no decision", "an error"])
+    async def test_a_review_that_failed_does_not_run_again_when_the_run_continues(self, answer: str | None) -> None:
+        calls: list[TaskInput] = []
+
+        def review(task: TaskInput) -> str:
+            calls.append(task)
+            if answer is None:
+                raise LookupError("gone")
+            return answer
+
+        def build() -> Ensemble:
+            bad = Phase("bad", [Task("b", handler=lambda t: "b")], review=PhaseReview(review))
+            good = Phase("good", [Task("g", handler=lambda t: "good")], review=PhaseReview.by_person())
+            return Ensemble("E", phases=[bad, good], on_error="continue")
+
+        context = durable()
+        waiting = await build().run(context=context)
+        asked, answers = len(calls), {waiting.pending[0].id: "APPROVE"}
+        with pytest.raises(PhaseReviewError, match="is no decision" if answer else "LookupError: gone") as caught:
+            await build().resume(waiting.run_id, answers, context=context)
+        assert len(calls) == asked
+        assert list(caught.value.failed) == ["Review the phase 'bad'"]
+        assert caught.value.completed.keys() == {"b", "g"}
+
     async def test_a_fail_fast_run_fails_at_once(self) -> None:
         ensemble = self.build([], True)
         ensemble.on_error = "fail_fast"

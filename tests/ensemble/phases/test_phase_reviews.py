@@ -7,7 +7,18 @@ from collections.abc import Callable
 
 import pytest
 
-from tactician import Agent, Ensemble, Phase, PhaseDecision, PhaseReview, Task, Workflow, runnable
+from tactician import (
+    Agent,
+    Ensemble,
+    Phase,
+    PhaseDecision,
+    PhaseReview,
+    Review,
+    ReviewDecision,
+    Task,
+    Workflow,
+    runnable,
+)
 from tactician.ensemble import (
     EnsembleDefinitionError,
     EnsembleResult,
@@ -19,6 +30,7 @@ from tactician.ensemble import (
     TaskStarted,
 )
 from tactician.events import Event
+from tactician.runs import PendingRequest
 from tactician.testing import ScriptedModel
 from tests.ensemble.support import over, prompt_of
 
@@ -123,6 +135,22 @@ class TestDecisions:
         assert (revision.attempt, revision.feedback, revision.previous) == (2, "the data is dirty", "raw data")
         assert [task.revision for task in analyse.inputs] == [None, None]
 
+    async def test_a_rejected_phase_fails_although_another_review_has_ended_the_ensemble(self) -> None:
+        has_ended = asyncio.Event()
+
+        async def reject(task: TaskInput) -> str:
+            await has_ended.wait()
+            return "REJECT: made up"
+
+        def end(request: PendingRequest) -> ReviewDecision:
+            has_ended.set()
+            return ReviewDecision.exit_early()
+
+        bad = Phase("bad", [Task("a", handler=Scripted("A"))], review=PhaseReview(reject))
+        other = Phase("other", [Task("b", handler=Scripted("B"), review=Review.after())])
+        with pytest.raises(PhaseReviewError, match="rejected it: made up"):
+            await Ensemble("E", phases=[bad, other], reviewer=end).run(context=over())
+
     async def test_reject_fails_the_pipeline(self) -> None:
         later = Scripted("never")
         phase = Phase("p", [Task("a", handler=lambda t: "A")], review=PhaseReview(Scripted("REJECT: made up")))
@@ -219,6 +247,12 @@ class TestReviewers:
             return "APPROVE" if "\n\nA\n\n" in text else "REJECT: it lacks the output"
 
         assert (await run_alone(Task("a", handler=lambda t: "A"), PhaseReview(Task("Review", agent=critic)))).raw == "A"
+
+    async def test_a_decision_that_does_not_exist_fails_the_phase(self) -> None:
+        reviewer = Scripted(lambda task: PhaseDecision("redo", "again"))  # type: ignore[arg-type, return-value]
+        with pytest.raises(PhaseReviewError, match="the verdict 'redo' is not one of"):
+            await run_alone(Task("a", handler=Scripted("A")), PhaseReview(reviewer))
+        assert len(reviewer.inputs) == 1
 
     async def test_a_reviewer_that_raises_fails_the_phase(self) -> None:
         def check(task: TaskInput) -> str:

@@ -191,6 +191,12 @@ class TestChecks:
         with pytest.raises(EnsembleDefinitionError, match="the ensemble has tasks too"):
             Ensemble("E", [Task("a")], phases=[Phase("one", [Task("b")])])
 
+    def test_a_task_of_a_phase_cannot_review_it(self) -> None:
+        task = Task("a", handler=approve_all)
+        with pytest.raises(EnsembleDefinitionError, match="it is the task 'a' of the phase") as caught:
+            Phase("one", [task], review=PhaseReview(task))
+        assert places_of(caught.value.problems) == ["review.reviewer"]
+
     def test_a_phase_cannot_be_hierarchical(self) -> None:
         with pytest.raises(EnsembleDefinitionError, match="a phase has no manager"):
             Phase("one", [Task("a")], workflow=Workflow.HIERARCHICAL)

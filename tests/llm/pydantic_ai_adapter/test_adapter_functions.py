@@ -20,6 +20,7 @@ from pydantic_ai.usage import RequestUsage
 from tactician.errors import (
     AuthenticationError,
     ConfigurationError,
+    ContentFilterError,
     ContextLengthError,
     MalformedResponseError,
     ModelConnectionError,
@@ -107,7 +108,9 @@ class TestGenerate:
             messages.TextPart("Let me add."),
             messages.ToolCallPart("add", {"a": 1}, "c1"),
             messages.ToolCallPart("add", '{"a": 2 }', "c2"),
-            usage=RequestUsage(input_tokens=9, output_tokens=4, cache_read_tokens=3, cache_write_tokens=2),
+            usage=RequestUsage(
+                input_tokens=9, output_tokens=4, cache_read_tokens=3, cache_write_tokens=2, output_reasoning_tokens=1
+            ),
         )
 
         response = await model.generate(HI)
@@ -118,7 +121,7 @@ class TestGenerate:
             ToolCall("c1", "add", '{"a":1}'),
             ToolCall("c2", "add", '{"a": 2 }'),
         )
-        assert response.usage == Usage(9, 4, 3, 2, 1)
+        assert response.usage == Usage(9, 4, 3, 2, 1, 1)
         assert response.finish_reason == "tool_calls"
 
     @pytest.mark.parametrize(
@@ -226,7 +229,7 @@ ERRORS: tuple[tuple[Exception, type[ModelError], int | None], ...] = (
     (exceptions.ModelRequestTimeout("m", 3), ModelTimeoutError, None),
     (exceptions.ModelConnectionError("m", "no"), ModelConnectionError, None),
     (exceptions.ModelAPIError("m", "no"), ModelServerError, None),
-    (exceptions.ContentFilterError("no"), ModelRequestError, None),
+    (exceptions.ContentFilterError("no"), ContentFilterError, None),
     (exceptions.UnexpectedModelBehavior("no"), MalformedResponseError, None),
     (exceptions.UserError("no"), ModelRequestError, None),
 )

@@ -34,6 +34,7 @@ def serving(clock: FakeClock, **outcomes: list[ModelError]) -> tuple[list[Deploy
         DOWN,
         RateLimitError("busy", status=429),
         AuthenticationError("key", status=401),
+        AuthenticationError("no credit", status=402),
         ModelNotFoundError("what?", status=404),
         ContentFilterError("no", status=400),
         ContextLengthError("too long", status=400),

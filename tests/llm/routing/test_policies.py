@@ -81,7 +81,7 @@ async def test_least_loaded_goes_round_where_all_have_as_much_to_do(clock: FakeC
 @virtual
 async def test_a_session_sticks_to_its_instance_and_sessions_are_spread(clock: FakeClock) -> None:
     router = ModelRouter(deployed(**three(clock)), policy="sticky", clock=clock)
-    homes = {session: await home_of(router, session) for session in map(str, range(300))}
+    homes = {session: await home_of(router, session) for session in [*map(str, range(300)), "\ud83d"]}
     for session, home in homes.items():
         assert await home_of(router, session) == home
     assert all(70 <= count <= 130 for count in Counter(homes.values()).values())

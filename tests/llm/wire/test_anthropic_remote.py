@@ -205,7 +205,7 @@ class TestFailures:
             ),
             (400, "invalid_request_error", "no", ModelRequestError),
             (401, "authentication_error", "invalid x-api-key", AuthenticationError),
-            (402, "billing_error", "no credit", ModelRequestError),
+            (402, "billing_error", "no credit", AuthenticationError),
             (403, "permission_error", "no", AuthenticationError),
             (404, "not_found_error", "model: claude-9", ModelNotFoundError),
             (413, "request_too_large", "too large", ModelRequestError),

@@ -13,6 +13,7 @@ from tactician.llm import (
     Document,
     LlmOptions,
     ModelRequest,
+    SystemMessage,
     Text,
     Thinking,
     ThinkingDelta,
@@ -177,3 +178,19 @@ def test_mistral_gets_an_answer_between_a_result_and_the_user() -> None:
 
     assert list_roles("mistral") == ["user", "assistant", "tool", "tool", "assistant", "user", "user"]
     assert list_roles("grok") == ["user", "assistant", "tool", "tool", "user", "user"]
+
+
+def test_mistral_gets_all_instructions_first() -> None:
+    """A handoff adds some after the call: Mistral's API would refuse "role 'system' after role 'assistant'"."""
+    call = AssistantMessage((ToolCall("abcdefghi", "transfer_to_b"),))
+    done, told = ToolResult("abcdefghi", "transfer_to_b", "Handed over."), SystemMessage("You have it now.")
+    request = ModelRequest((SystemMessage("You are b."), UserMessage("hi"), call, done, told, UserMessage("Go on")))
+
+    def list_messages(provider: str) -> list[object]:
+        messages = body_for(provider, "a-model", request)["messages"]
+        assert isinstance(messages, list)
+        return [message["content"] if message["role"] == "system" else message["role"] for message in messages]
+
+    first, rest = ["You are b.", "You have it now."], ["user", "assistant", "tool", "assistant", "user"]
+    assert list_messages("mistral") == list_messages("azure-mistral") == [*first, *rest]
+    assert list_messages("grok") == ["You are b.", "user", "assistant", "tool", "You have it now.", "user"]

@@ -38,6 +38,16 @@ def test_anthropic_puts_them_into_the_result() -> None:
     assert result["content"] == [{"type": "text", "text": "a cat"}, picture]
 
 
+@pytest.mark.parametrize(("content", "said"), [("no cat here", "no cat here"), ("", "The tool failed.")])
+def test_anthropic_refuses_them_in_what_is_marked_as_an_error(content: str, said: str) -> None:
+    failed = ToolResult("1", "look", content, is_error=True, images=(PICTURE,))
+    body = anthropic_messages.encode(ModelRequest((*SEEN[:2], failed, *SEEN[3:])), "claude")
+    result = body["messages"][-1]["content"][0]  # type: ignore[index]
+    assert [part["type"] for part in result["content"]] == ["text", "image"]
+    assert result["content"][0]["text"] == said
+    assert "is_error" not in result
+
+
 def test_responses_put_them_into_the_output() -> None:
     body = openai_responses.encode(request(), "gpt")
     outputs = [item["output"] for item in body["input"] if "output" in item]  # type: ignore[attr-defined]

@@ -181,7 +181,7 @@ class TestStoredEvents:
             Agent("Secret", model=ScriptedModel(ToolCall("paint"), "There."), tools=[paint]),
         )
         async with served(platform.register(agent), people=PEOPLE, token=ANNA) as client:
-            run_id = (await agent.run("Look", context=platform.context().captured("off"))).run_id
+            run_id = (await agent.run("Look", context=platform.context().with_capture("off"))).run_id
             assert await self.read_urls(client, run_id) == set()
             assert (await client.get(f"/api/runs/{run_id}/pictures/{NAME}")).status_code == 404
 

@@ -177,6 +177,16 @@ class TestHttp:
         shown = capsys.readouterr()
         assert (shown.out, shown.err.splitlines()[1]) == ("", "Tactician MCP ASYNC Server")
 
+    async def test_a_port_that_another_program_uses_is_a_mistake(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+            with pytest.raises(ConfigurationError, match=f"127.0.0.1:{port} cannot be used: .* Choose another port"):
+                await McpPublisher(create_platform(), add).run_http(port)
+
+    def test_a_secret_that_is_too_short_is_a_mistake(self) -> None:
+        with pytest.raises(ConfigurationError, match="at least 32 characters"):
+            McpPublisher(create_platform(), add, secret="short")
+
     async def test_a_server_that_is_stopped_leaves_its_runs_to_others(self, tmp_path: Path) -> None:
         started = asyncio.Event()
 

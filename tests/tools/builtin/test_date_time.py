@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tactician.clock import Clock
+from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.testing import FakeClock
 from tactician.tools import date_time
 from tests.tools.builtin.support import call, create_context, refuse
@@ -27,6 +27,11 @@ async def test_now_is_the_time_of_the_run() -> None:
     assert (await ask(clock))["unix"] == clock.time()
     clock.advance(3600)
     assert (await ask(clock))["unix"] == clock.time()
+
+
+async def test_now_is_the_same_moment_throughout_a_call() -> None:
+    told = await ask(SYSTEM_CLOCK, moment="now", until="now")
+    assert (told["seconds_until"], told["until"]) == (0, "0 s")
 
 
 async def test_the_answer_has_the_weekday_and_the_zone() -> None:

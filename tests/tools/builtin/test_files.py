@@ -167,6 +167,18 @@ async def test_a_file_that_is_not_text_is_refused(folder: Path) -> None:
     assert "not a text file" in await refuse(read_file.within(folder), path="image")
 
 
+async def test_a_file_in_another_encoding_says_that_not_all_of_it_is_text(folder: Path) -> None:
+    (folder / "old.txt").write_bytes("café".encode("latin-1"))
+    told = await call(read_file.within(folder), path="old.txt")
+    assert told == "caf\ufffd\n[not all of it is UTF-8: \ufffd stands for other bytes]"
+
+
+@pytest.mark.parametrize("max_bytes", [0, 3, -1])
+def test_a_file_could_not_be_read_on_with_fewer_bytes_than_a_character_has(max_bytes: int, folder: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"read_file\.max_bytes is .* from 4 up"):
+        read_file.within(folder, max_bytes=max_bytes)
+
+
 async def test_a_text_that_is_too_long_is_not_written(folder: Path) -> None:
     reason = await refuse(write_file.within(folder, max_bytes=10), path="a.txt", content="ä" * 6)
     assert reason == "The text has 12 bytes, and at most 10 can be written."

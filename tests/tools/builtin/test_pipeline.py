@@ -142,6 +142,25 @@ async def test_an_adapter_that_fails_is_an_error_of_the_pipeline() -> None:
     assert "The adapter before shout failed: KeyError: 'X'" in await refuse(broken, text="x")
 
 
+async def test_an_adapter_that_gives_what_no_tool_takes_is_an_error_of_the_pipeline() -> None:
+    broken = pipeline(shout, adapt(lambda _: object()), shout)
+    assert "The adapter before shout failed: PydanticSerializationError" in await refuse(broken, text="x")
+
+
+def test_a_coroutine_function_is_no_adapter() -> None:
+    async def later(text: str) -> str:
+        return text
+
+    with pytest.raises(DeclarationError, match="nobody would await"):
+        adapt(later)
+
+
+@pytest.mark.parametrize("name", ["two words", "x" * 65, "a.b"])
+def test_a_name_that_no_provider_takes_is_a_mistake(name: str) -> None:
+    with pytest.raises(DeclarationError, match=r"no provider takes the name .*; use pipeline\(name=\.\.\.\)"):
+        pipeline(shout, name=name)
+
+
 async def test_a_step_that_fails_stops_the_pipeline() -> None:
     ran: list[str] = []
 

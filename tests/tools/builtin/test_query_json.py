@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from contextlib import suppress
 
@@ -105,6 +106,34 @@ def test_an_error_lists_few_of_many_keys() -> None:
     with pytest.raises(ToolError, match="and 980 more") as caught:
         query_json(json.dumps({f"k{n}": n for n in range(1_000)}), "zzz")
     assert len(str(caught.value)) < 500
+
+
+def test_an_error_shows_the_beginnings_of_long_keys() -> None:
+    with pytest.raises(ToolError, match="Keys: kkk") as caught:
+        query_json(json.dumps({"k" * 100_000: 1}), "zzz")
+    assert len(str(caught.value)) < 500
+
+
+def test_items_without_a_part_are_left_out_wherever_it_is_missing() -> None:
+    items = [{"a": {"b": 1}}, {"a": {}}, {"a": 2}, {}, 3, {"a": [{"b": 4}]}]
+    assert query_json(json.dumps(items), "[*].a.b") == "[1]"
+    assert query_json(json.dumps(items), "[*].a[0].b") == "[4]"
+
+
+def test_a_number_that_is_too_large_is_still_json() -> None:
+    assert json.loads(query_json('{"a": [1e999]}', "a")) == ["Infinity"]
+
+
+async def test_other_work_goes_on_while_much_data_is_read() -> None:
+    begun: list[str] = []
+    other = asyncio.create_task(append_later(begun))
+    await call(query_json, data="[" + "0," * 200_000 + "0]", path="[*]")
+    assert begun == ["other work"]
+    await other
+
+
+async def append_later(begun: list[str]) -> None:
+    begun.append("other work")
 
 
 _KEYS = st.text(min_size=1, max_size=8)

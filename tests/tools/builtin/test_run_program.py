@@ -8,6 +8,7 @@ import os
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -129,6 +130,18 @@ async def test_a_program_that_takes_too_long_is_killed_with_all_that_it_started(
     clock.advance(60)
     assert "was killed, as it took longer than 60 seconds" in await work
     await assert_gone(pids)
+
+
+async def test_a_killed_program_is_no_warning_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    for _ in range(12):  # a race, which closing the program's pipes too early loses every second time
+        await refuse(run.with_limits(timeout=0.05), arguments=["yes"])
+    assert caplog.messages == []
+
+
+@pytest.mark.parametrize("limits", [{"timeout": 0}, {"timeout": float("nan")}, {"max_output": -1}])
+def test_limits_are_checked_when_they_are_set(limits: dict[str, Any]) -> None:
+    with pytest.raises(ConfigurationError, match=rf"ProgramRunner\.{next(iter(limits))} is"):
+        run.with_limits(**limits)
 
 
 async def test_a_cancelled_program_is_killed_with_all_that_it_started(tmp_path: Path) -> None:

@@ -7,10 +7,12 @@ import gzip
 import json
 import socket
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from aiohttp import web
 
+from tactician.errors import ConfigurationError
 from tactician.testing import FakeClock
 from tactician.tools import Tool, fetch_page, http_request
 from tests.support.raw_server import RawServer, head
@@ -60,6 +62,40 @@ async def test_the_encoding_of_the_server_counts(encoding: str) -> None:
     text = b"Gr\xc3\xbc\xc3\x9fe" if encoding != "iso-8859-1" else b"Gr\xfc\xdfe"
     async with RawServer(lambda: [head(f"Content-Type: text/plain; charset={encoding}"), text]) as server:
         assert await call(fetch, url=server.url) == "Grüße"
+
+
+@pytest.mark.parametrize(
+    "encoding", ["punycode", "idna", "rot13", "hex", "unicode_escape", "utf-7", "zlib", "..", "x" * 99]
+)
+async def test_what_no_browser_reads_is_no_encoding_of_a_page(encoding: str) -> None:
+    text = b"\\x41+AGE- " + b"x" * 300_000 + b"-" + b"9" * 300_000  # takes punycode half an hour
+    async with RawServer(lambda: [head(f"Content-Type: text/plain; charset={encoding}"), text]) as server:
+        assert (await call(fetch, url=server.url)).startswith("\\x41+AGE- xxx")
+
+
+@pytest.mark.parametrize(
+    ("content_type", "content", "text"),
+    [
+        ("text/html", b'<meta charset="iso-8859-1"><p>Gr\xfc\xdfe', "Grüße"),
+        ("text/html", b"<html><META charset=windows-1252><p>\x80 5", "€ 5"),
+        (
+            "text/html",
+            b'<meta http-equiv="Content-Type" content="text/html; charset=shift_jis"><p>\x93\xfa\x96{',
+            "日本",
+        ),
+        ("text/html; charset=utf-8", "<meta charset=iso-8859-1><p>Grüße".encode(), "Grüße"),
+        ("text/html; charset=bogus", b"<meta charset=koi8-r><p>\xcc\xc0", "лю"),
+        ("text/html", "<meta charset=utf-16><p>Grüße".encode(), "Grüße"),
+        ("text/html", "<meta charset=punycode><p>Grüße".encode(), "Grüße"),
+        ("text/html; charset=iso-8859-1", b"\xef\xbb\xbf<p>Gr\xc3\xbc\xc3\x9fe", "Grüße"),
+        ("text/html", b"\xff\xfe" + "<p>Grüße".encode("utf-16-le"), "Grüße"),
+        ("text/plain", b"\xef\xbb\xbfhello", "hello"),
+        ("text/plain", b"<meta charset=koi8-r> ok", "<meta charset=koi8-r> ok"),
+    ],
+)
+async def test_a_page_names_its_encoding(content_type: str, content: bytes, text: str) -> None:
+    async with RawServer(lambda: [head(f"Content-Type: {content_type}"), content]) as server:
+        assert await call(fetch, url=server.url) == text
 
 
 async def test_a_request_has_its_method_headers_and_body() -> None:
@@ -241,7 +277,9 @@ async def test_redirects_without_an_end_are_an_error() -> None:
 )
 async def test_a_redirect_to_what_is_no_address_is_an_error(location: str) -> None:
     async with Site(redirects(location)) as site:
-        assert await refuse(fetch, url=site.url)
+        reason = await refuse(fetch, url=f"{site.url}/x?key=secret")
+        assert reason.startswith(f"{site.url}/x redirects to what ")
+        assert "secret" not in reason
 
 
 async def test_headers_are_not_sent_on_to_another_server() -> None:
@@ -337,6 +375,52 @@ async def test_a_broken_answer_is_an_error_without_the_query(answer: bytes) -> N
         reason = await refuse(fetch, url=f"{server.url}/x?key=secret")
     assert "cannot be reached" in reason
     assert "secret" not in reason
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (b"", "the server ended the connection without an answer"),
+        (b"nonsense\r\n\r\n", "the answer is not valid HTTP"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc", "the answer breaks off, or is not encoded as it says"),
+    ],
+)
+async def test_an_error_says_in_plain_words_why(answer: bytes, reason: str) -> None:
+    async with RawServer(lambda: [answer]) as server:
+        assert await refuse(fetch, url=server.url) == f"{server.url} cannot be reached: {reason}."
+
+
+@pytest.mark.parametrize("host", ["127.1", "2130706433", "0177.0.0.1", "...", "a" * 300])
+async def test_an_address_that_nobody_has_is_said_to_be_not_valid(host: str) -> None:
+    assert "cannot be reached: the address is not valid." in await refuse(fetch, url=f"http://{host}/")
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:1/a\r\nX-Evil: 1", "http://127.0.0.1:1/\x00", "http://a\nb/"])
+async def test_an_address_with_a_control_character_is_refused(url: str) -> None:
+    assert await refuse(fetch, url=url) == "The address has a line break or another control character in it."
+
+
+async def test_headers_that_come_twice_are_all_told() -> None:
+    lines = "Content-Type: text/plain\r\nLink: <a>\r\nlink: <b>"
+    async with RawServer(lambda: [head(lines), b"ok"]) as server:
+        told = await call_json(request, url=server.url)
+    assert isinstance(headers := told["headers"], dict)
+    assert headers["link"] == "<a>, <b>"
+
+
+@pytest.mark.parametrize(
+    ("limits", "reason"),
+    [
+        ({"timeout": 0}, r"WebLimits\.timeout is 0"),
+        ({"timeout": float("nan")}, r"WebLimits\.timeout is nan"),
+        ({"max_bytes": -1}, r"WebLimits\.max_bytes is -1"),
+        ({"max_redirects": -1}, r"WebLimits\.max_redirects is -1"),
+        ({"max_chars": 0}, r"PageFetcher\.max_chars is 0"),
+    ],
+)
+def test_limits_are_checked_when_they_are_set(limits: dict[str, Any], reason: str) -> None:
+    with pytest.raises(ConfigurationError, match=reason):
+        fetch_page.with_limits(**limits)
 
 
 async def test_a_server_that_is_not_there_is_an_error() -> None:

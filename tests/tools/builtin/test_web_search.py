@@ -99,6 +99,29 @@ async def test_a_query_that_is_not_valid_asks_nobody(arguments: dict[str, object
         assert site.requests == []
 
 
+async def test_titles_are_shortened_and_addresses_that_no_request_takes_left_out() -> None:
+    pages = [
+        {"title": "T" * 5_000, "url": "http://a/"},
+        {"title": "b", "url": "http://b/" + "x" * 5_000},
+        {"title": "c", "url": "http://c/"},
+    ]
+    async with Site(answers(json.dumps({"results": pages}))) as site:
+        hits = json.loads(await call(web_search.with_provider(SearxngSearch(site.url)), query="frogs"))
+    assert [(len(hit["title"]), hit["url"]) for hit in hits] == [(300, "http://a/"), (1, "http://c/")]
+
+
+@pytest.mark.parametrize("provider", ["tavily", None, object(), TavilySearch])
+def test_what_cannot_search_is_no_provider(provider: object) -> None:
+    with pytest.raises(ConfigurationError, match="is no search provider: it has no method `search`"):
+        web_search.with_provider(provider)  # type: ignore[arg-type]
+
+
+async def test_a_service_that_is_asked_too_often_says_what_to_do() -> None:
+    async with Site(answers(status=429)) as site:
+        reason = await refuse(web_search.with_provider(SearxngSearch(site.url)), query="frogs")
+    assert reason == "SearXNG answered with status 429: it was asked too often, so search again later."
+
+
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 429, 500])
 async def test_an_error_of_the_service_does_not_show_the_key(status: int) -> None:
     async def quote(request: web.Request) -> web.StreamResponse:

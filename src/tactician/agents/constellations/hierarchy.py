@@ -108,7 +108,7 @@ class HierarchicalAgents(BaseRunnable[T_co]):
     ) -> RunResult[object]:
         """Run a department, without the executive.
 
-        Continue a waiting run with `department(name).resume(...)`.
+        Continue a waiting run with `find_manager(name).resume(...)`.
 
         Raises:
             AgentNotFoundError: when there is no such department.

@@ -108,7 +108,7 @@ class AgentNetwork(BaseRunnable[object]):
     ) -> RunResult[object]:
         """Ask all peers at once, independently of each other; their results are `related`.
 
-        Continue a waiting run with `everyone().resume(...)`.
+        Continue a waiting run with `as_broadcast().resume(...)`.
 
         Raises:
             RunError: when all fail.

@@ -72,7 +72,7 @@ class ParallelAgents(BaseRunnable[object]):
     ) -> RunResult[object]:
         """Return the result of the first member to succeed, and cancel the others.
 
-        Continue a waiting run with `first().resume(...)`.
+        Continue a waiting run with `as_first_of().resume(...)`.
 
         Raises:
             RunError: when all fail; its message says why each did.

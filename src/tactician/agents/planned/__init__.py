@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from tactician.late_names import export_late
+from tactician.late_imports import export_late
 
 if TYPE_CHECKING:
     from tactician.agents.planned.components import build_component_agent as build_component_agent
@@ -10,13 +10,13 @@ if TYPE_CHECKING:
     from tactician.agents.planned.components import component as component
     from tactician.agents.planned.components import is_component as is_component
     from tactician.agents.planned.declarations import Planner as Planner
-    from tactician.agents.planned.declarations import achieves_goal as achieves_goal
-    from tactician.agents.planned.declarations import action as action
     from tactician.agents.planned.declarations import by_name as by_name
-    from tactician.agents.planned.declarations import condition as condition
-    from tactician.agents.planned.declarations import cost as cost
     from tactician.agents.planned.declarations import resolve as resolve
-    from tactician.agents.planned.declarations import state as state
+    from tactician.agents.planned.decorators import achieves_goal as achieves_goal
+    from tactician.agents.planned.decorators import action as action
+    from tactician.agents.planned.decorators import condition as condition
+    from tactician.agents.planned.decorators import cost as cost
+    from tactician.agents.planned.decorators import state as state
     from tactician.agents.planned.planned import Planned as Planned
     from tactician.agents.planned.planned import planned_agent as planned_agent
     from tactician.agents.planned.planned_agent import PlannedAgent as PlannedAgent
@@ -33,9 +33,8 @@ else:
         __name__,
         {
             "tactician.agents.planned.components": "build_component_agent combine_specs component is_component",
-            "tactician.agents.planned.declarations": (
-                "Planner achieves_goal action by_name condition cost resolve state"
-            ),
+            "tactician.agents.planned.declarations": "Planner by_name resolve",
+            "tactician.agents.planned.decorators": "achieves_goal action condition cost state",
             "tactician.agents.planned.planned": "Planned planned_agent",
             "tactician.agents.planned.planned_agent": (
                 "PlannedAgent is_planned is_planned_class list_input_objects raise_unless_completed"

@@ -37,9 +37,9 @@ from tactician.process import (
     StuckHandler,
     UserInput,
     get_state_declaration,
+    list_stored_names,
     lookup_price,
     preserves_blackboard,
-    stored_names,
     type_name,
 )
 
@@ -101,8 +101,8 @@ class _Compiler:
         goals = tuple(self._compile_goal(action) for action in declared.actions if action.goal is not None)
         needed = dict.fromkeys(
             condition
-            for build_conditions in (*needs.values(), *(goal.plan.conditions for goal in goals))
-            for condition in build_conditions
+            for conditions in (*needs.values(), *(goal.plan.conditions for goal in goals))
+            for condition in conditions
         )
         return PlannedAgentSpec(
             name,
@@ -178,7 +178,7 @@ def _build_amount(fixed: float, method: str | None) -> Amount:
 def _collect_types(declared: Declarations, words: ConditionNames) -> dict[str, type]:
     """Return all types that may be on the blackboard by full name, and those that they had before."""
     known = (kind for base in (UserInput, *words.kinds, *declared.states) for kind in find_subclasses(base))
-    names = [(name, kind) for kind in known for name in stored_names(kind)]
+    names = [(name, kind) for kind in known for name in list_stored_names(kind)]
     former = {name: kind for name, kind in names if name != type_name(kind)}
     return former | {type_name(kind): kind for _, kind in names}
 

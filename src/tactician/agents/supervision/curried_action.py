@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping
+import asyncio
+from collections.abc import Awaitable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Annotated, cast
@@ -92,6 +94,8 @@ class SupervisionState:
         context: the context of the actions.
         failure: the exception that stops all actions.
         running: the names of the running actions.
+        creation: lock of the calls with objects that the model has created. An action finds the newest object of a
+            type, so that another call must not put one there before it.
     """
 
     agent: PlannedAgentSpec
@@ -99,6 +103,7 @@ class SupervisionState:
     context: OperationContext
     failure: Exception | None = None
     running: set[str] = field(default_factory=set)
+    creation: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def can_run(self, action: ActionSpec) -> bool:
         """Return whether the action has not run yet, or may run again."""
@@ -107,12 +112,18 @@ class SupervisionState:
 
     async def run_action(self, action: ActionSpec, context: RunContext) -> tuple[ActionRun, object]:
         """Run an action, and return its outcome and its outputs."""
-        self.running.add(action.name)
         try:
             return await self.context.process.act(action.name, context)
         except Exception as error:
             self.failure = error
             raise
+
+    @contextmanager
+    def note_running(self, action: ActionSpec) -> Iterator[None]:
+        """Note that an action runs during the `with` block."""
+        self.running.add(action.name)
+        try:
+            yield
         finally:
             self.running.discard(action.name)
 
@@ -162,19 +173,29 @@ class CurriedAction(Tool):
             values = self._arguments.model_validate_json(arguments or "{}")
         except ValidationError as error:
             raise create_arguments_error(error) from error
-        self._check()
-        leading = self._situation.context
-        for key, required in self._producible.items():
-            if (value := getattr(values, key)) is not None:
-                leading.blackboard.add(value, required.binding)
-        if conditions := await find_unmet_conditions(self.action, self._situation.agent, leading):
-            raise ToolError(f"{self.name} cannot run now: {' and '.join(map(repr, conditions))} does not hold.")
-        run, output = await self._situation.run_action(self.action, context)
+        created = [
+            (value, required.binding)
+            for key, required in self._producible.items()
+            if (value := getattr(values, key)) is not None
+        ]
+        async with self._situation.creation if created else nullcontext():
+            run, output = await self._run(created, context)
         if run.error is not None:
             raise ToolError(run.error)
         if output is None and self.action.output_types:
             raise ToolError(f"{self.name} gave nothing.")
         return as_text(output)
+
+    async def _run(self, created: Iterable[tuple[object, str]], context: RunContext) -> tuple[ActionRun, object]:
+        """Run the action with objects that the model has created, and their names."""
+        self._check()
+        situation, leading = self._situation, self._situation.context
+        with situation.note_running(self.action):
+            for value, binding in created:
+                leading.blackboard.add(value, binding)
+            if conditions := await find_unmet_conditions(self.action, situation.agent, leading):
+                raise ToolError(f"{self.name} cannot run now: {' and '.join(map(repr, conditions))} does not hold.")
+            return await situation.run_action(self.action, context)
 
     @property
     def obstacle(self) -> str | None:

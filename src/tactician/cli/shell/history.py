@@ -27,12 +27,10 @@ class ShellHistory:
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
-        self.lines: list[str] = []
-        if path is not None and path.is_file():
-            written = path.read_text(encoding="utf-8", errors="replace").splitlines()
-            self.lines = [_decode(line) for line in written[-_MOST_LINES:] if line]
-            if len(written) > 2 * _MOST_LINES:
-                self._write(self.lines, os.O_TRUNC)
+        written = [] if path is None else _read(path)
+        self.lines = [_decode(line) for line in written[-_MOST_LINES:] if line]
+        if len(written) > 2 * _MOST_LINES:
+            self._write(self.lines, os.O_TRUNC)
 
     def add(self, line: str) -> None:
         """Keep a line, unless it is a repetition of the last."""
@@ -67,6 +65,14 @@ def find_history(environment: Mapping[str, str]) -> Path:
     """Return the file of the history, where programs of the user keep their state."""
     state = environment.get("XDG_STATE_HOME")
     return (Path(state) if state else Path.home() / ".local" / "state") / "tactician" / "shell_history"
+
+
+def _read(path: Path) -> list[str]:
+    """Return the lines of a file; none when there is no such file, or it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []
 
 
 def _encode(line: str) -> str:

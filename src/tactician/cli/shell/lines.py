@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
+from io import StringIO
 from typing import TYPE_CHECKING, Protocol, TextIO, TypeAlias
 
+from tactician.cli.console import is_terminal_input
 from tactician.cli.shell.completion import Suggestion
 from tactician.extras import require_extra
 
@@ -48,7 +50,7 @@ class FileLines:
     is_terminal = False
 
     def __init__(self, file: TextIO | None = None) -> None:
-        self._file = sys.stdin if file is None else file
+        self._file = file or sys.stdin or StringIO()  # a program may be started without a standard input
 
     async def read(self, prompt: str) -> str:
         """Return the next line."""
@@ -120,4 +122,4 @@ def _create_session(history: Iterable[str], suggest: Suggest | None) -> PromptSe
 
 def open_lines(history: Iterable[str], suggest: Suggest | None) -> LineReader:
     """Return a reader of standard input: with a line editor, if it is a terminal."""
-    return TerminalLines(history, suggest) if sys.stdin.isatty() else FileLines()
+    return TerminalLines(history, suggest) if is_terminal_input() else FileLines()

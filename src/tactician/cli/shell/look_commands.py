@@ -110,7 +110,7 @@ async def list_runs(
         status = format_status(run.status, was_interrupted=run.was_interrupted)
         since = "" if run.changed_at is None else format_time(run.changed_at)
         used = format_usage(run.seconds, run.tally)
-        table.add_row(run.id, escape(run.name), status, since, used, escape(shorten(details)))
+        table.add_row(escape(run.id), escape(run.name), status, since, used, escape(shorten(details)))
     out.print(table)
 
 

@@ -14,6 +14,7 @@ from typing import Final
 from rich.markup import escape
 
 from tactician.cli.asker import Asker
+from tactician.cli.chat import Chat, find_partner
 from tactician.cli.choosing import choose_by_request
 from tactician.cli.console import err, out
 from tactician.cli.loading import Loaded
@@ -30,6 +31,7 @@ from tactician.errors import AgentNotFoundError, RunNotFoundError, TacticianErro
 from tactician.events import Event
 from tactician.platform import Mode, Platform
 from tactician.runs import Runnable, RunStatus
+from tactician.service import AgentService
 from tactician.text import describe_error, escape_controls
 
 _MOST_RUNS: Final = 200
@@ -162,6 +164,16 @@ class ShellSession:
             raise AgentNotFoundError(f"There is no agent {name!r}.{hint} There are: {', '.join(agents)}.")
         return agents[name]
 
+    def open_chat(self, agent: str | None, conversation_id: str | None) -> Chat:
+        """Return the conversation with an id, or a new one, with the agent of a name, or the only one there is.
+
+        Raises:
+            AgentNotFoundError: when no agent has the name.
+        """
+        name = find_partner(self.platform) if agent is None else self.get_agent(agent).name
+        service = AgentService(self.platform)
+        return Chat(service, self.lines, conversation_id or service.create_conversation(), self.find_agent, name)
+
     async def finish(self, outcome: Outcome) -> None:
         """Let the person answer what a run asks, and print its result, or what it waits for.
 
@@ -198,7 +210,9 @@ class ShellSession:
         return found[0]
 
     @contextmanager
-    def showing(self, *, prompts: bool = False, responses: bool = False, debug: bool = False) -> Iterator[ProgressView]:
+    def show_run(
+        self, *, prompts: bool = False, responses: bool = False, debug: bool = False
+    ) -> Iterator[ProgressView]:
         """Show what the switches say, and more, during the `with` block."""
         view, switches, was_debug = self.view, self.switches, self.switches.debug
         view.board = TaskBoard()

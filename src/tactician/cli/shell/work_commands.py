@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated
 
 from tactician.agents import planned_spec
-from tactician.cli.chat import Chat, find_partner
 from tactician.cli.console import err, out
 from tactician.cli.outcomes import start_run
 from tactician.cli.run_command import read_input
@@ -14,7 +13,6 @@ from tactician.cli.shell.session import ShellSession
 from tactician.cli.shell_commands import ShellOption
 from tactician.errors import ResponseError, RunConflictError
 from tactician.runs import RunStatus
-from tactician.service import AgentService
 
 Agent = Annotated[str | None, ShellOption("-a", "Name of the agent; by default, a model chooses.")]
 RunId = Annotated[str, ShellOption(help="Id of the run, or its beginning; the last run by default.")]
@@ -34,11 +32,11 @@ async def execute(
     """Run the agent that fits a text best, and print its result."""
     request = " ".join(text)
     mode = "open" if open else "closed" if closed else session.switches.mode
-    with session.showing(prompts=prompts, responses=responses, debug=debug) as view:
+    with session.show_run(prompts=prompts, responses=responses, debug=debug) as view:
         chosen = await session.find_agent(request, agent, mode)
         view.spec = planned_spec(chosen) if plan or session.switches.plan else None
         outcome = await start_run(session.platform, chosen, read_input(chosen, text))
-    with session.showing(prompts=prompts, responses=responses, debug=debug):
+    with session.show_run(prompts=prompts, responses=responses, debug=debug):
         await session.finish(outcome)
 
 
@@ -50,10 +48,8 @@ async def chat(
     id: Annotated[str | None, ShellOption("-i", "Id of a conversation, to continue it.")] = None,
 ) -> None:
     """Talk with an agent; an empty line or Ctrl-D ends the conversation."""
-    name = find_partner(session.platform) if agent is None else session.get_agent(agent).name
-    service = AgentService(session.platform)
-    talk = Chat(service, session.lines, id or service.create_conversation(), session.find_agent, name)
-    with session.showing() as view, view.without_messages():
+    talk = session.open_chat(agent, id)
+    with session.show_run() as view, view.without_messages():
         await talk.run(session.interruptible)
     err.print(f"`chat --id {talk.conversation_id}` continues the conversation.", highlight=False)
 
@@ -65,14 +61,14 @@ async def respond(session: ShellSession, run: RunId = "") -> None:
     known = next((one for one in view if one.id == run_id), None)
     if known is None or not known.pending:
         raise ResponseError(f"{run_id} does not wait for an answer. `runs` lists those that do.")
-    with session.showing():
+    with session.show_run():
         await session.finish(await session.platform.resume(run_id))
 
 
 async def resume(session: ShellSession, run: RunId = "") -> None:
     """Continue a run that was interrupted, is paused or is stuck."""
     run_id = await session.find_run(run)
-    with session.showing():
+    with session.show_run():
         outcome = await session.platform.resume(run_id)
     await session.finish(outcome)
 

@@ -69,16 +69,20 @@ class DatedLog:
         Raises:
             StoredStateError: when a text cannot be read.
         """
-        documents = await self._find(subject, limit + _SLACK, with_bodies=True)
+        documents = await self._find(subject, limit + max(_SLACK, limit // 5), with_bodies=True)
         return [DatedText(document.name, at, document.text) for at, document in _select(documents, oldest)][:limit]
 
-    async def evict(self, subject: str, keep_last: int, *, oldest: datetime | None = None, kind: str = "") -> None:
-        """Delete the texts of a kind but the newest ones, and those before a time."""
+    async def evict(
+        self, subject: str, keep_last: int, *, oldest: datetime | None = None, kind: str = ""
+    ) -> list[datetime]:
+        """Delete the texts of a kind but the newest ones, and those before a time. Return the times of the others."""
         documents = await self._find(subject, keep_last + _MOST_SURPLUS, kind=kind)
-        kept = {document.id for _, document in _select(documents, oldest)[:keep_last]}
+        kept = _select(documents, oldest)[:keep_last]
+        ids = {document.id for _, document in kept}
         for document in documents:
-            if document.id not in kept:
+            if document.id not in ids:
                 await self._documents.delete(self._collection, document.id)
+        return [time for time, _ in kept]
 
     async def clear(self, subject: str) -> None:
         """Delete all texts on a subject."""

@@ -18,6 +18,7 @@ from tactician.runs import RunContext, report_model_call
 Embedder: TypeAlias = EmbeddingModel | str
 """Embedding model, or its name among the models of the run."""
 _MOST_PACKED: Final = 200_000
+_FLOAT_SIZE: Final = 4
 _DISSIMILAR: Final = -2.0
 
 
@@ -42,10 +43,10 @@ class PackedVector:
     def unpack(self) -> Vector:
         """Return the vector, which is empty when the stored form is not valid."""
         try:
-            vector = tuple(number for (number,) in struct.iter_unpack("<f", b64decode(self.numbers, validate=True)))
+            data = b64decode(self.numbers, validate=True)
+            return struct.unpack(f"<{len(data) // _FLOAT_SIZE}f", data)
         except (ValueError, struct.error):
             return ()
-        return vector if all(map(isfinite, vector)) else ()
 
 
 @frozen
@@ -65,7 +66,8 @@ class Query:
         if other is None or other.model != self.model:
             return _DISSIMILAR
         numbers = other.unpack()
-        return _sum_products(self.vector, numbers) if len(numbers) == len(self.vector) else _DISSIMILAR
+        cosine = _sum_products(self.vector, numbers) if len(numbers) == len(self.vector) else _DISSIMILAR
+        return cosine if isfinite(cosine) else _DISSIMILAR  # a vector that is damaged may have any numbers
 
 
 async def embed_text(embedder: Embedder, text: str, context: RunContext) -> PackedVector:

@@ -14,6 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 from tactician.documents import did_you_mean
 from tactician.ensemble.learning.dated_log import DatedLog, DatedText
 from tactician.ensemble.learning.meaning import Embedder, PackedVector, Query, embed_text
+from tactician.ensemble.learning.scope_stock import Stock
 from tactician.ensemble.learning.scopes import Scope, ScopeEntry, check_scopes
 from tactician.errors import ConfigurationError, ModelError, StoredStateError
 from tactician.frozen import frozen
@@ -54,6 +55,7 @@ class ScopedMemory:
         check_scopes(scopes)
         self.scopes: Mapping[str, Scope] = MappingProxyType(dict(scopes))
         self._log = DatedLog(documents, _COLLECTION)
+        self._stocks: dict[str, Stock] = {}
         self.embedder = embedder
 
     def __repr__(self) -> str:
@@ -62,6 +64,7 @@ class ScopedMemory:
     async def add(self, scope: str, entry: ScopeEntry | str, *, context: RunContext | None = None) -> None:
         """Write an entry, and delete those that the scope does not keep any more.
 
+        Of a large scope, those that are beyond its number are deleted many at a time; nobody reads them meanwhile.
         An embedding model that fails keeps nothing from being written: the entry is recalled after those that have an
         embedding.
 
@@ -80,7 +83,9 @@ class ScopedMemory:
         stored = _StoredEntry(written, await self._embed(written.content, run))
         text = _adapter().dump_json(stored).decode()
         await self._log.add(scope, DatedText(written.id, written.created_at, text))
-        await self._log.evict(scope, retention.keep_last, oldest=retention.find_oldest(now))
+        stock, oldest = self._stocks.setdefault(scope, Stock()), retention.find_oldest(now)
+        if stock.add(written.created_at, retention.keep_last, oldest):
+            stock.count(await self._log.evict(scope, retention.keep_last, oldest=oldest))
 
     async def entries(self, scope: str) -> list[ScopeEntry]:
         """Return the entries of a scope, newest first.
@@ -115,6 +120,7 @@ class ScopedMemory:
         """Delete all entries of a scope."""
         self._find_scope(scope)
         await self._log.clear(scope)
+        self._stocks.pop(scope, None)
 
     async def aclose(self) -> None:
         """Close the store. It opens again when it is used."""

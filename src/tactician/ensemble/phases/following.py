@@ -107,7 +107,9 @@ def _create_result(
     result = EnsembleResult.create(
         sorted(completed.values(), key=get_end), last, context, duration, exit_reason=exit_reason, skipped=skipped
     )
-    result.phase_outputs = {planned.name: outputs[planned.name] for planned in plan.phases if planned.name in outputs}
+    names = [planned.name for planned in plan.phases if planned.name in outputs]
+    has_ended = exit_reason in (ExitReason.EXIT_EARLY, ExitReason.TIMEOUT)
+    result.phase_outputs = {name: outputs[name] for name in names if outputs[name].task_outputs or not has_ended}
     return result
 
 

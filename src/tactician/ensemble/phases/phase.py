@@ -7,13 +7,14 @@ from dataclasses import KW_ONLY, dataclass
 from functools import cached_property, partial
 from typing import Final
 
+from tactician.ensemble.argument_kinds import LIST, TEXT, as_list, list_problems, replace_strangers
 from tactician.ensemble.errors import EnsembleDefinitionError
 from tactician.ensemble.phases.review import PhaseReview
 from tactician.ensemble.task import Task, TaskLike, as_tasks
 from tactician.ensemble.workflows import Workflow, infer_workflow
-from tactician.errors import Problem
 
 _LONGEST_NAME: Final = 80
+_KINDS: Final = {"name": TEXT, "tasks": LIST, "after": LIST}
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,9 +42,9 @@ class Phase:
 
     def __post_init__(self) -> None:
         set_field = partial(object.__setattr__, self)
-        set_field("tasks", tuple(self.tasks))
-        set_field("after", tuple(self.after))
-        if problems := [Problem(path, message) for path, message in _find_mistakes(self)]:
+        set_field("tasks", as_list(self.tasks))
+        set_field("after", as_list(self.after))
+        if problems := list_problems([*replace_strangers(self, _KINDS)], _find_mistakes(self)):
             raise EnsembleDefinitionError(f"Phase {self.name!r}", problems)
 
     @cached_property
@@ -96,5 +97,11 @@ def _find_mistakes(phase: Phase) -> Iterator[tuple[str, str]]:
             "workflow",
             "a phase has no manager: use Workflow.SEQUENTIAL or PARALLEL, or an Ensemble as a task's agent",
         )
-    if phase.review is not None and not isinstance(phase.review, PhaseReview):
+    if phase.review is None:
+        return
+    if not isinstance(phase.review, PhaseReview):
         yield "review", f"{phase.review!r} is not a PhaseReview"
+        return
+    for task in phase.own_tasks:
+        if isinstance(reviewer := phase.review.reviewer, Task) and getattr(task, "id", None) == reviewer.id:
+            yield "review.reviewer", f"it is the task {task.label!r} of the phase: a review runs after all its tasks"

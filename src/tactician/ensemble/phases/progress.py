@@ -26,6 +26,7 @@ class PhaseExecution:
         decision: the decision of the review.
         by: the name of the person who decided, if it is known.
         is_accepted: true when others may use the outputs.
+        review_failure: why the review came to no decision; `None` when it did not fail.
     """
 
     feedback: str = ""
@@ -36,6 +37,7 @@ class PhaseExecution:
     decision: PhaseDecision | None = None
     by: str | None = None
     is_accepted: bool = False
+    review_failure: str | None = None
 
 
 class PhaseProgress:
@@ -123,6 +125,10 @@ class PhaseProgress:
     def decide(self, number: int, decision: PhaseDecision, by: str | None = None) -> None:
         """Note the decision on an execution, and the person who decided."""
         self._change(number, replace(self[number], decision=decision, by=by))
+
+    def note_failed_review(self, number: int, reason: str) -> None:
+        """Note why the review of an execution came to no decision."""
+        self._change(number, replace(self[number], review_failure=reason))
 
     def accept(self, number: int) -> None:
         """Let others use the outputs of an execution."""

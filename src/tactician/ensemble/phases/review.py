@@ -6,9 +6,10 @@ from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
 from typing import Final, TypeAlias, get_args
 
+from tactician.ensemble.argument_kinds import COUNT, TEXT, replace_strangers
 from tactician.ensemble.errors import EnsembleDefinitionError
 from tactician.ensemble.phase_decisions import PhaseDecision
-from tactician.ensemble.reviews import OnTimeout
+from tactician.ensemble.reviews import OnTimeout, find_timeout_mistakes
 from tactician.ensemble.task import Task
 from tactician.ensemble.task_input import TaskInput
 from tactician.errors import Problem
@@ -34,7 +35,7 @@ class PersonReview:
     """
 
     role: str | None
-    prompt: str
+    prompt: str | None
     timeout: float | None = None
     on_timeout: OnTimeout = "reject"
 
@@ -67,7 +68,7 @@ class PhaseReview:
         cls,
         role: str | None = None,
         *,
-        prompt: str = "",
+        prompt: str | None = None,
         timeout: float | None = None,
         on_timeout: OnTimeout = "reject",
         max_retries: int = DEFAULT_RETRIES,
@@ -80,7 +81,7 @@ class PhaseReview:
 
         Args:
             role: the role that an answer needs; anybody may answer, when `None`.
-            prompt: what is asked, before the outputs of the phase.
+            prompt: what is asked, before the outputs of the phase; a question about the phase by default.
             timeout: seconds until `on_timeout` counts; the run waits for ever, when 0 or `None`.
             on_timeout: the effect of no decision in time: `"reject"` fails the phase, `"continue"` approves,
                 `"exit_early"` ends the ensemble with the outputs so far.
@@ -119,6 +120,7 @@ class PhaseReview:
 
 
 def _find_mistakes(review: PhaseReview) -> Iterator[tuple[str, str]]:
+    yield from replace_strangers(review, {"max_retries": COUNT, "max_predecessor_retries": COUNT})
     reviewer = review.reviewer
     if isinstance(reviewer, PersonReview):
         yield from _find_person_mistakes(reviewer)
@@ -133,9 +135,9 @@ def _find_mistakes(review: PhaseReview) -> Iterator[tuple[str, str]]:
 
 
 def _find_person_mistakes(person: PersonReview) -> Iterator[tuple[str, str]]:
+    yield from replace_strangers(person, {"role": TEXT.or_none(), "prompt": TEXT.or_none()})
     if person.role is not None and not person.role.strip():
         yield "role", "it must not be blank: write it, or leave it out for anybody"
-    if person.timeout is not None and person.timeout < 0:
-        yield "timeout", f"it must be >= 0, got: {person.timeout}"
+    yield from (("timeout", mistake) for mistake in find_timeout_mistakes(person.timeout))
     if person.on_timeout not in get_args(OnTimeout):
         yield "on_timeout", f"{person.on_timeout!r} is not one of {', '.join(map(repr, get_args(OnTimeout)))}"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from dataclasses import replace
+from typing import cast
 
-from tactician.ensemble.early_exit import EarlyExit
+from tactician.ensemble.early_exit import ENDED, EarlyExit
 from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import INTERRUPTIONS, PhaseReviewError, TaskFailedError
 from tactician.ensemble.learning import LearningOutbox
@@ -21,7 +22,7 @@ from tactician.ensemble.running import NO_LIMIT, TaskOrder, run_tasks
 from tactician.ensemble.task_execution import record_failures
 from tactician.ensemble.task_input import Revision
 from tactician.ensemble.workflows import Workflow
-from tactician.runs import RunContext
+from tactician.runs import RunContext, RunError, RunResult
 from tactician.text import describe_error
 
 
@@ -48,6 +49,7 @@ class PhaseRuns:
         self._outboxes: dict[tuple[str, int], LearningOutbox] = {}
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._failures: list[tuple[RunContext, TaskFailedError]] = []
+        self._failed_reviews: dict[str, tuple[int, str]] = {}
 
     async def run(self, name: str) -> PhaseOutput:
         """Run a phase until its outputs are accepted, and return them.
@@ -58,6 +60,8 @@ class PhaseRuns:
         """
         progress = self._progress[name]
         if progress.accepted is None:
+            if not progress.count and self._exit.reason is not None:
+                return await self.collect(name)
             if not progress.count:
                 self._begin(name)
             else:
@@ -68,16 +72,20 @@ class PhaseRuns:
         return await self.collect(name)
 
     async def collect(self, name: str) -> PhaseOutput:
-        """Return the latest accepted outputs of a phase."""
+        """Return the latest accepted outputs of a phase; none of a phase that a review has ended before it began."""
         progress = self._progress[name]
-        assert progress.accepted is not None
+        if progress.accepted is None:
+            skipped = {job.task.id: ENDED for job in self._by_name[name].jobs}
+            return PhaseOutput(name, (), "", skipped=skipped)
         result, execution = await self._perform(name, progress.accepted), progress[progress.accepted]
         return PhaseOutput(name, result.task_outputs, result.raw, execution.seconds, result.skipped, progress.record)
 
     def record_failures(self) -> None:
-        """Record failed tasks, which do not run again when the run goes on after a suspension."""
+        """Record failed tasks and reviews, which do not run again when the run goes on after a suspension."""
         for place, error in self._failures:
             record_failures(place, error.failed)
+        for name, (number, reason) in self._failed_reviews.items():
+            self._progress[name].note_failed_review(number, reason)
 
     async def _complete(self, name: str, start: int) -> None:
         """Run a phase, beginning with execution `start`, until its outputs are accepted."""
@@ -85,7 +93,8 @@ class PhaseRuns:
         while not progress[number := progress.find_last(start)].is_accepted:
             result = await self._perform(name, number)
             decision = progress[number].decision or await self._review(planned, number, result)
-            if decision.verdict == "approve" or self._exit.reason is not None:
+            has_ended = self._exit.reason is not None and decision.verdict != "reject"
+            if decision.verdict == "approve" or has_ended:
                 await self._outboxes[name, number].deliver()
                 progress.accept(number)
                 await progress.place.save_step("phase", name, result.raw)
@@ -173,17 +182,20 @@ class PhaseRuns:
         if planned.phase.review is None or not result.task_outputs or self._exit.reason is not None:
             return PhaseDecision.approve()
         progress = self._progress[planned.name]
+        if (failure := progress[number].review_failure) is not None:
+            raise self._create_error(planned, failure, result, RunError(failure, cast("RunResult[None]", result)))
         outcomes = await self._collect_known(planned.name, number) | list_outcomes(result)
         try:
             inside = progress.at(number).as_internal()
             reviewer = self._plan.reviewer
             answer = await decide(planned, outcomes, self._environment.input, inside, self._exit, reviewer)
-        except UndecidedError as error:
-            raise self._create_error(planned, str(error), result) from error
         except INTERRUPTIONS:
             raise
         except Exception as error:
-            raise self._create_error(planned, f"its review failed: {describe_error(error)}", result, error) from error
+            is_undecided = isinstance(error, UndecidedError)
+            reason = str(error) if is_undecided else f"its review failed: {describe_error(error)}"
+            self._failed_reviews[planned.name] = number, reason
+            raise self._create_error(planned, reason, result, error) from error
         decision = answer.value
         progress.decide(number, decision, answer.by)
         await progress.place.save_step("phase_review", planned.name, str(decision))

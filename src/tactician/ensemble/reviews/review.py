@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Final, Literal, TypeAlias, get_args
 
 from tactician.clock import LONGEST_WAIT
+from tactician.ensemble.argument_kinds import TEXT, replace_strangers
 from tactician.errors import DeclarationError
 from tactician.frozen import frozen
 
@@ -83,14 +84,16 @@ class Review:
 
 
 def _find_mistakes(review: Review) -> Iterator[str]:
+    kinds = {"prompt": TEXT.or_none(), "required_role": TEXT.or_none()}
+    yield from (f"{place}: {mistake}" for place, mistake in replace_strangers(review, kinds))
     if review.timing not in get_args(ReviewTiming):
         yield f"timing is {review.timing!r}: use Review.before(), Review.after() or Review.skip()"
-    if review.prompt is not None and not str(review.prompt).strip():
+    if review.prompt is not None and not review.prompt.strip():
         yield f"prompt is {review.prompt!r}: write the question, or leave it out"
     yield from find_timeout_mistakes(review.timeout)
     if review.on_timeout not in get_args(OnTimeout):
         yield f"on_timeout is {review.on_timeout!r}: use one of {', '.join(map(repr, get_args(OnTimeout)))}"
-    if review.required_role is not None and not str(review.required_role).strip():
+    if review.required_role is not None and not review.required_role.strip():
         yield "required_role is blank: name the role, or leave it out"
 
 

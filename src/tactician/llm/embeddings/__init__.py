@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from tactician.late_names import export_late
+from tactician.late_imports import export_late
 
 if TYPE_CHECKING:
     from tactician.llm.embeddings.batching import check_sizes as check_sizes

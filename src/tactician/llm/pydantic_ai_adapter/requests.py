@@ -89,14 +89,14 @@ def _settings(request: ModelRequest, model: Model) -> ModelSettings:
         "top_p": options.top_p,
         "top_k": options.top_k,
         "max_tokens": options.max_tokens,
-        "thinking": _thinking(options),
+        "thinking": _choose_thinking(options),
         "tool_choice": _tool_choice(request),
         "max_retries": _max_retries(model),
     }
     return cast(ModelSettings, {name: value for name, value in settings.items() if value is not None})
 
 
-def _thinking(options: LlmOptions) -> str | bool | None:
+def _choose_thinking(options: LlmOptions) -> str | bool | None:
     effort = options.reasoning_effort
     return _THINKING.get(effort, effort) if effort is not None else None
 

@@ -13,6 +13,7 @@ from pydantic_core import to_json
 
 from tactician.errors import (
     AuthenticationError,
+    ContentFilterError,
     ContextLengthError,
     MalformedResponseError,
     ModelConnectionError,
@@ -48,7 +49,7 @@ _BY_KIND: tuple[tuple[type[Exception], type[ModelError]], ...] = (
     (exceptions.ModelRequestTimeout, ModelTimeoutError),
     (exceptions.ModelConnectionError, ModelConnectionError),
     (exceptions.ModelAPIError, ModelServerError),
-    (exceptions.ContentFilterError, ModelRequestError),
+    (exceptions.ContentFilterError, ContentFilterError),
     (exceptions.UnexpectedModelBehavior, MalformedResponseError),
     (exceptions.UserError, ModelRequestError),
     (NotImplementedError, ModelRequestError),
@@ -86,6 +87,7 @@ def _usage(answer: theirs.ModelResponse, model: str) -> Usage:
         used.cache_read_tokens,
         used.cache_write_tokens,
         1,
+        used.output_reasoning_tokens,
         model=model,
         answered_by=answer.model_name or "",
     )

@@ -122,7 +122,7 @@ def _always(state: DeploymentState) -> bool:
 
 @lru_cache(maxsize=65_536)
 def _score(session: str, instance: str) -> bytes:
-    return blake2b(f"{session}\0{instance}".encode(), digest_size=8).digest()
+    return blake2b(f"{session}\0{instance}".encode(errors="surrogatepass"), digest_size=8).digest()
 
 
 _POLICIES: Mapping[str, Callable[[], Policy]] = {

@@ -50,7 +50,8 @@ class Dialect:
         plain_answers: true when its answers go back as plain text, because parts would need an id (OpenRouter).
         stream_usage: true when a stream must be asked for its usage (`stream_options`); Mistral refuses the field, and
             sends the usage anyway.
-        user_after_tool: true when a message of the user may follow a tool's result; Mistral wants an answer in between.
+        strict_order: true when system messages have to come first, and a message of the user cannot follow a tool's
+            result without an answer in between (Mistral).
         drops_stale_thinking: true when Claude ignores thinking whose conversation was changed since, instead of
             refusing the request; needs the header `anthropic-beta: thinking-binding-controls-2026-08-01`.
     """
@@ -83,7 +84,7 @@ class Dialect:
     traces: bool = False
     plain_answers: bool = False
     stream_usage: bool = True
-    user_after_tool: bool = True
+    strict_order: bool = False
 
     def accepts_sampling(self, effort: str | None) -> bool:
         """Return whether `temperature` and `top_p` can be sent with this effort."""

@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 from typing_extensions import override
 
 from tactician.agents import BaseRunnable, run_in_conversation
+from tactician.cancellation import run_to_completion
 from tactician.conversation import ChatUser, Conversation
 from tactician.errors import (
     AgentNotFoundError,
@@ -166,7 +167,7 @@ class Requests(BaseRunnable[object]):
         except BaseException:
             if not is_ready:
                 with suppress(StoreError):  # it expires
-                    await context.store.release(lease)
+                    await run_to_completion(context.store.release(lease))
             raise
 
     @asynccontextmanager

@@ -13,7 +13,9 @@ from a2a.types import (
     AgentInterface,
     AgentSkill,
     HTTPAuthSecurityScheme,
+    SecurityRequirement,
     SecurityScheme,
+    StringList,
 )
 from a2a.utils.constants import PROTOCOL_VERSION_0_3, PROTOCOL_VERSION_1_0, TransportProtocol
 from starlette.requests import Request
@@ -35,6 +37,7 @@ INPUT_MODES: Final = (
     "image/webp",
 )
 _BEARER: Final = {"bearer": SecurityScheme(http_auth_security_scheme=HTTPAuthSecurityScheme(scheme="Bearer"))}
+_NEEDS_BEARER: Final = (SecurityRequirement(schemes={"bearer": StringList()}),)
 OUTPUT_MODES: Final = ("text/plain", "application/json")
 
 
@@ -110,7 +113,8 @@ class CardSource:
             capabilities=AgentCapabilities(
                 streaming=True, push_notifications=True, extended_agent_card=is_extended or None
             ),
-            security_schemes=_BEARER if is_extended else None,
+            security_schemes=_BEARER if is_extended or settings.needs_token else None,
+            security_requirements=_NEEDS_BEARER if settings.needs_token else None,
             default_input_modes=INPUT_MODES,
             default_output_modes=OUTPUT_MODES,
             skills=list(map(_describe_skill, skills)),

@@ -23,6 +23,8 @@ class A2aSettings:
         lets_callers_approve: true when the other side may approve calls of tools here. Otherwise such a run waits for
             somebody of this program, while its task is `working`.
         allows_private_push: true to send notifications to private addresses.
+        needs_token: true when the application around the server takes requests with a bearer token only: the card says
+            so.
         max_age: seconds for which clients may keep the card.
         max_request_bytes: bytes of a request.
         max_parallel: number of tasks at a time; others stay `submitted`.
@@ -41,6 +43,7 @@ class A2aSettings:
     supports_v03: bool = False
     lets_callers_approve: bool = False
     allows_private_push: bool = False
+    needs_token: bool = False
     max_age: int = 3600
     max_request_bytes: int = 10_000_000
     max_parallel: int = 100

@@ -4,7 +4,7 @@ from tactician.serve.api.application import api_routes, create_application
 from tactician.serve.api.guard import RequestLimits
 from tactician.serve.api.inputs import find_runnable, read_agent_input
 from tactician.serve.api.operations import ApiOperation, Call
-from tactician.serve.api.people import Person, Right
+from tactician.serve.api.people import Person, Right, check_token
 from tactician.serve.api.people_file import load_people
 from tactician.serve.api.server import ApiServer
 from tactician.serve.api.sse import COMMENT
@@ -16,6 +16,7 @@ __all__ = [
     "ApiOperation",
     "ApiError",
     "Call",
+    "check_token",
     "COMMENT",
     "api_routes",
     "create_application",

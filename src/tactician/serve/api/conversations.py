@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import AsyncGenerator
 from typing import Final, cast
 
@@ -24,9 +25,10 @@ from tactician.serve.api.pictures import find_picture, link_pictures, send_pictu
 from tactician.serve.api.sse import format_event, format_problem
 from tactician.serve.api.uploads import read_pictures
 from tactician.serve.api.views import show_requests
-from tactician.serve.problems import ApiError
+from tactician.serve.problems import ApiError, describe_failure
 from tactician.service import AgentOptions, AgentService
 
+_logger = logging.getLogger(__name__)
 CONVERSATIONS_ROLE: Final = "conversations"
 """Role of those who may read and delete the conversations of all people."""
 _PATH: Final = "/api/conversations/{conversation_id}"
@@ -108,7 +110,10 @@ async def _answer(events: AsyncGenerator[Event], person: Person) -> AsyncGenerat
             elif isinstance(event, ProgressReported):
                 yield format_event(json.dumps({"text": event.text}), kind="progress")
     except TacticianError as error:
-        yield format_problem(type(error).__name__, str(error))
+        yield format_problem(*describe_failure(error))
+    except Exception as error:  # of the code of the agent
+        _logger.exception("an answer in a conversation failed")
+        yield format_problem(*describe_failure(error))
     finally:
         await events.aclose()
 

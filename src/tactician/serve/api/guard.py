@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from ipaddress import ip_address
 from time import monotonic
 from typing import Final
 from urllib.parse import urlsplit
@@ -13,6 +12,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tactician.frozen import frozen
+from tactician.listening import is_loopback
 from tactician.llm import MOST_IMAGE_BYTES
 from tactician.runs import DEFAULT_LEASE
 from tactician.serve.api.people import LOCAL, Person, Tokens
@@ -22,6 +22,9 @@ from tactician.serve.problems import ApiError, describe_problem
 _LOCAL_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 _OPEN_PATHS: Final = ("/livez", "/readyz")
 _MOST_CALLERS: Final = 10_000
+_GUARDED: Final = ("http", "websocket")
+_POLICY_VIOLATION: Final = 1008
+"""Code with which a WebSocket is refused (RFC 6455)."""
 _HEADERS: Final = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
@@ -80,15 +83,15 @@ class Guard:
         self._buckets = _Buckets(limits, clock)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request, or refuse it."""
-        if scope["type"] != "http":
+        """Serve a request or a WebSocket, or refuse it."""
+        if scope["type"] not in _GUARDED:
             await self._app(scope, receive, send)
             return
         safe = _add_headers(send)
         try:
             self._check(scope)
         except ApiError as error:
-            await describe_problem(error)(scope, receive, safe)
+            await _refuse(error, scope, receive, safe)
             return
         await self._app(scope, receive, safe)
 
@@ -104,7 +107,7 @@ class Guard:
 
     def _find_person(self, scope: Scope, headers: Headers) -> Person:
         if self._tokens is None:
-            if not _is_loopback(_find_caller(scope)):
+            if not is_loopback(_find_caller(scope)):
                 raise ApiError(403, "Without tokens, only programs on this machine may call.")
             return LOCAL
         scheme, _, token = headers.get("authorization", "").partition(" ")
@@ -112,6 +115,13 @@ class Guard:
         if person is None:
             raise ApiError(401, "Send the header Authorization: Bearer TOKEN.", {"www-authenticate": "Bearer"})
         return person
+
+
+async def _refuse(error: ApiError, scope: Scope, receive: Receive, send: Send) -> None:
+    if scope["type"] == "http":
+        await describe_problem(error)(scope, receive, send)
+    else:
+        await send({"type": "websocket.close", "code": _POLICY_VIOLATION, "reason": str(error)})
 
 
 class _Buckets:
@@ -155,8 +165,16 @@ def _check_host(headers: Headers, hosts: frozenset[str] | None) -> None:
 def _check_origin(headers: Headers) -> None:
     """Refuse requests from pages of other servers."""
     origin = headers.get("origin")
-    if origin is not None and urlsplit(origin).netloc.lower() != headers.get("host", "").lower():
+    if origin is not None and _find_server(origin) != headers.get("host", "").lower():
         raise ApiError(403, "Pages of other servers may not call this server.")
+
+
+def _find_server(origin: str) -> str | None:
+    """Return the server of an origin; `None` when it is no address."""
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
+        return None
 
 
 def _strip_port(host: str) -> str:
@@ -168,13 +186,6 @@ def _strip_port(host: str) -> str:
 def _find_caller(scope: Scope) -> str:
     client = scope.get("client")
     return client[0] if client else ""
-
-
-def _is_loopback(address: str) -> bool:
-    try:
-        return ip_address(address).is_loopback
-    except ValueError:
-        return False
 
 
 def _add_headers(send: Send) -> Send:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import field
 from typing import Final, TypeAlias, TypeVar
@@ -20,6 +21,7 @@ from tactician.serve.api.viewer import Viewer
 from tactician.serve.problems import ApiError, describe_problem
 
 F = TypeVar("F", bound=Form)
+_logger = logging.getLogger(__name__)
 _LONGEST_ID: Final = 200
 
 
@@ -128,6 +130,9 @@ class ApiOperation:
             try:
                 return self._respond(await self._handle(server, request))
             except TacticianError as error:
+                return describe_problem(error)
+            except Exception as error:
+                _logger.exception("%s %s failed", self.method, self.path)
                 return describe_problem(error)
 
         return Route(self.path, serve, methods=[self.method], name=self.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from hashlib import sha256
 from hmac import compare_digest
@@ -14,6 +15,7 @@ from tactician.frozen import frozen
 Right: TypeAlias = Literal["see", "start", "answer"]
 ALL_RIGHTS: Final[frozenset[Right]] = frozenset({"see", "start", "answer"})
 SHORTEST_TOKEN: Final = 16
+_TOKEN: Final = re.compile(r"[!-~]+")
 
 
 @frozen
@@ -49,12 +51,12 @@ class Tokens:
     """Bearer tokens and the people who have them. Only digests of the tokens are kept.
 
     Raises:
-        ConfigurationError: when a token is too short.
+        ConfigurationError: when a token is too short, or no header can have it.
     """
 
     def __init__(self, people: Mapping[str, Person]) -> None:
-        if any(len(token) < SHORTEST_TOKEN for token in people):
-            raise ConfigurationError(f"A token must have at least {SHORTEST_TOKEN} characters.")
+        for token in people:
+            check_token(token)
         self._people = [(_digest(token), person) for token, person in people.items()]
 
     def find(self, token: str) -> Person | None:
@@ -64,6 +66,21 @@ class Tokens:
             if compare_digest(known, digest):
                 owner = person
         return owner
+
+
+def check_token(token: str) -> None:
+    """Check a bearer token.
+
+    Raises:
+        ConfigurationError: when it is too short, or no header can have it.
+    """
+    if len(token) < SHORTEST_TOKEN:
+        raise ConfigurationError(f"A token must have at least {SHORTEST_TOKEN} characters.")
+    if not _TOKEN.fullmatch(token):
+        raise ConfigurationError(
+            "A token may have only letters, digits and punctuation of ASCII: it has a space, a line break or another "
+            "character, which no header can have."
+        )
 
 
 def _digest(token: str) -> bytes:

@@ -9,13 +9,15 @@ from typing import Final
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken, TokenVerifier
 from mcp.server.auth.settings import AuthSettings
+from mcp.server.request_state import RequestStateSecurity
 from mcp.server.transport_security import TransportSecuritySettings
 from pydantic import AnyHttpUrl
 
 from tactician.errors import ConfigurationError
+from tactician.serve.api import check_token
 
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
-SHORTEST_TOKEN: Final = 16
+_SHORTEST_SECRET: Final = 32
 _NO_ISSUER: Final = AnyHttpUrl("http://localhost")
 
 
@@ -23,8 +25,7 @@ class SharedToken(TokenVerifier):
     """Verifier of a single token that all clients share."""
 
     def __init__(self, token: str) -> None:
-        if len(token) < SHORTEST_TOKEN:
-            raise ConfigurationError(f"The token for MCP clients is too short: it needs {SHORTEST_TOKEN} characters.")
+        check_token(token)
         self._token = token.encode()
 
     async def verify_token(self, token: str) -> AccessToken | None:
@@ -50,6 +51,23 @@ def create_auth(verifier: TokenVerifier | None, auth: AuthSettings | None) -> Au
     if verifier is None or auth is not None:
         return auth
     return AuthSettings(issuer_url=_NO_ISSUER, resource_server_url=None)
+
+
+def create_seal(secret: str | None) -> RequestStateSecurity:
+    """Return what seals the state of a call that asks; without a secret, only this program opens it again.
+
+    Raises:
+        ConfigurationError: when the secret is too short.
+    """
+    if secret is None:
+        return RequestStateSecurity.ephemeral()
+    try:
+        return RequestStateSecurity(keys=[secret])
+    except ValueError:  # whose message is about keys of the SDK
+        raise ConfigurationError(
+            f"The secret of an MCP server must have at least {_SHORTEST_SECRET} characters, such as those of "
+            'python -c "import secrets; print(secrets.token_hex(32))".'
+        ) from None
 
 
 def create_security(

@@ -12,15 +12,16 @@ from mcp.server import NotificationOptions, Server
 from mcp.server.auth.provider import TokenVerifier
 from mcp.server.auth.settings import AuthSettings
 from mcp.server.models import InitializationOptions
-from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
+from mcp.server.request_state import RequestStateBoundary
 from mcp.server.stdio import stdio_server
 from mcp.server.subscriptions import ListenHandler
 from mcp.server.transport_security import TransportSecuritySettings
 from typing_extensions import override
 
 from tactician import __version__
+from tactician.listening import listen
 from tactician.platform import Platform
-from tactician.serve.mcp.access import SharedToken, create_auth, create_security
+from tactician.serve.mcp.access import SharedToken, create_auth, create_seal, create_security
 from tactician.serve.mcp.banner import Banner
 from tactician.serve.mcp.catalog import Catalog
 from tactician.serve.mcp.changes import ChangeNotices
@@ -62,7 +63,7 @@ class McpPublisher:
 
     Raises:
         DeclarationError: when something cannot be published.
-        ConfigurationError: when a token or the authorization is not set up well.
+        ConfigurationError: when a token, the secret or the authorization is not set up well.
     """
 
     def __init__(
@@ -87,8 +88,7 @@ class McpPublisher:
         catalog = Catalog(platform, sources, resources, prompts, self.banner, lambda: self._is_stopping())
         self._handlers = Handlers(catalog)
         self.server = _create_server(name, instructions, self._handlers, notices)
-        security = RequestStateSecurity.ephemeral() if secret is None else RequestStateSecurity(keys=[secret])
-        self.server.middleware.append(RequestStateBoundary(security, default_audience=name))
+        self.server.middleware.append(RequestStateBoundary(create_seal(secret), default_audience=name))
         platform.watch_agents(notices.announce)
 
     def __repr__(self) -> str:
@@ -157,24 +157,23 @@ class McpPublisher:
         The banner goes to stderr.
 
         Raises:
-            ConfigurationError: as `app`.
+            ConfigurationError: as `app`, and when the address cannot be used.
         """
         import uvicorn
 
         app = self.app(host=host, path=path, allowed_hosts=allowed_hosts, allowed_origins=allowed_origins)
-        self.show_banner()
-        config = uvicorn.Config(
-            app, host=host, port=port, log_level="warning", timeout_graceful_shutdown=_GRACE, access_log=False
-        )
-        server = uvicorn.Server(config)
-        self._is_stopping = lambda: server.should_exit
-        serving = asyncio.create_task(server.serve())
-        try:
-            await asyncio.shield(serving)
-        except asyncio.CancelledError:
-            server.should_exit = True  # it closes its sockets
-            await serving
-            raise
+        with listen(host, port) as listening:
+            self.show_banner()
+            config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=_GRACE, access_log=False)
+            server = uvicorn.Server(config)
+            self._is_stopping = lambda: server.should_exit
+            serving = asyncio.create_task(server.serve(sockets=[listening]))
+            try:
+                await asyncio.shield(serving)
+            except asyncio.CancelledError:
+                server.should_exit = True  # it closes its connections
+                await serving
+                raise
 
     async def run_stdio(self) -> None:
         """Serve the client that started this program, over its standard input and output, until it ends.

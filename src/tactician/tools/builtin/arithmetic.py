@@ -112,14 +112,14 @@ class _Parser:
             return _read_number(token.text)
         if token is not None and token.kind == "name":
             self._next += 1
-            return self._named(token.text)
+            return self._parse_named(token.text)
         if self._take("("):
             value = self._sum()
             self._expect(")")
             return value
         raise self._create_error("a number")
 
-    def _named(self, name: str) -> Number:
+    def _parse_named(self, name: str) -> Number:
         if not self._take("("):
             if name in _CONSTANTS:
                 return _CONSTANTS[name]
@@ -188,13 +188,23 @@ def _raise_to_power(base: Number, exponent: Number) -> object:
 def _compute_factorial(value: Number) -> int:
     if value > _MAX_FACTORIAL:
         raise OverflowError
-    return math.factorial(value)  # type: ignore[arg-type]  # it refuses what is not a whole number
+    if value < 0 or value != int(value):
+        raise ValueError("factorial takes a whole number from 0 up")
+    return math.factorial(int(value))
 
 
 def _round(value: Number, places: Number = 0) -> Number:
-    if not isinstance(places, int) or abs(places) > _MAX_PLACES:
-        raise ValueError(f"round takes up to {_MAX_PLACES} places")
-    return round(value, places) if places else round(value)
+    if places != int(places) or abs(places) > _MAX_PLACES:
+        raise ValueError(f"round takes a whole number of places, at most {_MAX_PLACES}")
+    return round(value, int(places)) if places else round(value)
+
+
+def _find_smallest(*values: Number) -> Number:
+    return min(values)
+
+
+def _find_largest(*values: Number) -> Number:
+    return max(values)
 
 
 def _sum(*values: Number) -> Number:
@@ -214,8 +224,8 @@ _FUNCTIONS: Final[Mapping[str, Callable[..., object]]] = {
     "round": _round,
     "floor": math.floor,
     "ceil": math.ceil,
-    "min": min,
-    "max": max,
+    "min": _find_smallest,
+    "max": _find_largest,
     "sum": _sum,
     "sqrt": math.sqrt,
     "exp": math.exp,

@@ -8,7 +8,7 @@ from tactician.tools.function import tool
 
 @tool
 def calculator(expression: str) -> Number:
-    """Compute an arithmetic expression exactly.
+    """Compute an arithmetic expression. Whole numbers are exact.
 
     It may have the operators + - * / // % ** (or ^ for powers), parentheses, the constants pi, e and tau, and the
     functions abs, round, floor, ceil, min, max, sum, sqrt, exp, log, log10, log2, sin, cos, tan, asin, acos, atan,

@@ -56,12 +56,13 @@ def date_time(
         until: another moment, to measure the time until it
     """
     place = _find_zone(zone)
-    start = _read_moment(moment, place, context)
+    now = context.clock.time()
+    start = _read_moment(moment, place, now)
     if add is not None:
         start = _add(start, add)
     if until is None:
         return _describe(start, zone)
-    end = _read_moment(until, place, context)
+    end = _read_moment(until, place, now)
     return _describe(start, zone, (end.astimezone(UTC) - start.astimezone(UTC)).total_seconds())
 
 
@@ -74,9 +75,9 @@ def _find_zone(name: str) -> ZoneInfo:
         ) from error
 
 
-def _read_moment(text: str, zone: ZoneInfo, context: RunContext) -> datetime:
+def _read_moment(text: str, zone: ZoneInfo, now: float) -> datetime:
     if text.strip().lower() == _NOW:
-        return datetime.fromtimestamp(context.clock.time(), zone)
+        return datetime.fromtimestamp(now, zone)
     try:
         read = datetime.fromisoformat(text.strip() if len(text) < _LONGEST else "")
         # By way of UTC: a time that a clock change skips becomes the time that clocks show instead.

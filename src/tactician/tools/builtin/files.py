@@ -8,6 +8,7 @@ from typing import Final, Self
 
 from typing_extensions import override
 
+from tactician.amounts import need_amount
 from tactician.errors import ConfigurationError, ToolError
 from tactician.text import replace_surrogates
 from tactician.tools.builtin.configurable import ConfigurableTool
@@ -19,6 +20,8 @@ MAX_READ: Final = 200_000
 """Bytes that `read_file` returns at once by default."""
 MAX_WRITE: Final = 1_000_000
 """Bytes of a file that `write_file` writes by default."""
+_FEWEST: Final = 4
+"""Bytes of the longest character: with fewer, a file could not be read on."""
 
 
 @dataclass(frozen=True)
@@ -38,9 +41,11 @@ class FileTool(ConfigurableTool):
 
         Args:
             folder: the folder. Paths of the model are relative to it, and cannot leave it.
-            max_bytes: bytes that a call may read or write.
+            max_bytes: bytes that a call may read or write, 4 or more.
         """
-        return replace(self, workspace=Workspace(folder), max_bytes=max_bytes or self.max_bytes)
+        if max_bytes is not None:
+            need_amount(f"{self.name}.max_bytes", max_bytes, least=_FEWEST, whole=True)
+        return replace(self, workspace=Workspace(folder), max_bytes=self.max_bytes if max_bytes is None else max_bytes)
 
     @property
     def _files(self) -> Workspace:
@@ -69,10 +74,10 @@ class FileReader(FileTool):
         if b"\0" in content:
             raise ToolError(f"{path!r} is not a text file.")
         if (end := offset + len(content)) >= size or not content:
-            return content.decode(errors="replace")
+            return _decode(content)
         whole = content[: _find_character_end(content)]
         end = offset + len(whole)
-        return f"{whole.decode(errors='replace')}\n[{size - end} more bytes: read on with offset={end}]"
+        return f"{_decode(whole)}\n[{size - end} more bytes: read on with offset={end}]"
 
     @property
     @override
@@ -104,6 +109,14 @@ class FileWriter(FileTool):
     @override
     def _function(self) -> Tool:
         return self.write
+
+
+def _decode(content: bytes) -> str:
+    """Return bytes as text, with a note if that is not what they are: written back, the file would lose them."""
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        return f"{content.decode(errors='replace')}\n[not all of it is UTF-8: \ufffd stands for other bytes]"
 
 
 def _find_character_end(content: bytes) -> int:

@@ -15,6 +15,7 @@ from tactician.errors import ToolError
 Key: TypeAlias = str | int | slice
 _MAX_PATH: Final = 1_000
 _MAX_KEYS: Final = 20
+_MAX_KEY: Final = 100
 _ALL: Final = slice(None)
 _PART: Final = re.compile(
     r"""\.?(?P<name>[^\s.\[\]"'*]+)
@@ -37,7 +38,20 @@ def find_value(data: JsonValue, path: str) -> JsonValue:
         ToolError: when the path is not valid, or leads nowhere.
     """
     keys = _parse(path)
-    return _follow(data, keys, 0)
+    try:
+        return _follow(data, keys, 0)
+    except _DeadEndError as error:
+        raise ToolError(_explain(error)) from None
+
+
+class _DeadEndError(Exception):
+    """Key that leads nowhere. Its message is written only when somebody reads it: many items may not have a key."""
+
+    def __init__(self, data: JsonValue, key: Key, before: Sequence[Key]) -> None:
+        super().__init__(key)
+        self.data = data
+        self.key = key
+        self.before = before
 
 
 def _parse(path: str) -> list[Key]:
@@ -79,9 +93,9 @@ def _follow(data: JsonValue, keys: Sequence[Key], done: int) -> JsonValue:
     for place in range(done, len(keys)):
         key = keys[place]
         if isinstance(key, slice):
-            items = _list_items(data, key, keys[:place])
+            items = _list_items(data, keys, place)
             return items if place + 1 == len(keys) else list(_map(items, keys, place + 1))
-        data = _get(data, key, keys[:place])
+        data = _get(data, keys, place)
     return data
 
 
@@ -89,31 +103,39 @@ def _map(items: Sequence[JsonValue], keys: Sequence[Key], done: int) -> Iterator
     for item in items:
         try:
             yield _follow(item, keys, done)
-        except ToolError:
+        except _DeadEndError:
             continue
 
 
-def _list_items(data: JsonValue, key: slice, before: Sequence[Key]) -> list[JsonValue]:
+def _list_items(data: JsonValue, keys: Sequence[Key], place: int) -> list[JsonValue]:
+    key = keys[place]
+    assert isinstance(key, slice)
     if isinstance(data, list):
         return data[key]
     if isinstance(data, dict) and key == _ALL:
         return list(data.values())
-    raise ToolError(f"{_format(before)} is {_describe(data)}, not a list.")
+    raise _DeadEndError(data, key, keys[:place])
 
 
-def _get(data: JsonValue, key: str | int, before: Sequence[Key]) -> JsonValue:
+def _get(data: JsonValue, keys: Sequence[Key], place: int) -> JsonValue:
+    key = keys[place]
+    if isinstance(key, str) and isinstance(data, dict) and key in data:
+        return data[key]
+    if isinstance(key, int) and isinstance(data, list) and -len(data) <= key < len(data):
+        return data[key]
+    raise _DeadEndError(data, key, keys[:place])
+
+
+def _explain(error: _DeadEndError) -> str:
+    """Return why a key leads nowhere, and which keys lead on."""
+    data, key, place = error.data, error.key, _format(error.before)
     if isinstance(key, str) and isinstance(data, dict):
-        if key in data:
-            return data[key]
-        known = ", ".join(list(data)[:_MAX_KEYS]) or "none"
+        known = ", ".join(name[:_MAX_KEY] for name in list(data)[:_MAX_KEYS]) or "none"
         more = f" and {len(data) - _MAX_KEYS} more" if len(data) > _MAX_KEYS else ""
-        raise ToolError(f"{_format(before)} has no {key!r}.{did_you_mean(key, data)} Keys: {known}{more}.")
+        return f"{place} has no {key!r}.{did_you_mean(key, data)} Keys: {known}{more}."
     if isinstance(key, int) and isinstance(data, list):
-        if -len(data) <= key < len(data):
-            return data[key]
-        raise ToolError(f"{_format(before)} has {len(data)} items, so there is no [{key}].")
-    expected = "an object" if isinstance(key, str) else "a list"
-    raise ToolError(f"{_format(before)} is {_describe(data)}, not {expected}.")
+        return f"{place} has {len(data)} items, so there is no [{key}]."
+    return f"{place} is {_describe(data)}, not {'an object' if isinstance(key, str) else 'a list'}."
 
 
 def _format(keys: Sequence[Key]) -> str:

@@ -15,7 +15,7 @@ MAX_DATA: Final = 5_000_000
 """Characters of JSON text."""
 
 
-@tool
+@tool(blocking=True)
 def query_json(data: str, path: str) -> str:
     """Get a part of JSON.
 
@@ -30,4 +30,4 @@ def query_json(data: str, path: str) -> str:
     except ValueError as error:
         raise ToolError(f"The data is not JSON: {error}.") from error
     value = find_value(parsed, path)
-    return value if isinstance(value, str) else to_json(value).decode()
+    return value if isinstance(value, str) else to_json(value, inf_nan_mode="strings").decode()

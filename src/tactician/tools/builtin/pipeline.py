@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from inspect import iscoroutinefunction
 from typing import Literal, TypeAlias, get_args
 
 from pydantic_core import from_json, to_json
@@ -15,7 +16,7 @@ from tactician.runs import RunContext, Runnable
 from tactician.tools.builtin.pipeline_schema import PipelineStep, combine_schemas
 from tactician.tools.runnable import RunnableTool
 from tactician.tools.schema_check import SchemaCheck
-from tactician.tools.tool import Tool
+from tactician.tools.tool import Tool, is_tool_name
 from tactician.tools.toolbox import Toolbox, ToolLike, as_tool
 from tactician.tools.traits import ToolTraits
 
@@ -41,7 +42,13 @@ def adapt(function: Callable[[str], object] = str, *, to: str | None = None) -> 
     Args:
         function: gets the output of the step before, if that succeeded, and returns the input of the next step.
         to: the parameter of the next step that gets the input; the first parameter by default.
+
+    Raises:
+        DeclarationError: when the function is a coroutine function.
     """
+    if iscoroutinefunction(function):
+        why = "it is a coroutine function, which nobody would await; make a step of it with @tool"
+        raise DeclarationError(f"adapter {getattr(function, '__name__', function)}", [why])
     return Adapter(function, to)
 
 
@@ -69,6 +76,8 @@ def pipeline(
     """
     parsed = _parse_steps(steps, name or "pipeline")
     label = name or "_then_".join(step.tool.name for step in parsed)[:64]
+    if not is_tool_name(label):
+        raise DeclarationError(f"pipeline {label}", [f"no provider takes the name {label!r}; use pipeline(name=...)"])
     if on_error not in get_args(PipelineErrorPolicy):
         raise DeclarationError(f"pipeline {label}", [f"on_error is {on_error!r}, not 'stop' or 'continue'"])
     purpose = description or _describe(parsed)
@@ -180,10 +189,10 @@ async def _run(
     if isinstance(output := saved.get("output"), str):
         return ToolResult(step.tool.name, step.tool.name, output, is_error=saved.get("failed") is True)
     try:
-        arguments = step.collect_arguments(values, before)
-    except Exception as error:  # of an adapter, which is the user's code
+        arguments = to_json(step.collect_arguments(values, before)).decode()
+    except Exception as error:  # of an adapter, which is the user's code, or of what it returned
         raise ToolError(f"The adapter before {step.tool.name} failed: {type(error).__name__}: {error}") from error
-    call = ToolCall(step.tool.name, step.tool.name, to_json(arguments).decode())
+    call = ToolCall(step.tool.name, step.tool.name, arguments)
     result = await Toolbox([step.tool]).answer(call, place.at("call"))
     if place.checkpoint is not None:
         place.checkpoint.set(output=result.content, failed=result.is_error)

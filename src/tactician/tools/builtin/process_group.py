@@ -17,8 +17,10 @@ from tactician.errors import ToolError
 from tactician.flow import StepTimeoutError, run_with_timeout
 from tactician.frozen import frozen
 
-_GRACE: Final = 1.0
-"""Seconds to wait for the end of outputs and processes that were killed."""
+_OUTPUT_GRACE: Final = 1.0
+"""Seconds to wait for the end of outputs: a program that has left its group keeps them open."""
+_EXIT_GRACE: Final = 10.0
+"""Seconds to wait for the end of a program that was killed: nothing but the system can hold it up."""
 _OUTPUT, _ERRORS = 1, 2
 
 
@@ -73,14 +75,18 @@ async def run_process_group(program: Program, seconds: float, max_output: int, c
         protocol.feed(program.input)
         await run_with_timeout(protocol.exited.wait(), seconds, clock, name)
         _kill(group)  # what was left behind would keep the outputs open
-        await _wait(protocol.closed)
+        await _wait(protocol.closed, _OUTPUT_GRACE)
         return ProgramResult(transport.get_returncode() or 0, protocol.read(_OUTPUT), protocol.read(_ERRORS))
     except StepTimeoutError as error:
         raise ToolError(f"{name!r} was killed, as it took longer than {seconds:g} seconds.") from error
     finally:
         _kill(group)
-        transport.close()
-        await _wait(protocol.exited)
+        try:
+            await _wait(
+                protocol.exited, _EXIT_GRACE
+            )  # else closing asks for the end too, and asyncio warns of a lost process
+        finally:
+            transport.close()
 
 
 async def _start(program: Program, max_output: int) -> tuple[asyncio.SubprocessTransport, _ProgramProtocol]:
@@ -148,7 +154,6 @@ def _kill(group: int) -> None:
         os.killpg(group, signal.SIGKILL)
 
 
-async def _wait(event: asyncio.Event) -> None:
-    """Wait for an event, but not for ever: a program that has left its group keeps its outputs open."""
+async def _wait(event: asyncio.Event, seconds: float) -> None:
     with suppress(TimeoutError):
-        await asyncio.wait_for(event.wait(), _GRACE)
+        await asyncio.wait_for(event.wait(), seconds)

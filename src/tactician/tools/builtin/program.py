@@ -10,6 +10,7 @@ from typing import Final, Self
 
 from typing_extensions import override
 
+from tactician.amounts import need_amount
 from tactician.environment import read_environment
 from tactician.errors import ConfigurationError, ToolError
 from tactician.runs import RunContext
@@ -24,6 +25,7 @@ _INHERITED: Final = ("PATH", "HOME", "USER", "LANG", "LC_ALL", "LC_CTYPE", "TZ",
 _MAX_ARGUMENTS: Final = 1_000
 _MAX_SIZE: Final = 100_000
 _MAX_INPUT: Final = 1_000_000
+_SHORTEST: Final = 0.001
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,10 @@ class ProgramRunner(ConfigurableTool):
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     timeout: float = 60.0
     max_output: int = 50_000
+
+    def __post_init__(self) -> None:
+        need_amount("ProgramRunner.timeout", self.timeout, least=_SHORTEST)
+        need_amount("ProgramRunner.max_output", self.max_output, whole=True)
 
     def within(self, folder: str | os.PathLike[str]) -> Self:
         """Return the tool for programs that start in a folder. A program can still reach what this process can."""

@@ -20,6 +20,8 @@ T = TypeVar("T", bound=BaseModel)
 _TAVILY: Final = "https://api.tavily.com/search"
 _KEY: Final = "TAVILY_API_KEY"
 _URL: Final = "SEARXNG_URL"
+_REFUSED: Final = ": it does not accept the request or its key"
+_HINTS: Final = {401: _REFUSED, 403: _REFUSED, 429: ": it was asked too often, so search again later"}
 
 
 @frozen
@@ -145,10 +147,8 @@ async def _ask(service: str, request: WebRequest, kind: type[T], seconds: float,
         answer = await send_request(request, limits, clock)
     except ToolError as error:
         raise ToolError(f"{service} did not answer: {error}") from None
-    if answer.status in (401, 403):
-        raise ToolError(f"{service} answered with status {answer.status}: it does not accept the request or its key.")
     if answer.status != 200:
-        raise ToolError(f"{service} answered with status {answer.status}.")
+        raise ToolError(f"{service} answered with status {answer.status}{_HINTS.get(answer.status, '')}.")
     try:
         return kind.model_validate_json(answer.body)
     except ValidationError:

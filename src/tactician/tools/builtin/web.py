@@ -9,6 +9,7 @@ from typing import Final, Literal, Self
 
 from typing_extensions import override
 
+from tactician.amounts import need_amount
 from tactician.errors import ToolError
 from tactician.frozen import frozen
 from tactician.runs import RunContext, in_thread
@@ -16,6 +17,7 @@ from tactician.text import replace_surrogates
 from tactician.tools.builtin.configurable import ConfigurableTool
 from tactician.tools.builtin.page_text import extract_text, extract_title
 from tactician.tools.builtin.web_client import (
+    HTML,
     WebAnswer,
     WebLimits,
     WebRequest,
@@ -28,7 +30,6 @@ from tactician.tools.tool import Tool
 
 MAX_TEXT: Final = 40_000
 """Characters of text for the model by default."""
-_HTML: Final = ("text/html", "application/xhtml+xml", "")
 _TEXT: Final = re.compile(r"text/.*|application/(?:.*[+-])?(?:json|xml|yaml|javascript|x-ndjson)|image/svg\+xml")
 _OWN_HEADERS: Final = {"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer"}
 _HEADER: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")
@@ -47,6 +48,9 @@ class WebTool(ConfigurableTool):
 
     limits: WebLimits = field(default=WebLimits(), repr=False)
     max_chars: int = MAX_TEXT
+
+    def __post_init__(self) -> None:
+        need_amount(f"{type(self).__name__}.max_chars", self.max_chars, least=1, whole=True)
 
     def allow_private(self) -> Self:
         """Return the tool with access to this machine and to private networks."""
@@ -113,7 +117,7 @@ class PageFetcher(WebTool):
         answer = await send_request(WebRequest(url), self.limits, context.clock)
         if answer.status >= 400:
             raise ToolError(f"{format_place(url)} answered with status {answer.status}.")
-        if answer.media_type in _HTML:
+        if answer.media_type in HTML:
             return self._cut(await in_thread(self._read_page, answer), is_cut=answer.is_cut)
         if _TEXT.fullmatch(answer.media_type) is None:
             raise ToolError(f"{format_place(url)} is {answer.media_type}, which is not text.")

@@ -8,15 +8,20 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin, urlsplit
 
 from tactician.addresses import is_public
+from tactician.amounts import need_amount
 from tactician.clock import Clock
 from tactician.errors import ToolError
 from tactician.flow import StepTimeoutError, run_with_timeout
 from tactician.frozen import frozen
+from tactician.tools.builtin.page_encoding import decode_text
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse, ClientSession
 
+HTML: Final = ("text/html", "application/xhtml+xml", "")
+"""Media types of pages; a server that names none means a page."""
 _MAX_URL: Final = 4_000
+_SHORTEST: Final = 0.001
 _REDIRECTS: Final = (301, 302, 303, 307, 308)
 _CHUNK: Final = 2**16
 _USER_AGENT: Final = "Mozilla/5.0 (compatible; tactician)"
@@ -37,6 +42,11 @@ class WebLimits:
     timeout: float = 30.0
     max_bytes: int = 2_000_000
     max_redirects: int = 5
+
+    def __post_init__(self) -> None:
+        need_amount("WebLimits.timeout", self.timeout, least=_SHORTEST)
+        need_amount("WebLimits.max_bytes", self.max_bytes, least=1, whole=True)
+        need_amount("WebLimits.max_redirects", self.max_redirects, whole=True)
 
 
 @frozen
@@ -59,7 +69,7 @@ class WebAnswer:
         headers: the headers, with names in lower case.
         body: the content, as far as it was read.
         is_cut: true when there is more.
-        encoding: the encoding of text.
+        encoding: the encoding of text that the server names; empty when it names none.
     """
 
     url: str
@@ -77,10 +87,7 @@ class WebAnswer:
     @property
     def text(self) -> str:
         """The content as text."""
-        try:
-            return self.body.decode(self.encoding, "replace")
-        except LookupError:  # the server names an encoding that does not exist
-            return self.body.decode(errors="replace")
+        return decode_text(self.body, self.encoding, is_page=self.media_type in HTML)
 
 
 async def send_request(request: WebRequest, limits: WebLimits, clock: Clock) -> WebAnswer:
@@ -117,8 +124,8 @@ async def _exchange(request: WebRequest, limits: WebLimits) -> WebAnswer:
 
 
 async def _follow(session: ClientSession, request: WebRequest, limits: WebLimits) -> WebAnswer:
+    check_url(request.url)
     for _ in range(limits.max_redirects + 1):
-        check_url(request.url)
         headers = {"User-Agent": _USER_AGENT, **(request.headers or {})}
         async with session.request(
             request.method, request.url, headers=headers, data=request.body, allow_redirects=False
@@ -143,19 +150,32 @@ def check_url(url: str) -> None:
         raise ToolError(f"The address is not valid: {error}.") from error
     if parts.scheme not in ("http", "https") or not host or len(url) > _MAX_URL:
         raise ToolError("The address has to begin with http:// or https://, and to be at most 4,000 characters long.")
+    if not url.strip().isprintable():
+        raise ToolError("The address has a line break or another control character in it.")
     if "@" in parts.netloc:
         raise ToolError("The address must not have a user or a password in it.")
 
 
 def _redirect(request: WebRequest, location: str, status: int) -> WebRequest:
     """Return the request to where a redirect leads. As browsers do, it becomes a GET but for 307 and 308."""
-    url = urljoin(request.url, location)
+    url = _find_target(request.url, location)
     has_moved = _get_origin(url) != _get_origin(request.url)
     is_repeated = status in (307, 308) or request.method in ("GET", "HEAD")
     if is_repeated and has_moved and request.body is not None:
         raise ToolError(f"{format_place(request.url)} sends the request on to another server: send it there yourself.")
     headers = None if has_moved or not is_repeated else request.headers
     return WebRequest(url, request.method if is_repeated else "GET", headers, request.body if is_repeated else None)
+
+
+def _find_target(url: str, location: str) -> str:
+    try:
+        target = urljoin(url, location)
+        check_url(target)
+    except ToolError as error:
+        raise ToolError(f"{format_place(url)} redirects to what cannot be reached: {error}") from None
+    except ValueError as error:
+        raise ToolError(f"{format_place(url)} redirects to what is no address: {error}.") from None
+    return target
 
 
 def _get_origin(url: str) -> tuple[str, str | None, int | None]:
@@ -169,9 +189,9 @@ async def _read(response: ClientResponse, limits: WebLimits) -> WebAnswer:
         body += chunk
         if len(body) > limits.max_bytes:
             break
-    headers = {name.lower(): value for name, value in response.headers.items()}
+    headers = {name.lower(): ", ".join(response.headers.getall(name)) for name in response.headers}
     content, is_cut = bytes(body[: limits.max_bytes]), len(body) > limits.max_bytes
-    return WebAnswer(str(response.url), response.status, headers, content, is_cut, response.charset or "utf-8")
+    return WebAnswer(str(response.url), response.status, headers, content, is_cut, response.charset or "")
 
 
 def _open_public_socket(
@@ -190,7 +210,19 @@ def _open_public_socket(
 
 def _describe(error: Exception) -> str:
     """Return the reason of a failure, without the address, which may have a key in it."""
-    reason = getattr(error, "os_error", error)
-    if isinstance(reason, OSError):
-        return reason.strerror or type(reason).__name__
-    return type(error).__name__
+    import aiohttp
+
+    reasons = {
+        aiohttp.InvalidURL: "the address is not valid",
+        aiohttp.ServerDisconnectedError: "the server ended the connection without an answer",
+        aiohttp.ClientPayloadError: "the answer breaks off, or is not encoded as it says",
+        aiohttp.ClientResponseError: "the answer is not valid HTTP",
+        aiohttp.ClientSSLError: "the server offers no encryption that this machine trusts",
+    }
+    for kind, reason in reasons.items():
+        if isinstance(error, kind):
+            return reason
+    cause = getattr(error, "os_error", error)
+    if isinstance(cause, OSError):
+        return cause.strerror or type(cause).__name__
+    return "the address is not valid" if isinstance(error, ValueError) else type(error).__name__

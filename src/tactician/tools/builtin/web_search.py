@@ -8,7 +8,7 @@ from typing import Annotated, Final, Self
 from pydantic import Field
 from typing_extensions import override
 
-from tactician.errors import ToolError
+from tactician.errors import ConfigurationError, ToolError
 from tactician.text import replace_surrogates
 from tactician.tools.builtin.configurable import ConfigurableTool
 from tactician.tools.builtin.search_providers import SearchHit, SearchProvider, find_provider
@@ -17,6 +17,8 @@ from tactician.tools.tool import Tool
 
 MAX_HITS: Final = 20
 _MAX_QUERY: Final = 1_000
+_MAX_TITLE: Final = 300
+_MAX_URL: Final = 4_000
 _MAX_SNIPPET: Final = 1_000
 
 
@@ -31,7 +33,13 @@ class WebSearcher(ConfigurableTool):
     provider: SearchProvider | None = None
 
     def with_provider(self, provider: SearchProvider) -> Self:
-        """Return the tool with another service."""
+        """Return the tool with another service.
+
+        Raises:
+            ConfigurationError: when it has no method `search`.
+        """
+        if isinstance(provider, type) or not callable(getattr(provider, "search", None)):
+            raise ConfigurationError(f"{provider!r} is no search provider: it has no method `search`.")
         return replace(self, provider=provider)
 
     @tool(name="web_search")
@@ -48,12 +56,16 @@ class WebSearcher(ConfigurableTool):
         if len(words) > _MAX_QUERY:
             raise ToolError(f"The query is longer than {_MAX_QUERY:,} characters.")
         hits = await (self.provider or find_provider()).search(words, limit)
-        return [replace(hit, snippet=hit.snippet[:_MAX_SNIPPET]) for hit in hits[:limit]]
+        return [_shorten(hit) for hit in hits[:limit] if len(hit.url) <= _MAX_URL]
 
     @property
     @override
     def _function(self) -> Tool:
         return self.search
+
+
+def _shorten(hit: SearchHit) -> SearchHit:
+    return replace(hit, title=hit.title[:_MAX_TITLE], snippet=hit.snippet[:_MAX_SNIPPET])
 
 
 web_search: Final = WebSearcher()

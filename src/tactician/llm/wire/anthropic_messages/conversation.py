@@ -208,12 +208,13 @@ def _input_of(call: ToolCall) -> Mapping[str, object]:
 
 
 def _result_block(call_id: str, content: str, images: Sequence[Image] = (), *, is_error: bool) -> Block:
-    """Return the result of a call, which may be empty unless it is an error."""
+    """Return the result of a call, which may be empty unless it is an error. An error with pictures is not marked."""
     block: Block = {"type": "tool_result", "tool_use_id": call_id}
     text = content if content.strip() else "The tool failed." if is_error else ""
     if images:
-        block["content"] = [*([_text_block(text)] if text else []), *map(_image_block, images)]
-    elif text:
+        # Claude takes nothing but text in a result that is marked as an error.
+        return {**block, "content": [*([_text_block(text)] if text else []), *map(_image_block, images)]}
+    if text:
         block["content"] = text
     return {**block, "is_error": True} if is_error else block
 

@@ -43,7 +43,7 @@ def encode(
     conversation = AnthropicConversation(request.messages, model)
     tools = [*map(_tool, request.tools), *(_native(name, model, dialect) for name in request.options.native_tools)]
     choice = _tool_choice(request, dialect) if tools else None
-    thinking = _thinking(request, model, dialect, conversation, forced=_is_forced(choice))
+    thinking = _write_thinking(request, model, dialect, conversation, forced=_is_forced(choice))
     schema = output_schema(request.output, dialect.refused_keywords) if request.output is not None else None
     fields: dict[str, object] = {
         "model": model,
@@ -53,7 +53,7 @@ def encode(
         "tools": tools,
         "tool_choice": choice,
         **(thinking if schema is None else _with_output(thinking, schema)),
-        **_sampling_fields(request.options, dialect, thinks=_thinks(thinking)),
+        **_write_sampling_fields(request.options, dialect, thinks=_thinks(thinking)),
         "container": conversation.container if _runs_code(tools) else None,
         "stream": stream or None,
         "trace": trace.to_json() if dialect.traces and (trace := request.options.trace) is not None else None,
@@ -62,11 +62,11 @@ def encode(
     return {name: value for name, value in fields.items() if value not in (None, "", [])}
 
 
-def _thinking(
+def _write_thinking(
     request: ModelRequest, model: str, dialect: Dialect, conversation: AnthropicConversation, *, forced: bool
 ) -> dict[str, object]:
     may_use_budget = not forced and conversation.thinks_first
-    fields = _thinking_fields(request.options, model, dialect, may_use_budget=may_use_budget)
+    fields = _write_thinking_fields(request.options, model, dialect, may_use_budget=may_use_budget)
     drops = dialect.drops_stale_thinking and conversation.has_thinking
     return _drop_stale_thinking(fields) if drops else fields
 
@@ -188,7 +188,9 @@ def merge(first: ModelResponse, second: ModelResponse) -> ModelResponse:
 # Thinking, sampling and the length of the answer.
 
 
-def _thinking_fields(options: LlmOptions, model: str, dialect: Dialect, *, may_use_budget: bool) -> dict[str, object]:
+def _write_thinking_fields(
+    options: LlmOptions, model: str, dialect: Dialect, *, may_use_budget: bool
+) -> dict[str, object]:
     """Return the fields `thinking` and `output_config` for the `reasoning_effort`, if it is set."""
     requested = options.reasoning_effort
     if requested is None or not dialect.thinking:
@@ -229,7 +231,7 @@ def _drop_stale_thinking(fields: dict[str, object]) -> dict[str, object]:
     return {**fields, "thinking": {**own, "block_binding": _DROP_STALE}} if own["type"] == "adaptive" else fields
 
 
-def _sampling_fields(options: LlmOptions, dialect: Dialect, *, thinks: bool) -> dict[str, object]:
+def _write_sampling_fields(options: LlmOptions, dialect: Dialect, *, thinks: bool) -> dict[str, object]:
     """Return the sampling parameters that the model takes.
 
     Anthropic's `temperature` ends at 1. Claude takes `temperature` or `top_p`, not both: `temperature` wins. While it

@@ -58,7 +58,7 @@ def _response(blocks: Iterable[object], message: Mapping[str, object], model: st
     reason = message.get("stop_reason")
     if reason == "refusal":
         raise _create_refusal(message.get("stop_details"), model)
-    if (item := _unfinished_item(reason, message.get("container"))) is not None:
+    if (item := _read_unfinished_item(reason, message.get("container"))) is not None:
         parts.append(item)
     usage = message.get("usage")
     return ModelResponse(
@@ -120,7 +120,7 @@ def _usage(usage: Mapping[str, object], model: str, answered_by: str) -> Usage:
 # A turn that continues in a later response.
 
 
-def _unfinished_item(reason: object, container: object) -> ProviderItem | None:
+def _read_unfinished_item(reason: object, container: object) -> ProviderItem | None:
     """Return the item that is needed to continue a paused turn, with the container of its code."""
     container_id = expect_string(expect_mapping(container).get("id") or "") if container is not None else ""
     paused = reason == "pause_turn"

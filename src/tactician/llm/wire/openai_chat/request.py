@@ -67,14 +67,19 @@ def _encode_messages(messages: Sequence[Message], dialect: Dialect) -> list[dict
             encoded = [_encode_message(moved, dialect) for moved in _move_pictures(messages)]
             break
         encoded.append(_encode_message(message, dialect))
-    if dialect.user_after_tool:
-        return encoded
-    separated: list[dict[str, object]] = []
-    for item in encoded:
-        if item["role"] == "user" and separated and separated[-1]["role"] == "tool":
-            separated.append(_ACKNOWLEDGED)
-        separated.append(item)
-    return separated
+    return _put_in_order(encoded, dialect) if dialect.strict_order else encoded
+
+
+def _put_in_order(messages: Sequence[dict[str, object]], dialect: Dialect) -> list[dict[str, object]]:
+    """Return the messages with those of the system first, and an answer between a tool's result and the user."""
+    system = [message for message in messages if message["role"] == dialect.system_role]
+    others: list[dict[str, object]] = []
+    for message in messages:
+        if message["role"] == "user" and others and others[-1]["role"] == "tool":
+            others.append(_ACKNOWLEDGED)
+        if message["role"] != dialect.system_role:
+            others.append(message)
+    return [*system, *others]
 
 
 def _move_pictures(messages: Sequence[Message]) -> Iterator[Message]:

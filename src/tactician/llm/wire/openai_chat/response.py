@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from pydantic_core import from_json
 
-from tactician.errors import MalformedResponseError
+from tactician.errors import MalformedResponseError, ModelError
 from tactician.llm.messages import AssistantMessage, AssistantPart, Text, Thinking, ToolCall
 from tactician.llm.model import Delta, FinishReason, ModelResponse, TextDelta, ThinkingDelta, ToolCallDelta
 from tactician.llm.usage import Usage
@@ -33,6 +33,8 @@ _FINISH_REASONS: dict[str, FinishReason] = {
     "function_call": "tool_calls",
     "content_filter": "content_filter",
 }
+_BROKEN_OFF = "error"
+"""Finish reason of an answer that an error has ended: OpenRouter's page "Streaming", handling errors."""
 
 
 def decode(body: object, model: str = "") -> ModelResponse:
@@ -47,14 +49,21 @@ def decode(body: object, model: str = "") -> ModelResponse:
             raise TypeError("it is no JSON object")
         match body:
             case {"choices": [dict(choice), *_]}:
+                if choice.get("finish_reason") == _BROKEN_OFF:
+                    raise _create_broken_off_error(choice, body, model)
                 return _decode(body, choice, model)
-            case {"error": error} if error and "choices" not in body:
+            case {"error": error} if error and not body.get("choices"):
                 raise create_openai_error(error, model)
         raise TypeError("it has no choice")
     except (KeyError, IndexError, TypeError, ValueError, RecursionError) as error:
         raise MalformedResponseError(
             f"{model or 'the model'}: the answer is not a chat completion ({error!r}): {str(body)[:300]}", model=model
         ) from error
+
+
+def _create_broken_off_error(choice: Mapping[str, object], body: Mapping[str, object], model: str) -> ModelError:
+    error = body.get("error") or choice.get("error")
+    return create_openai_error(error or "the provider broke the answer off, and gave no reason", model)
 
 
 def _decode(body: Mapping[str, object], choice: Mapping[str, object], model: str) -> ModelResponse:
@@ -168,7 +177,7 @@ class ChatStreamDecoder:
     def feed_chunk(self, chunk: Mapping[str, object]) -> Sequence[Delta]:
         """Return the deltas in a chunk that is already parsed."""
         choices = chunk.get("choices")
-        if choices is None and (error := chunk.get("error")):
+        if not choices and (error := chunk.get("error")):
             raise create_openai_error(error, self._model)
         if not self._served_by:
             self._served_by = expect_string(chunk.get("model") or "")
@@ -179,6 +188,8 @@ class ChatStreamDecoder:
         deltas: list[Delta] = []
         for choice in choices:
             if reason := choice.get("finish_reason"):
+                if reason == _BROKEN_OFF:
+                    raise _create_broken_off_error(choice, chunk, self._model)
                 self._finish = _FINISH_REASONS.get(str(reason), "stop")
             delta = choice.get("delta") or {}
             text = delta.get("content")

@@ -106,7 +106,7 @@ def _encode_assistant(message: AssistantMessage, dialect: Dialect) -> Iterator[o
             yield _message("assistant", _encode_text(part.text, dialect)) | phase
         elif isinstance(part, ToolCall):
             yield {"type": "function_call", "call_id": part.id, "name": part.name, "arguments": part.arguments}
-        elif item := _own_item(part):
+        elif item := _find_own_item(part):
             if item.get("type") == PHASE:
                 phase = {"phase": item.get("phase")}
             elif _is_replayed(item, dialect):
@@ -117,7 +117,7 @@ def _encode_text(text: str, dialect: Dialect) -> str | list[dict[str, object]]:
     return text if dialect.plain_answers else [{"type": "output_text", "text": text}]
 
 
-def _own_item(part: AssistantPart) -> Mapping[str, object]:
+def _find_own_item(part: AssistantPart) -> Mapping[str, object]:
     """Return the item of this format that a part holds, or an empty item."""
     if not isinstance(part, ProviderItem) or part.format != FORMAT:
         return {}
@@ -138,7 +138,7 @@ def strip_thinking(request: ModelRequest) -> ModelRequest | None:
 
     Only the organisation that such thinking was written for can use it.
     """
-    return remove_parts(request, lambda part: _own_item(part).get("type", PHASE) != PHASE)
+    return remove_parts(request, lambda part: _find_own_item(part).get("type", PHASE) != PHASE)
 
 
 def _encode_tool(tool: ToolSpec, strict: bool) -> dict[str, object]:

@@ -74,7 +74,7 @@ def _parts(item: Mapping[str, object]) -> Iterator[AssistantPart]:
         arguments = expect_string(item.get("arguments") or "{}")
         yield ToolCall(expect_string(item.get("call_id") or item["id"]), expect_string(item["name"]), arguments)
     else:
-        if kind == "reasoning" and (thinking := _thinking(item)):
+        if kind == "reasoning" and (thinking := _read_thinking(item)):
             yield Thinking(thinking)
         yield ProviderItem(FORMAT, to_json({name: value for name, value in item.items() if value is not None}).decode())
 
@@ -85,7 +85,7 @@ def _message(item: Mapping[str, object]) -> Iterator[Text]:
             yield Text(expect_string(text))
 
 
-def _thinking(item: Mapping[str, object]) -> str:
+def _read_thinking(item: Mapping[str, object]) -> str:
     """Return the summary of the thinking; models that do not encrypt it give the whole of it."""
     pieces = expect_mappings(item.get("summary") or ()) or expect_mappings(item.get("content") or ())
     return "\n\n".join(expect_string(part["text"]) for part in pieces)

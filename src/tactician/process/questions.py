@@ -1,25 +1,25 @@
-"""Questions to people from inside an action, and the forms for their answers."""
+"""Questions to people from inside an action: `ask_human` and `confirm`."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable
 from contextlib import AbstractContextManager
 from dataclasses import fields
 from datetime import timedelta
-from functools import lru_cache, partial
+from functools import partial
 from sys import intern
 from typing import Final, TypeVar, cast
 from zlib import crc32
 
 import pydantic
-from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
+from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from tactician.clock import LONGEST_WAIT
 from tactician.errors import ConfigurationError, DeclarationError, Rejected, StoredStateError
 from tactician.llm import JsonSchema
-from tactician.loop import InvalidOutput, OutputType, output_type
-from tactician.process.display import format_for_people
+from tactician.loop import InvalidOutput
+from tactician.process.forms import format_for_people, parse_answer, share_form
 from tactician.runs import (
     Approval,
     Checkpoint,
@@ -38,149 +38,7 @@ from tactician.runs import (
 )
 
 T = TypeVar("T")
-HINTS: Final = "x-form"
-_ONLY: Final = "value"
 _CONFIRMATION: Final[JsonSchema] = {"type": "boolean"}
-_LONG_TEXT = 200
-_WIDGETS = {"boolean": "checkbox", "integer": "number", "number": "number", "array": "list", "object": "group"}
-_FORMATS = {
-    "date": "date",
-    "date-time": "datetime",
-    "time": "time",
-    "email": "email",
-    "uri": "url",
-    "password": "password",
-}
-
-
-def build_form(kind: type) -> JsonSchema:
-    """Build the form of a type: its schema, in which each field has hints under `x-form`.
-
-    The hints are `widget`, `label`, `help` and `order`, and `optional` where the field may be left out. The widgets are
-    `text`, `textarea`, `number`, `checkbox`, `select`, `list`, `group`, and those of formats such as `date`. A type
-    that is not an object has a form with a single field, `value`.
-    """
-    schema = _schema_of(cast(Hashable, kind))
-    definitions = cast("Mapping[str, object]", schema.get("$defs", {}))
-    if _has_one_field(schema):
-        field = {name: value for name, value in schema.items() if name != "$defs"}
-        form: JsonSchema = {"type": "object", "properties": {_ONLY: field}, "required": [_ONLY]}
-        schema = {**form, "additionalProperties": False, **({"$defs": definitions} if definitions else {})}
-    properties = cast("Mapping[str, Mapping[str, object]]", schema.get("properties", {}))
-    required = cast("list[str]", schema.get("required", []))
-    hinted = {
-        name: {
-            **field,
-            HINTS: _build_hints(name, field, definitions, order) | ({} if name in required else {"optional": True}),
-        }
-        for order, (name, field) in enumerate(properties.items())
-    }
-    return {**schema, "properties": hinted}
-
-
-def parse_answer(kind: type[T], response: object) -> T:
-    """Return the object that an answer to the form of a type means.
-
-    The answer has the shape of the form, or is the object itself.
-
-    Raises:
-        InvalidOutput: when the answer is neither.
-    """
-    # Without an output type this is typed as text, and T is str then.
-    expected = cast("OutputType[T]", output_type(kind))
-    filled_in = isinstance(response, Mapping) and response.keys() == {_ONLY}
-    if not filled_in or not _has_one_field(_schema_of(cast(Hashable, kind))):
-        return _accept(expected, response)
-    try:
-        return _accept(expected, cast("Mapping[str, object]", response)[_ONLY])
-    except InvalidOutput as error:
-        try:
-            return expected.accept(response)  # a union may have a part with just this field
-        except InvalidOutput:
-            raise error from None
-
-
-def find_text_request(pending: Sequence[PendingRequest]) -> PendingRequest | None:
-    """Return the only request that somebody waits for, if any text is an answer to it."""
-    if len(pending) != 1 or pending[0].kind != "form":
-        return None
-    properties = (pending[0].schema or {}).get("properties")
-    only = properties.get(_ONLY) if isinstance(properties, Mapping) and properties.keys() == {_ONLY} else None
-    is_text = isinstance(only, Mapping) and only.get("type") == "string" and not {"enum", "format"} & only.keys()
-    return pending[0] if is_text else None
-
-
-def build_label(name: str, field: Mapping[str, object]) -> str:
-    """Return the label of a field: its explicit title, if any."""
-    plain = name.replace("_", " ").capitalize()
-    title = str(field.get("title") or plain)
-    return plain if title.lower() == plain.lower() else title  # pydantic derives a missing title from the name
-
-
-def _accept(expected: OutputType[T], response: object) -> T:
-    try:
-        return expected.accept(response)
-    except InvalidOutput as error:
-        if not isinstance(response, dict | list):
-            raise
-        try:
-            return expected.parse(to_json(response).decode())  # where JSON means more than the same Python objects
-        except PydanticSerializationError:
-            raise error from None
-
-
-@lru_cache(maxsize=512)
-def _share_form(kind: Hashable) -> JsonSchema:
-    """Return the form of a type, the same object for all who are asked."""
-    return build_form(cast("type", kind))
-
-
-@lru_cache(maxsize=512)
-def _schema_of(kind: Hashable) -> JsonSchema:
-    adapter: pydantic.TypeAdapter[object] = pydantic.TypeAdapter(kind)  # type: ignore[arg-type]  # a type, which is hashable
-    schema = adapter.json_schema()
-    if not isinstance(schema.get("$ref"), str):
-        return schema
-    definitions = cast("Mapping[str, Mapping[str, object]]", schema["$defs"])  # the type contains itself
-    return {**_resolve(schema, definitions), "$defs": definitions}
-
-
-def _has_one_field(schema: JsonSchema) -> bool:
-    return schema.get("type") != "object"
-
-
-def _build_hints(
-    name: str, field: Mapping[str, object], definitions: Mapping[str, object], order: int
-) -> dict[str, object]:
-    hints: dict[str, object] = {
-        "widget": _choose_widget(_resolve(field, definitions)),
-        "label": build_label(name, field),
-        "order": order,
-    }
-    return {**hints, "help": field["description"]} if "description" in field else hints
-
-
-def _resolve(field: Mapping[str, object], definitions: Mapping[str, object]) -> Mapping[str, object]:
-    """Return the field without references, and without the null that it may be instead."""
-    if isinstance(reference := field.get("$ref"), str):
-        return cast("Mapping[str, object]", definitions.get(reference.removeprefix("#/$defs/"), {}))
-    if isinstance(choices := field.get("anyOf") or field.get("oneOf"), list):
-        others = [choice for choice in choices if choice.get("type") != "null"]
-        return _resolve(others[0], definitions) if len(others) == 1 else field
-    return field
-
-
-def _choose_widget(field: Mapping[str, object]) -> str:
-    if "enum" in field or "const" in field:
-        return "select"
-    kind = field.get("type")
-    if kind == "string":
-        longest = field.get("maxLength")
-        is_long = isinstance(longest, int) and longest > _LONG_TEXT
-        return _FORMATS.get(str(field.get("format")), "textarea" if is_long else "text")
-    return _WIDGETS.get(str(kind), "text")
-
-
 _NO_DEFAULT = object()
 _DECISION: Final = {field.name for field in fields(Approval)}
 
@@ -239,7 +97,7 @@ async def ask_human(
         DeclarationError: when the arguments are in the wrong order.
     """
     _check_order(f"ask_human({getattr(prompt, '__name__', 'Answer')}, {kind!r})", isinstance(kind, str), prompt)
-    return await _ask("form", kind, prompt, _share_form(cast(Hashable, kind)), deadline, default)
+    return await _ask("form", kind, prompt, share_form(cast(Hashable, kind)), deadline, default)
 
 
 async def confirm(subject: object, prompt: str, *, deadline: timedelta | None = None, default: bool = False) -> bool:

@@ -1,0 +1,206 @@
+"""The state of a process as data that has a JSON form: what is in its checkpoint, and in that of a fork."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import cache
+from typing import Final, Literal, TypeVar, cast
+
+import pydantic
+from typing_extensions import TypedDict
+
+from tactician.errors import StoredStateError
+from tactician.events import new_id
+from tactician.frozen import frozen
+from tactician.process.board_changes import BoardChange
+from tactician.process.options import ProcessOptions
+from tactician.process.order import Order
+from tactician.process.saved_history import SavedRun, restore_history
+from tactician.process.saved_options import SavedOptions, restore_options, save_options
+from tactician.process.state import ActionRun, ProcessStatus
+from tactician.runs import Checkpoint, Live, PendingRequest, revive
+
+T = TypeVar("T")
+
+
+class SavedOrigin(TypedDict):
+    """Beginning of a process: what never changes."""
+
+    id: str
+    agent: str
+    began_at: float
+    options: SavedOptions
+    recipe: dict[str, pydantic.JsonValue] | None
+
+
+class SavedState(TypedDict):
+    """Everything of a process that is small enough to be saved with each step."""
+
+    status: ProcessStatus
+    goal: str | None
+    failure: str | None
+    declined: str | None
+    waiting: dict[str, tuple[PendingRequest, ...]]
+    responses: dict[str, object]
+    unstickings: int
+    replans: int
+    order: Order
+
+
+class SavedChange(TypedDict):
+    """Change of a blackboard."""
+
+    kind: Literal["add", "move", "hide", "show", "clear", "condition"]
+    numbers: tuple[int, ...]
+    name: str
+    value: object
+
+
+@frozen
+class ProcessOrigin:
+    """Beginning of a process, as it was stored: what never changes."""
+
+    id: str
+    agent: str
+    began_at: float
+    recipe: Mapping[str, pydantic.JsonValue] | None
+    _options: ProcessOptions | SavedOptions
+
+    @property
+    def options(self) -> ProcessOptions:
+        """The settings of the process.
+
+        Raises:
+            StoredStateError: when they are not valid.
+        """
+        return self._options if isinstance(self._options, ProcessOptions) else restore_options(self._options)
+
+
+def is_process(data: Mapping[str, object]) -> bool:
+    """Return whether the data of a checkpoint is that of a process."""
+    return "origin" in data
+
+
+def read_state(data: Mapping[str, object]) -> SavedState:
+    """Return the small part of the state of a process.
+
+    Raises:
+        StoredStateError: when it cannot be read.
+    """
+    return revive(data.get("state"), _state_adapter().validate_python)
+
+
+def read_history(data: Mapping[str, object]) -> list[ActionRun]:
+    """Return the history of a process.
+
+    Raises:
+        StoredStateError: when it cannot be read.
+    """
+    items = _items(data.get("history"))
+    saved = iter(restore_history(revive_all(items, _history_adapter())))
+    return [cast("ActionRun", item.value) if isinstance(item, Live) else next(saved) for item in items]
+
+
+def read_origin(data: Mapping[str, object]) -> ProcessOrigin:
+    """Return the beginning of a process.
+
+    Raises:
+        StoredStateError: when it cannot be read.
+    """
+    return revive(data.get("origin"), _read_origin)
+
+
+def save_origin(origin: ProcessOrigin) -> Live[ProcessOrigin]:
+    """Return the beginning of a process as a value of its checkpoint."""
+    return Live(origin, _write_origin)
+
+
+def _read_origin(value: object) -> ProcessOrigin:
+    saved = _origin_adapter().validate_python(value)
+    return ProcessOrigin(saved["id"], saved["agent"], saved["began_at"], saved["recipe"], saved["options"])
+
+
+def read_board(data: Mapping[str, object]) -> list[BoardChange]:
+    """Return the changes of the blackboard of a process; objects are as they are stored.
+
+    Raises:
+        StoredStateError: when they cannot be read.
+    """
+    changes = revive_all(_items(data.get("board")), _changes_adapter())
+    return [BoardChange(change["kind"], change["numbers"], change["value"], change["name"]) for change in changes]
+
+
+def revive_all(items: Iterable[object], adapter: pydantic.TypeAdapter[list[T]]) -> list[T]:
+    """Return the objects that those of some items mean that are JSON, read all at once.
+
+    Raises:
+        StoredStateError: when an object is not valid.
+    """
+    return revive([item for item in items if not isinstance(item, Live)], adapter.validate_python)
+
+
+def _items(value: object) -> list[object]:
+    """Return the items of a list of the data, which is missing while nothing was added to it."""
+    if value is None or isinstance(value, list):
+        return value or []
+    raise StoredStateError(f"The saved state of the process cannot be read: {type(value).__name__} instead of a list.")
+
+
+def _write_origin(origin: ProcessOrigin) -> SavedOrigin:
+    return SavedOrigin(
+        id=origin.id,
+        agent=origin.agent,
+        began_at=origin.began_at,
+        options=save_options(origin.options),
+        recipe=None if origin.recipe is None else dict(origin.recipe),
+    )
+
+
+@cache
+def _origin_adapter() -> pydantic.TypeAdapter[SavedOrigin]:
+    return pydantic.TypeAdapter(SavedOrigin)
+
+
+@cache
+def _state_adapter() -> pydantic.TypeAdapter[SavedState]:
+    return pydantic.TypeAdapter(SavedState)
+
+
+@cache
+def _changes_adapter() -> pydantic.TypeAdapter[list[SavedChange]]:
+    return pydantic.TypeAdapter(list[SavedChange])
+
+
+@cache
+def _history_adapter() -> pydantic.TypeAdapter[list[SavedRun]]:
+    return pydantic.TypeAdapter(list[SavedRun])
+
+
+_FAILURES: Final = frozenset({ProcessStatus.FAILED, ProcessStatus.TERMINATED, ProcessStatus.KILLED})
+
+
+def renew_processes(tree: Checkpoint, run_id: str) -> None:
+    """Give the processes in the checkpoints of a fork ids of their own, and let those continue that had ended.
+
+    A process inside another run that reached its goal stays as it is: the run around it has its result.
+
+    Args:
+        tree: the checkpoints.
+        run_id: id of the fork.
+
+    Raises:
+        StoredStateError: when a process cannot be read.
+    """
+    for checkpoint in tree.walk():
+        if is_process(checkpoint.data):
+            is_outermost = checkpoint is tree
+            origin = replace(read_origin(checkpoint.data), id=run_id if is_outermost else new_id())
+            checkpoint.set(origin=save_origin(origin))
+            _reopen(checkpoint, is_outermost=is_outermost)
+
+
+def _reopen(checkpoint: Checkpoint, *, is_outermost: bool) -> None:
+    state = read_state(checkpoint.data)
+    if state["status"] in _FAILURES or (is_outermost and state["status"].is_terminal):
+        checkpoint.set(state={**state, "status": ProcessStatus.RUNNING, "failure": None, "goal": None})
