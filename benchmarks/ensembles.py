@@ -27,14 +27,15 @@ def measure(environments: Mapping[str, Environment], *, quick: bool) -> list[Sec
             continue
         by_hand = comparison.values(TACTICIAN_ENSEMBLE, AGENTS)
         ratio = Spread.of(own / bare for own, bare in zip(comparison.values(contender, PAIR), by_hand, strict=True))
-        is_ours = contender is TACTICIAN_ENSEMBLE
-        if is_ours:
+        budget = ""
+        if contender is TACTICIAN_ENSEMBLE:
             section.add("tactician, agents called by hand", f"{Spread.of(by_hand).show(1000)} ms", "")
-        section.add(comparison.title(contender), f"{ratio.show()} x", judge(ratio.median, BUDGET, " x") if is_ours else "")
+            budget = judge(ratio.median, BUDGET, " x")
+        section.add(comparison.title(contender), f"{ratio.show()} x", budget)
     repetitions = len(comparison.repetitions)
     section.notes.append(
-        f"Medians of {repetitions} repetitions (lowest-highest), one run at a time over loopback HTTP, each repetition a "
-        "process in which the agents and the ensemble take turns."
+        f"Medians of {repetitions} repetitions (lowest-highest), one run at a time over loopback HTTP."
     )
+    section.notes.append("In each, the agents and the ensemble take turns in one process.")
     section.notes.append("The second task reads the output of the first. CrewAI by `kickoff_async`, telemetry off.")
     return [section]
