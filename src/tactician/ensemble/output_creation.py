@@ -26,15 +26,15 @@ def create_task_output(
         is_typed: true when an output type was asked for, so that text is an object too.
     """
     answer = result.output
-    is_text = isinstance(answer, str)
+    raw = answer if isinstance(answer, str) else as_text(answer)
     has_more = len(result.messages) != 2 or result.related  # than a question and its answer
     output = TaskOutput(
         task.task_id,
         role,
         task.description,
-        answer if is_text else as_text(answer),
+        raw,
         now,
-        answer if is_typed or not is_text else None,
+        answer if is_typed or raw is not answer else None,
         count_tool_calls(result) if has_more else 0,
         result.tally.total,
         now - began if now > began else 0.0,
