@@ -175,7 +175,7 @@ def _list_tools(tools: Sequence[ToolSpec]) -> list[dict[str, object]]:
     ]
 
 
-_tools = IdentityCache(_list_tools)
+_tools = IdentityCache(_list_tools, most=256)  # each may have many tools, made for a single run
 
 
 def _encode_tools(request: ModelRequest, dialect: Dialect, body: dict[str, object]) -> None:
