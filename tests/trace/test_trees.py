@@ -267,7 +267,7 @@ async def test_in_the_second_program_a_result_has_the_tasks_of_the_first_one(tmp
     assert tasks["research"].children == ()
     assert tasks["research"].total_use.requests == 2
     assert tasks["research"].content == {"output": "Frogs have no ears."}
-    assert tasks["research"].ended == result["research"].completed_at.timestamp()
+    assert tasks["research"].ended == result["research"].ended
     assert [node.kind for node in tasks["report"].walk()] == ["task", "run", "model"]
     assert result.trace.total_use.requests == 3
 
