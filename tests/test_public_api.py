@@ -65,7 +65,8 @@ PUBLIC = {
         MemoryReflections NestedEnsemble OnTimeout PersonReview Phase PhaseAttempt PhaseCompleted
         PhaseDecision PhaseFailed PhaseOutput PhaseResumed
         PhaseReview PhaseReviewed PhaseReviewer PhaseReviewError PhaseReviewRecord PhaseStarted PredicateError
-        Reflection ReflectionInput ReflectionStore ReflectionStrategy Review ReviewDecided ReviewDecision
+        Reflection ReflectionInput ReflectionStore ReflectionStrategy rest_while_asking Review ReviewDecided
+        ReviewDecision
         Reviewer ReviewPolicy ReviewRejectedError ReviewRequested Revision Scope ScopedMemory ScopeEntry
         SqlMemory SqlReflections Task TaskCompleted TaskErrorPolicy TaskFailed TaskFailedError TaskInput
         TaskLike TaskOutput TaskOutputs TaskReflected TaskReflection TaskRestored TaskResumed TaskSkipped
@@ -132,7 +133,7 @@ PUBLIC = {
     """,
     "tactician.trace": """
         CONTENT_NAME CaptureMode Masking ModelUse Recorder Trace TraceNode TraceNote TracePause mask_nodes merge_uses
-        name_content subtract_use write_event
+        name_content write_event
     """,
     "tactician.testing": "FakeClock FakeContext ScriptError ScriptedModel Step ToolCall When",
 }

@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 from tactician.llm import ToolCall
 from tactician.runs import OutputError
 from tactician.testing import ScriptedModel
-from tactician.text import describe_error, escape_controls, escape_json_controls, replace_surrogates, strip_code_fence
+from tactician.text import (
+    GrowingText,
+    describe_error,
+    escape_controls,
+    escape_json_controls,
+    replace_surrogates,
+    strip_code_fence,
+)
 
 FENCE = re.compile(r"^\s*```[\w-]*\s*\n(.*?)\n?\s*```\s*$", re.DOTALL)
 ANY = st.text(st.characters(), max_size=200)
@@ -53,6 +60,24 @@ def test_nothing_commands_the_terminal(text: str) -> None:
 def test_what_joins_emoji_and_words_stays() -> None:
     for text in ("\U0001f469\u200d\U0001f4bb", "\u0646\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", "a\tb\n"):
         assert escape_controls(text) == text
+
+
+@given(st.lists(st.text(max_size=40), max_size=40))
+def test_a_text_that_grows_is_whole_whenever_it_is_due(pieces: list[str]) -> None:
+    growing, length = GrowingText(), 0
+    last = ""
+    for place, piece in enumerate(pieces, 1):
+        text, length = growing.add(piece), length + len(piece)
+        assert text in (None, "".join(pieces[:place]))
+        assert text is not None or length > 64
+        last = last if text is None else text
+    assert (growing.end() or last) == "".join(pieces)
+    assert growing.end() is None
+
+
+def test_a_long_text_is_due_a_few_hundred_times() -> None:
+    growing = GrowingText()
+    assert sum(growing.add("a") is not None for _ in range(100_000)) < 700
 
 
 class UnreadableError(Exception):

@@ -8,6 +8,34 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\
 _LANGUAGE = re.compile(r"[\w-]*")
 _FENCE = "```"
 _LONGEST_ERROR = 10_000
+_PARTS = 64
+
+
+class GrowingText:
+    """Text that comes in pieces, and is parsed from its beginning while it grows.
+
+    A parse after each piece would take quadratic time. So a long text is due once it has grown by a 64th.
+    """
+
+    __slots__ = ("_due", "_length", "_pieces")
+
+    def __init__(self) -> None:
+        self._pieces = [""]
+        self._length = self._due = 0
+
+    def add(self, piece: str) -> str | None:
+        """Add a piece, and return the whole text if it is due."""
+        self._pieces.append(piece)
+        self._length += len(piece)
+        return self.end() if self._length >= self._due else None
+
+    def end(self) -> str | None:
+        """Return the whole text if it has grown since it was due."""
+        if len(self._pieces) < 2:
+            return None
+        text = "".join(self._pieces)
+        self._pieces, self._due = [text], self._length + self._length // _PARTS
+        return text
 
 
 def strip_code_fence(text: str) -> str | None:

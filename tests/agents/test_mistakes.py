@@ -395,7 +395,7 @@ def test_an_action_of_two_states_can_never_run() -> None:
             return First()
 
         @action
-        def both(self, first: First, second: Second) -> Story:
+        def both(self, first: First, phase: Phase, second: Second) -> Story:
             return Story("")
 
         @action

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from io import StringIO
 
 import pytest
 from rich.console import Console
 
-from tactician import Agent, Ensemble, RunContext, Task, tool
+from tactician import Agent, Ensemble, Review, RunContext, Task, Workflow, tool
 from tactician.cli.console import SafeConsole
 from tactician.cli.progress import ProgressView
 from tactician.cli.task_board import TaskBoard
-from tactician.ensemble import TaskFailedError, TaskInput
-from tactician.runs import approve
+from tactician.ensemble import ConsoleReviewer, ReviewDecision, TaskFailedError, TaskInput, TaskStarted
+from tactician.runs import PendingRequest, approve
 from tactician.testing import FakeClock, ScriptedModel, ToolCall
 
 
@@ -106,6 +107,107 @@ async def test_a_board_with_more_tasks_than_lines_leaves_out_what_has_ended_firs
     assert len(lines) == 6
     assert "task 29" in lines[-1]
     assert all(f"task {number} " in printed(shown.console) for number in range(30)), "in the end, all are there"
+
+
+def draw_lines(view: ProgressView, width: int, lines: int | None = None) -> list[str]:
+    """Return the lines of the board on a terminal of this width, as they are."""
+    console = SafeConsole(file=StringIO(), width=width)
+    console.print(view.board.draw(lines))
+    return printed(console).splitlines()
+
+
+async def test_every_width_shows_which_task_is_in_which_state() -> None:
+    def fail(task: TaskInput) -> str:
+        raise ConnectionError("the press is \x1b[31m down, and nobody knows when it will be repaired")
+
+    shown = view(terminal=False)
+    tasks = [Task("Gather facts", agent=Agent(role="Researcher")), Task("Print \x1b[2J \u202e it", handler=fail)]
+    with pytest.raises(TaskFailedError):
+        await Ensemble("E", tasks).run({}, context=RunContext.over(ScriptedModel("x"), shown, clock=FakeClock()))
+    for width in (200, 100, 80, 60, 40, 30, 20, 12, 8):
+        lines = draw_lines(shown, width)
+        assert [line[:5] for line in lines] == ["✓ Gat", "✗ Pri", "  Con"], width
+        assert max(map(len, lines)) <= width
+    assert draw_lines(shown, 60)[0].rstrip().endswith("15 tokens · price unknown")
+    assert draw_lines(shown, 30)[0].split() == ["✓", "Gather", "facts"]
+
+
+async def test_a_board_whose_tasks_all_go_on_says_how_many_there_is_no_room_for() -> None:
+    started, release, names = asyncio.Event(), asyncio.Event(), list[str]()
+
+    async def wait(task: TaskInput) -> str:
+        names.append(task.task_id)
+        if len(names) == 30:
+            started.set()
+        await release.wait()
+        return "x"
+
+    shown = view(terminal=False)
+    tasks = [Task(f"task {number}", handler=wait) for number in range(30)]
+    ensemble = Ensemble("E", tasks, workflow=Workflow.PARALLEL)
+    run = asyncio.create_task(ensemble.run({}, context=RunContext.over(ScriptedModel(), shown)))
+    await asyncio.wait_for(started.wait(), 30)
+    lines = [line.split() for line in draw_lines(shown, 80, 6)]
+    assert [line[2] for line in lines[:5]] == ["0", "1", "2", "3", "4"]
+    assert lines[5:] == [["…", "and", "25", "more"]]
+    release.set()
+    await run
+
+
+async def test_a_review_is_one_row_that_its_decision_ends() -> None:
+    async def approve_all(request: PendingRequest) -> ReviewDecision:
+        return ReviewDecision.approve()
+
+    shown = view(terminal=False)
+    ensemble = Ensemble("E", [Task("a", handler=lambda task: "x", review=Review.after())], reviewer=approve_all)
+    await ensemble.run({}, context=RunContext.over(ScriptedModel(), shown, clock=FakeClock()))
+    assert last_board(shown) == ["✓ a (deterministic) 0.0 ms", "✓ after a 0.0 ms"]
+    assert "None" not in printed(shown.console)
+
+
+async def test_a_review_that_comes_again_is_another_row() -> None:
+    decisions = [ReviewDecision.retry("better"), ReviewDecision.approve()]
+
+    async def answer(request: PendingRequest) -> ReviewDecision:
+        return decisions.pop(0)
+
+    shown = view(terminal=False)
+    ensemble = Ensemble("E", [Task("a", handler=lambda task: "x", review=Review.after())], reviewer=answer)
+    await ensemble.run({}, context=RunContext.over(ScriptedModel(), shown, clock=FakeClock()))
+    assert [(row.kind, row.status) for row in shown.board.rows] == [
+        ("task", "completed"),
+        ("review", "completed"),
+        ("review", "completed"),
+    ]
+
+
+async def test_the_board_rests_while_somebody_is_asked_at_the_terminal() -> None:
+    shown = view(terminal=True)
+    output = shown.console.file
+    assert isinstance(output, StringIO)
+    asked: list[str] = []
+
+    def is_drawn() -> bool:
+        """Return whether the board hides the cursor, as it does while it is drawn."""
+        return output.getvalue().count("\x1b[?25l") > output.getvalue().count("\x1b[?25h")
+
+    async def read(prompt: str) -> str:
+        shown(TaskStarted(run_id="other", task_id="meanwhile", role=""))
+        assert not is_drawn()
+        asked.append(prompt)
+        return "a"
+
+    async def work(task: TaskInput) -> str:
+        assert is_drawn()
+        return "x"
+
+    tasks = [Task("first", handler=work, review=Review.after()), Task("second", handler=work)]
+    ensemble = Ensemble("E", tasks, reviewer=ConsoleReviewer(read=read, write=shown.console.print))
+    with shown.watch():
+        await ensemble.run({}, context=RunContext.over(ScriptedModel(), shown))
+    assert len(asked) == 1
+    assert not is_drawn()
+    assert "✓ second" in printed(shown.console)
 
 
 async def test_a_failed_task_says_why() -> None:

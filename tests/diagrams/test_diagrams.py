@@ -87,6 +87,14 @@ def test_a_label_never_becomes_mermaid(diagram: Diagram) -> None:
         assert line.count('"') in (0, 2)
 
 
+def test_mermaid_shows_a_label_as_it_is_and_commands_nothing_on_a_terminal() -> None:
+    hostile = "`**a**` #lt; #35; \x1b[31m \u202e \r\n \u2028 \ud800"
+    drawn = to_mermaid(Diagram((DiagramNode("n", (hostile,)),)))
+    assert drawn.splitlines()[1:] == [
+        r'    n["#96;**a**#96; #35;lt; #35;35; \x1b[31m \u202e     \ud800"]',
+    ]
+
+
 class Tags(HTMLParser):
     def __init__(self) -> None:
         super().__init__()

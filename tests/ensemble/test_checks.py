@@ -81,6 +81,16 @@ class TestContext:
         assert "circular context dependency involving task" in str(error)
         assert "'a' -> 'b' -> 'a'" in str(error) or "'b' -> 'a' -> 'b'" in str(error)
 
+    async def test_all_cycles_are_reported_at_once(self) -> None:
+        pairs = [("a", "b"), ("b", "a"), ("c", "d"), ("d", "e"), ("e", "c"), ("f", "a")]
+        tasks = [Task(name, context=[Task(other)]) for name, other in pairs]
+        error = await mistakes_of(Ensemble("E", tasks))
+        cycles = [problem.message for problem in error.problems if "circular" in problem.message]
+        assert places_of(error.problems) == ["tasks", "tasks"]
+        assert [sorted(name for name in "abcdef" if repr(name) in cycle) for cycle in cycles] == [
+            ["a", "b"], ["c", "d", "e"]
+        ]  # fmt: skip
+
     async def test_in_a_sequence_all_context_tasks_must_appear_earlier_in_the_task_list(self) -> None:
         research = Task("Research")
         report = Task("Report", context=[research])
@@ -114,6 +124,16 @@ class TestTemplates:
         await Ensemble("E", [task], model=model).run({"topic": "AI {year}", "year": 2026, "count": "5"}, context=over())
         assert "Research AI {year} in 2026" in model.calls[0].prompt
         assert "5 findings, as {json}, {not a name}" in model.calls[0].prompt
+
+    async def test_a_name_that_tasks_inside_need_is_reported_where_it_stands(self) -> None:
+        inner = Ensemble("Inner", [Task("{a}"), Task("{b}")])
+        told = Ensemble("Told", [Task("{c}")], description="For {d} and {c}")
+        error = await mistakes_of(Ensemble("E", [inner, told]))
+        assert places_of(error.problems) == [
+            "tasks[0].tasks[0].description", "tasks[0].tasks[1].description",
+            "tasks[1].description", "tasks[1].tasks[0].description",
+        ]  # fmt: skip
+        assert "no value for 'd' (" in error.problems[2].message
 
     async def test_all_missing_names_are_reported_at_once(self) -> None:
         tasks = [Task("{a} and {b} and {a}"), Task("{c}", expected_output="{d}")]

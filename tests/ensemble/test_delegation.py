@@ -477,6 +477,15 @@ class TestPolicies:
         with pytest.raises(TaskFailedError, match=r"the delegation policy 'forget' returned None: return allow\(\)"):
             await ensemble.run(context=over())
 
+    async def test_a_policy_that_modifies_to_something_else_fails_the_run(self) -> None:
+        ensemble = peers(
+            analyst(delegate("Writer"), "done"),
+            says("Writer"),
+            delegation=Delegation(policies=[lambda request, context: modify("Editor")]),  # type: ignore[arg-type]
+        )
+        with pytest.raises(TaskFailedError, match=r"the delegation policy .* returned .*'Editor'"):
+            await ensemble.run(context=over())
+
     def test_mistakes_in_the_settings_are_told_at_once(self) -> None:
         with pytest.raises(DeclarationError) as caught:
             Delegation(max_depth=0, policies=["no"], output_types=[Report, Report])  # type: ignore[list-item]
@@ -485,6 +494,33 @@ class TestPolicies:
             "policies[0]: 'no' is not a function",
             "output_types[1]: two output types have the name 'Report'",
         )
+
+
+class TestOrderOfTheGuards:
+    async def test_blank_arguments_come_before_the_depth_and_that_before_the_agent_itself_and_unknown_roles(
+        self,
+    ) -> None:
+        calls = [delegate("", "Do it"), delegate("Helper"), delegate("Nobody"), delegate("Lead", " ")]
+        helper = analyst(*calls, "helped", role="Helper")
+        lead = analyst(delegate("Helper"), "done", role="Lead")
+        await peers(lead, helper, delegation=Delegation(max_depth=1)).run(context=over())
+        told = [message.text for message in script_of(helper).calls[-1].messages if message.role == "tool"]
+        blank, deep = "must not be blank", "1 delegations are inside each other already"
+        assert [next(reason for reason in (blank, deep) if reason in text) for text in told] == [
+            blank, deep, deep, blank
+        ]  # fmt: skip
+
+    async def test_policies_are_not_asked_about_what_a_guard_refuses(self) -> None:
+        asked: list[str] = []
+
+        def policy(request: DelegationRequest, context: DelegationContext) -> DelegationDecision:
+            asked.append(request.role)
+            return allow()
+
+        calls = [delegate(""), delegate("Lead"), delegate("Nobody"), delegate("Helper")]
+        lead = analyst(*calls, "done", role="Lead")
+        await peers(lead, says("Helper", "help"), delegation=Delegation(policies=[policy])).run(context=over())
+        assert asked == ["Helper"]
 
 
 class TestDepth:
@@ -535,6 +571,23 @@ class TestOutputTypes:
         ensemble = peers(analyst(delegate("Writer", output_type="Poem"), "done"), says("Writer"))
         (told,) = await answers_of(ensemble)
         assert told == "Not delegated: there is no output type 'Poem'. Output types: none."
+
+    async def test_an_unknown_output_type_is_a_blocked_attempt_with_events_and_a_response(self) -> None:
+        asked: list[DelegationRequest] = []
+        heard: list[Event] = []
+
+        def policy(request: DelegationRequest, context: DelegationContext) -> DelegationDecision:
+            asked.append(request)
+            return allow()
+
+        lead = analyst(delegate("Writer", output_type="Poem"), "done")
+        ensemble = peers(lead, says("Writer"), delegation=Delegation(policies=[policy]))
+        result = await ensemble.run(context=over(listener=heard.append))
+        assert [response.errors for response in result.delegations] == [
+            ("there is no output type 'Poem'. Output types: none",)
+        ]
+        assert [kind for kind, _, _ in delegations_heard(heard)] == ["DelegationStarted", "DelegationFailed"]
+        assert asked == []
 
     @pytest.mark.parametrize(("retries", "status"), [(0, "failure"), (1, "success")])
     async def test_the_retries_of_a_delegation_are_attempts_at_a_valid_output(self, retries: int, status: str) -> None:

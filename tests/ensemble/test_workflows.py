@@ -7,12 +7,12 @@ from collections import defaultdict
 
 import pytest
 
-from tactician import Budget, Ensemble, RunStatus, Task, Workflow
+from tactician import Budget, Ensemble, Review, RunStatus, Task, Workflow
 from tactician.ensemble import TaskCompleted, TaskFailed, TaskFailedError, TaskInput, TaskStarted
 from tactician.events import Event
 from tactician.runs import RunError
 from tactician.testing import ScriptedModel
-from tests.ensemble.support import over, prompt_of, says, script_of
+from tests.ensemble.support import durable, over, prompt_of, says, script_of
 
 
 class Journal:
@@ -175,6 +175,18 @@ class TestFailures:
         assert list(caught.value.completed) == ["a"]
         assert caught.value.status is RunStatus.TERMINATED
         assert isinstance(caught.value.failed["b"], RunError)
+
+    async def test_the_reason_of_a_failure_is_the_same_after_any_number_of_suspensions(self, journal: Journal) -> None:
+        reviewed = Task("b", handler=lambda _: "B", review=[Review.before(), Review.after()])
+        tasks = [journal.task("a", fails=True), reviewed]
+        ensemble = Ensemble("E", tasks, workflow=Workflow.PARALLEL, on_error="continue")
+        context = durable()
+        waiting = await ensemble.run(context=context)
+        waiting = await ensemble.resume(waiting.run_id, {waiting.pending[0].id: "approve"}, context=context)
+        with pytest.raises(TaskFailedError) as caught:
+            await ensemble.resume(waiting.run_id, {waiting.pending[0].id: "approve"}, context=context)
+        assert str(caught.value.failed["a"]) == "LookupError: no a"
+        assert journal.notes == ["a starts"]
 
     @pytest.mark.parametrize("steps", range(1, 30))
     async def test_cancelling_the_run_cancels_everything(self, journal: Journal, steps: int) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 from pydantic import BaseModel, Field
+from pydantic_core import to_json
 
 from tactician import Agent, RunContext
 from tactician.events import Event
-from tactician.loop import PartialReceived, output_type
+from tactician.loop import PartialReceived, TextReceived, output_type
 from tactician.testing import ScriptedModel
 
 
@@ -84,3 +85,17 @@ async def test_listeners_hear_of_each_step() -> None:
     assert names[0] == "Ada "
     assert names[-1] == "Ada Lovelace"
     assert len(partials) == len({repr(partial) for partial in partials}), "each says something new"
+
+
+async def test_a_long_answer_is_not_parsed_anew_for_each_piece() -> None:
+    events: list[Event] = []
+    wanted = [Place(city=f"city {number}") for number in range(2_000)]
+    text = to_json({"value": wanted}).decode()
+    context = RunContext.over(ScriptedModel(text)).with_listeners(events.append, streaming=True)
+
+    result = await Agent("A", output_type=list[Place]).run("where?", context=context)
+
+    assert result.output == wanted
+    partials = [event.value for event in events if isinstance(event, PartialReceived)]
+    assert partials[-1] == wanted
+    assert len(partials) < 1_000 < sum(isinstance(event, TextReceived) for event in events)

@@ -105,3 +105,21 @@ async def test_an_optimal_plan_is_followed_without_another_search(monkeypatch: p
     assert plan.optimal
     assert len(process.history) > 1
     assert len(consultations) == 1
+
+
+async def test_a_search_that_fails_takes_nothing_from_the_action(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = list[Consultation]()
+    consult = AStarPlanner.consult
+
+    def fail_once(*args: object, **options: object) -> Consultation:
+        if len(calls) == 1:
+            calls.append(calls[0])
+            raise RuntimeError("broken")
+        calls.append(consult(*args, **options))  # type: ignore[arg-type]
+        return calls[-1]
+
+    monkeypatch.setattr(AStarPlanner, "consult", fail_once)
+    process, _ = await run(build_gatherer(130, 32, act=act_slowly))
+
+    assert process.status is ProcessStatus.COMPLETED
+    assert all(entry.error is None for entry in process.history)

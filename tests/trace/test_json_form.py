@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import stat
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import toon_format
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import JsonValue
 
 from tactician.errors import StoredStateError
 from tactician.trace import ModelUse, Trace, TraceNode, TraceNote, TracePause
@@ -69,6 +73,33 @@ async def test_the_trace_of_a_run_is_read_back_from_a_file_of_its_owner(tmp_path
     trace.to_json(path)
     assert Trace.from_json(path) == trace
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("export", [Trace.to_json, Trace.to_toon, Trace.to_html])
+def test_no_export_has_a_secret(export: Callable[[Trace], str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHOP_PASSWORD", "a-password-of-this-machine")
+    secrets = ("sk-proj-aBcDeFgHiJkLmNoPqRsTuVwX", "a-password-of-this-machine")
+    said = " and ".join(secrets)
+    node = TraceNode(
+        "1", "tool", said, 0.0, 1.0, error=said, facts={"outputs": [said]}, content={"arguments": {"text": said}}
+    )
+    text = export(Trace([replace(node, notes=(TraceNote("Said", 0.5, said, {"text": said}),))]))
+    assert [secret for secret in secrets if secret in text] == []
+    assert text.count("*** and ***") >= 6
+
+
+@pytest.mark.parametrize("export", [Trace.to_json, Trace.to_toon, Trace.to_html])
+def test_every_export_takes_what_no_file_takes(export: Callable[[Trace, Path], str], tmp_path: Path) -> None:
+    content: dict[str, JsonValue] = {"answer": {"lone \ud800": ["\udfff"]}}
+    trace = Trace([TraceNode("1", "run", "\ud800", 0.0, 1.0, error="\ud83d", content=content)])
+    export(trace, tmp_path / "trace")
+    assert "lone " in (tmp_path / "trace").read_text(encoding="utf-8")
+
+
+def test_a_trace_with_a_lone_surrogate_is_toon_and_read_back_from_json() -> None:
+    trace = Trace([TraceNode("1", "run", "a\ud800", 0.0, 1.0)])
+    assert toon_format.decode(trace.to_toon()) == json.loads(trace.to_json())
+    assert Trace.from_json(trace.to_json()).roots[0].name == "a\ufffd"
 
 
 def test_a_deep_tree_is_written_and_read() -> None:

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from tactician.agents.agentic_tool import PromptCreator as PromptCreator
     from tactician.agents.base import BLUEPRINTS as BLUEPRINTS
     from tactician.agents.base import BaseRunnable as BaseRunnable
-    from tactician.agents.base import BlueprintLike as BlueprintLike
     from tactician.agents.base import TypedRunnable as TypedRunnable
     from tactician.agents.base import find_start as find_start
+    from tactician.agents.blueprint_port import BlueprintLike as BlueprintLike
     from tactician.agents.composition import Member as Member
     from tactician.agents.constellations import AgentNetwork as AgentNetwork
     from tactician.agents.constellations import Broadcast as Broadcast
@@ -67,7 +67,8 @@ else:
         {
             "tactician.agents.agent": "Agent",
             "tactician.agents.agentic_tool": "AgenticTool PromptCreator",
-            "tactician.agents.base": "BLUEPRINTS BaseRunnable BlueprintLike TypedRunnable find_start",
+            "tactician.agents.base": "BLUEPRINTS BaseRunnable TypedRunnable find_start",
+            "tactician.agents.blueprint_port": "BlueprintLike",
             "tactician.agents.composition": "Member",
             "tactician.agents.constellations": (
                 "AgentNetwork Broadcast Department FirstOf HierarchicalAgents ParallelAgents RouteChosen "
@@ -79,8 +80,8 @@ else:
             "tactician.agents.planned": (
                 "Planned PlannedAgent Planner achieves_goal action as_runnable build_component_agent by_name "
                 "combine_specs component condition cost find_planned_specs find_process_spec is_component "
-                "is_planned is_planned_class list_input_objects planned_agent planned_spec "
-                "raise_unless_completed resolve state"
+                "is_planned is_planned_class list_input_objects planned_agent planned_spec raise_unless_completed "
+                "resolve state"
             ),
             "tactician.agents.spec": "AgentSettings AgentSpec",
             "tactician.agents.supervision": "DEFAULT_SUPERVISOR_ROUNDS LEADER supervise",

@@ -24,15 +24,7 @@ from tactician.conversation import Conversation, WindowStrategy
 from tactician.llm import NO_OPTIONS, LlmOptions, ModelLike
 from tactician.loop import Handoff, OutputType, TurnLoop, output_type
 from tactician.prompts import LlmReference, build_instructions
-from tactician.runs import (
-    READS_MESSAGES,
-    Input,
-    InputTypes,
-    RunContext,
-    Runnable,
-    RunResult,
-    messages_of,
-)
+from tactician.runs import READS_MESSAGES, Input, InputTypes, RunContext, Runnable, RunResult, messages_of
 from tactician.tools import RunnableTool, Tool, Toolbox, ToolLike, snake_case
 
 T = TypeVar("T", default=str)

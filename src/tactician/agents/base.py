@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Final, Generic, Protocol, cast
+from typing import TYPE_CHECKING, Final, Generic, cast
 
 from typing_extensions import TypeVar, override
 
+from tactician.agents.blueprint_port import BlueprintExporter, BlueprintLike
 from tactician.agents.conversations import run_in_conversation
 from tactician.conversation import Conversation
-from tactician.errors import Problem
 from tactician.events import Event
 from tactician.late_imports import Port
 from tactician.llm import TraceMetadata
@@ -30,6 +29,7 @@ from tactician.runs import (
     Response,
     RunContext,
     Runnable,
+    RunPart,
     RunRecord,
     RunResult,
     RunStatus,
@@ -115,6 +115,11 @@ class BaseRunnable(ABC, Generic[T_co]):
         return start_run(
             self.name, input, self._with_trace(context), budget, work or self._work, input_types=self.input_types
         )
+
+    def start_in_part(self, input: Input, context: RunContext, part: RunPart) -> Awaitable[RunResult[T_co]]:
+        """Return a run in a part of the run of the context. There is no coroutine around it."""
+        traced = self._with_trace(context)
+        return start_run(self.name, input, traced, None, self._work, input_types=self.input_types, part=part)
 
     async def resume(
         self,
@@ -294,7 +299,7 @@ class BaseRunnable(ABC, Generic[T_co]):
         """The actions and goals of this Runnable, when a planner decides what runs; `None` otherwise."""
         return None
 
-    def to_blueprint(self, *, strict: bool = False) -> BlueprintLike:
+    def to_blueprint(self, *, strict: bool = False) -> BlueprintLike[BaseRunnable[object]]:
         """Return the blueprint of this Runnable and of all Runnables inside it.
 
         The object is a `tactician.Blueprint`; `tactician.blueprint.export_blueprint` is the same with that static type.
@@ -360,11 +365,11 @@ class TypedRunnable(BaseRunnable[T], Generic[T]):
             raise OutputError(message, failed, text) from error
 
 
-def find_start(runnable: Runnable) -> Callable[[Input, RunContext], Awaitable[RunResult[object]]]:
-    """Return the function that runs a Runnable inside a run; that of most has no coroutine around the run."""
+def find_start(runnable: Runnable) -> Callable[[Input, RunContext, RunPart], Awaitable[RunResult[object]]]:
+    """Return the function that runs a Runnable in a part of a run; that of most has no coroutine around the run."""
     if isinstance(runnable, BaseRunnable) and type(runnable).run is BaseRunnable.run:
-        return runnable._start
-    return lambda value, context: runnable.run(value, context=context)
+        return runnable.start_in_part
+    return lambda value, context, part: runnable.run(value, context=context.inside_part(part))
 
 
 def find_input_types(*takers: Runnable | None) -> InputTypes:
@@ -372,60 +377,5 @@ def find_input_types(*takers: Runnable | None) -> InputTypes:
     return InputTypes.combine(getattr(taker, "input_types", InputTypes()) for taker in takers if taker is not None)
 
 
-class BlueprintLike(Protocol):
-    """Runnable as data: the part of `tactician.Blueprint` that agents depend on.
-
-    Blueprints are made of agents, so that this layer must not know their classes. `tactician.Blueprint` is checked
-    against this protocol where it is bound to `BLUEPRINTS`.
-    """
-
-    @property
-    def label(self) -> str:
-        """Name in messages."""
-        ...
-
-    def to_data(self) -> Mapping[str, object]:
-        """Return the data as a JSON file has it."""
-        ...
-
-    def to_json(self, *, indent: int | None = None) -> str:
-        """Return the blueprint as JSON."""
-        ...
-
-    def to_yaml(self) -> str:
-        """Return the blueprint as YAML."""
-        ...
-
-    def build(
-        self,
-        *,
-        allow: Sequence[str] = ...,
-        names: Mapping[str, object] = ...,
-        environment: Mapping[str, str] = ...,
-        root: str | Path | None = ...,
-    ) -> BaseRunnable[object]:
-        """Build the Runnable; see `tactician.Blueprint.build`."""
-        ...
-
-    def problems(
-        self,
-        *,
-        allow: Sequence[str] = ...,
-        names: Mapping[str, object] = ...,
-        environment: Mapping[str, str] = ...,
-        root: str | Path | None = ...,
-    ) -> tuple[Problem, ...]:
-        """Return the problems that `build` with these arguments would raise."""
-        ...
-
-
-class BlueprintExporter(Protocol):
-    """Function that exports a Runnable to a blueprint."""
-
-    def __call__(self, runnable: Runnable, *, strict: bool = False) -> BlueprintLike:
-        """Return the blueprint."""
-        ...
-
-
-BLUEPRINTS: Final[Port[BlueprintExporter]] = Port("blueprints")
+BLUEPRINTS: Final[Port[BlueprintExporter[BaseRunnable[object]]]] = Port("blueprints")
 """The exporter that `tactician.blueprint` binds. It is loaded when the first Runnable is asked for its blueprint."""

@@ -9,7 +9,8 @@ from typing import Annotated, Final, Protocol
 from pydantic import BeforeValidator, Field
 
 from tactician.agents.agent import Agent
-from tactician.agents.base import BlueprintLike
+from tactician.agents.base import BaseRunnable
+from tactician.agents.blueprint_port import BlueprintLike
 from tactician.agents.temperature import ModelWithTemperature, with_temperature
 from tactician.agents.window_definition import Definition, WindowDefinition
 from tactician.documents import did_you_mean
@@ -102,7 +103,7 @@ class AgentDefinition(Definition):
 
     def to_blueprint(
         self, *, model: str | None = None, responder: Responder | None = None, tools: Sequence[ToolLike] = ()
-    ) -> BlueprintLike:
+    ) -> BlueprintLike[BaseRunnable[object]]:
         """Return the blueprint of the agent and of its handoff targets, an `AgentBlueprint`.
 
         Args:
@@ -168,7 +169,7 @@ class DefinitionCodec(Protocol):
 
     def create_blueprint(
         self, definition: AgentDefinition, model: str | None, responder: Responder | None, tools: Sequence[ToolLike]
-    ) -> BlueprintLike:
+    ) -> BlueprintLike[BaseRunnable[object]]:
         """Return the blueprint of the agent that a definition describes."""
         ...
 
@@ -185,23 +186,23 @@ class _Reader:
     """Reader of agents that collects the settings that a definition cannot express."""
 
     def __init__(self) -> None:
-        self._find_problems: list[str] = []
+        self._problems: list[str] = []
 
     def definition(self, agent: Agent[object]) -> AgentDefinition:
         """Return the definition of the agent and of its handoff targets."""
         definition = self._read(agent, ())
-        if self._find_problems:
-            raise DeclarationError(agent.name, self._find_problems)
+        if self._problems:
+            raise DeclarationError(agent.name, self._problems)
         return definition
 
     def _read(self, agent: Agent[object], path: tuple[Agent[object], ...]) -> AgentDefinition:
         spec, guards = agent.spec, agent.spec.guards
         if guards.tool_input or guards.tool_output:
-            self._find_problems.append(f"{agent.name}: a definition cannot name guardrails of tools")
+            self._problems.append(f"{agent.name}: a definition cannot name guardrails of tools")
         if spec.tool_groups:
-            self._find_problems.append(f"{agent.name}: a definition cannot name tool groups")
+            self._problems.append(f"{agent.name}: a definition cannot name tool groups")
         if spec.references or spec.contributors:
-            self._find_problems.append(f"{agent.name}: a definition cannot name references and contributors")
+            self._problems.append(f"{agent.name}: a definition cannot name references and contributors")
         path = (*path, agent)
         return AgentDefinition(
             name=agent.name,
@@ -219,7 +220,7 @@ class _Reader:
 
     def _list_tool_names(self, agent: Agent[object], used: Iterable[AnyGuardrail]) -> tuple[str, ...]:
         names = [(guardrail.name, guardrail.registered) for guardrail in used]
-        self._find_problems += [
+        self._problems += [
             f"{agent.name}: the guardrail {name!r} is not registered; give it a name, as in "
             f'@guardrails.input_guardrail("{name}")'
             for name, registered in names
@@ -232,12 +233,12 @@ class _Reader:
     ) -> HandoffDefinition | None:
         target = handoff.target
         if not isinstance(target, Agent):
-            self._find_problems.append(
+            self._problems.append(
                 f"{agent.name}: {handoff.name} hands over to a {type(target).__name__}, which is not an Agent"
             )
             return None
         if target in path:
-            self._find_problems.append(f"{agent.name}: {handoff.name} goes in a circle, back to {target.name}")
+            self._problems.append(f"{agent.name}: {handoff.name} goes in a circle, back to {target.name}")
             return None
         return HandoffDefinition(name=handoff.name, description=handoff.description, target=self._read(target, path))
 
@@ -245,7 +246,7 @@ class _Reader:
         try:
             return None if agent.window is None else WindowDefinition.from_strategy(agent.window)
         except DeclarationError as error:
-            self._find_problems += [f"{agent.name}: {error.subject}: {problem}" for problem in error.problems]
+            self._problems += [f"{agent.name}: {error.subject}: {problem}" for problem in error.problems]
             return None
 
 

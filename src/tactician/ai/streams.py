@@ -12,6 +12,7 @@ from tactician.events import Event
 from tactician.llm import Thinking
 from tactician.loop import InvalidOutput, OutputType, PieceReceived, TextReceived, ThinkingReceived, TurnStarted
 from tactician.runs import RunCompleted
+from tactician.text import GrowingText
 
 T = TypeVar("T")
 
@@ -48,7 +49,7 @@ class ItemReader(Generic[T]):
 
     def __init__(self, item: OutputType[T]) -> None:
         self._item = item
-        self._text = ""
+        self._answer = GrowingText()
         self._read = 0
 
     async def read(self, events: AsyncGenerator[Event]) -> AsyncGenerator[Thinking | T]:
@@ -65,19 +66,19 @@ class ItemReader(Generic[T]):
                 if isinstance(event, ThinkingReceived):
                     yield Thinking(event.text)
                 elif isinstance(event, TurnStarted):
-                    self._text = ""
+                    self._answer = GrowingText()
                 elif isinstance(event, TextReceived):
-                    self._text += event.text
-                    for item in self._read_complete_items():
-                        yield item
+                    if (text := self._answer.add(event.text)) is not None:
+                        for item in self._read_complete_items(text):
+                            yield item
                 elif isinstance(event, RunCompleted) and isinstance(whole := event.result.output, list):
                     for value in whole[self._read :]:
                         yield self._item.accept(value)
 
-    def _read_complete_items(self) -> Sequence[T]:
+    def _read_complete_items(self, text: str) -> Sequence[T]:
         """Return the items that are newly complete. The last item of an incomplete list may be incomplete."""
         fresh: list[T] = []
-        for value in self._parse_started_items()[self._read : -1]:
+        for value in _parse_started_items(text)[self._read : -1]:
             try:
                 fresh.append(self._item.accept(value))
             except InvalidOutput:
@@ -85,10 +86,11 @@ class ItemReader(Generic[T]):
         self._read += len(fresh)
         return fresh
 
-    def _parse_started_items(self) -> Sequence[object]:
-        try:
-            begun: object = from_json(self._text, allow_partial="trailing-strings")
-        except ValueError:
-            return ()
-        items = begun.get("value") if isinstance(begun, dict) else begun
-        return items if isinstance(items, list) else ()
+
+def _parse_started_items(text: str) -> Sequence[object]:
+    try:
+        begun: object = from_json(text, allow_partial="trailing-strings")
+    except ValueError:
+        return ()
+    items = begun.get("value") if isinstance(begun, dict) else begun
+    return items if isinstance(items, list) else ()

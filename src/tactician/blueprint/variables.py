@@ -101,7 +101,7 @@ class _Expansion:
     permissions: BuildPermissions
     problems: list[tuple[DataPath, str]] = field(default_factory=list)
     _room: int = DEFAULT_DOCUMENT_LIMITS.size
-    _describe_secret: dict[str, str | None] = field(default_factory=dict)
+    _secret_descriptions: dict[str, str | None] = field(default_factory=dict)
 
     def expand(self, text: str, path: DataPath, is_name: bool) -> object:
         """Return the text with its variables expanded; for a number or a flag, the value."""
@@ -134,9 +134,9 @@ class _Expansion:
             raise ValueError("write $${ where ${ is meant, or name a variable, as in ${NAME}")
         if is_name:
             raise ValueError(f"it is the name of a variable: write {name}, without ${{}}")
-        if name not in self._describe_secret:
-            self._describe_secret[name] = _describe_secret(name, self.environment)
-        if (why := self._describe_secret[name]) is not None:
+        if name not in self._secret_descriptions:
+            self._secret_descriptions[name] = _describe_secret(name, self.environment)
+        if (why := self._secret_descriptions[name]) is not None:
             raise ValueError(f"{why} may be a secret; only apiKeyEnvVar names those")
         if (why_not := self.permissions.find_problem_of_variable(name)) is not None:
             raise ValueError(why_not)

@@ -7,13 +7,12 @@ from typing import Final
 
 from rich.console import Console, RenderableType
 from rich.live import Live
-from rich.markup import escape
-from rich.table import Table
 from typing_extensions import override
 
-from tactician.cli.formatting import format_usage, shorten
+from tactician.cli.board_drawing import BoardDrawing, BoardLine
+from tactician.cli.formatting import format_usage
 from tactician.clock import SYSTEM_CLOCK, Clock
-from tactician.ensemble import TaskRestored, TaskResumed, TaskSkipped, TaskSuspended
+from tactician.ensemble import TaskRestored, TaskResumed, TaskSuspended
 from tactician.events import Event, OpenSpan, OpenSpans, SpanKind
 from tactician.llm import UsageTally
 from tactician.loop import TurnCompleted
@@ -86,38 +85,33 @@ class TaskBoard:
         """Return what draws the board on a terminal again and again, once it is started; as a whole in the end."""
         return _LiveBoard(self, console)
 
-    def draw(self, lines: int | None = None) -> Table:
+    def draw(self, lines: int | None = None) -> BoardDrawing:
         """Return the board as it is now.
 
         Args:
-            lines: number of lines that there is room for. What has ended first is left out then.
+            lines: number of lines that there is room for. What has ended first is left out then, and after that what
+                has begun last.
         """
-        table = Table.grid(padding=(0, 1))
-        table.add_column(no_wrap=True)
-        table.add_column(overflow="fold", ratio=1)
-        table.add_column(overflow="ellipsis", no_wrap=True)
-        table.add_column(justify="right", no_wrap=True)
-        shown, left_out = self._select(lines)
-        if left_out:
-            table.add_row("", f"[dim]… {left_out} have ended before[/dim]")
-        for row in shown:
-            name = f"{'  ' * row.depth}{escape(shorten(row.name, 60))}"
-            if row.detail:
-                name += f"\n{'  ' * row.depth}[dim]{escape(shorten(row.detail))}[/dim]"
-            table.add_row(row.mark, name, f"[dim]{escape(row.role)}[/dim]", f"[dim]{self.describe(row)}[/dim]")
-        return table
+        shown = self._leave_out_ended(lines)
+        ended = len(self.rows) - len(shown)
+        visible = shown if lines is None else _take(shown, lines - bool(ended))
+        more = len(shown) - len(visible)
+        return BoardDrawing(
+            [BoardLine(row.mark, row.depth, row.name, row.role, self.describe(row), row.detail) for row in visible],
+            f"… {ended} have ended before" if ended else "",
+            f"… and {more} more" if more else "",
+        )
 
-    def _select(self, lines: int | None) -> tuple[list[TaskRow], int]:
-        """Return the rows for which there is room, and how many others there are."""
-        shown = list(self.rows)
-        missing = 0 if lines is None else sum(1 + bool(row.detail) for row in shown) + 1 - lines
+    def _leave_out_ended(self, lines: int | None) -> list[TaskRow]:
+        """Return the rows without as many that have ended as there is no room for."""
+        missing = 0 if lines is None else sum(map(_count_lines, self.rows)) + 1 - lines
+        shown = []
         for row in self.rows:
-            if missing <= 0:
-                break
-            if row.seconds is not None and row.status != "waiting":
-                shown.remove(row)
-                missing -= 1 + bool(row.detail)
-        return shown, len(self.rows) - len(shown)
+            if missing > 0 and row.seconds is not None and row.status != "waiting":
+                missing -= _count_lines(row)
+            else:
+                shown.append(row)
+        return shown
 
     def describe(self, row: TaskRow) -> str:
         """Return the duration, the tokens and the cost of a row."""
@@ -135,7 +129,7 @@ class TaskBoard:
         if event.closes is not None:
             self._open.remove(row)
             row.status, row.detail = facts.status or "completed", str(facts.facts.get("reason", ""))
-            row.seconds = event.seconds if isinstance(event, TaskRestored) else 0.0
+            row.seconds = event.seconds if isinstance(event, TaskRestored) else max(0.0, event.time - row.started)
             return row
         row.id, row.status, row.detail, row.seconds, row.is_ended = event.id, "running", "", None, False
         self._open.add(row)
@@ -169,9 +163,10 @@ class TaskBoard:
             around = around.around
 
     def _find(self, event: Event, kind: str) -> TaskRow | None:
-        """Return the row of a task that goes on."""
-        is_again = isinstance(event, TaskResumed | TaskRestored | TaskSkipped)
-        known = (row for row in self.rows if (row.run_id, row.kind, row.key) == (event.run_id, kind, event.span_key))
+        """Return the last row of a task that goes on, or of what the event ends."""
+        is_again = event.closes is not None or isinstance(event, TaskResumed)
+        place = (event.run_id, kind, event.span_key)
+        known = (row for row in reversed(self.rows) if (row.run_id, row.kind, row.key) == place)
         return next((row for row in known if is_again or row.status in ("waiting", "interrupted")), None)
 
     def _add(self, event: Event, kind: str) -> TaskRow:
@@ -186,7 +181,7 @@ class TaskBoard:
             name=facts.name or event.span_key,
             depth=_count_rows(around),
             started=event.time,
-            role=str(facts.facts.get("role", "")),
+            role=str(facts.facts.get("role") or ""),
         )
         self.rows.append(row)
         return row
@@ -206,6 +201,22 @@ class _LiveBoard(Live):
     @override
     def get_renderable(self) -> RenderableType:
         return self._board.draw(max(_FEWEST_LINES, self.console.height - _FEWEST_LINES) if self.is_started else None)
+
+
+def _count_lines(row: TaskRow) -> int:
+    return 1 + bool(row.detail)
+
+
+def _take(rows: list[TaskRow], lines: int) -> list[TaskRow]:
+    """Return the first rows, of many only as many as leave a line to say so."""
+    if sum(map(_count_lines, rows)) <= lines:
+        return rows
+    taken, left = [], lines - 1
+    for row in rows:
+        if (left := left - _count_lines(row)) < 0:
+            break
+        taken.append(row)
+    return taken
 
 
 def _count_rows(span: OpenSpan | None) -> int:

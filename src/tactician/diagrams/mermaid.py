@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tactician.diagrams.diagram import Diagram, DiagramEdge, DiagramNode, EdgeStyle, NodeShape, NodeStatus
+from tactician.text import escape_controls
 
 _BORDERS: Final[dict[NodeShape, tuple[str, str]]] = {
     "box": ("[", "]"),
@@ -15,6 +16,7 @@ _BORDERS: Final[dict[NodeShape, tuple[str, str]]] = {
     "slanted": ("[/", "/]"),
 }
 _ARROWS: Final[dict[EdgeStyle, str]] = {"solid": "-->", "dashed": "-.->", "plain": "-.-"}
+_ENTITIES: Final = str.maketrans({"#": "#35;", "&": "#amp;", '"': "#quot;", "<": "#lt;", ">": "#gt;", "`": "#96;"})
 _STYLES: Final[dict[NodeStatus, str]] = {
     "done": "fill:#d3f9d8,stroke:#2b8a3e",
     "next": "fill:#fff3bf,stroke:#e67700,stroke-width:3px",
@@ -49,6 +51,5 @@ def _write_edge(edge: DiagramEdge) -> str:
 
 
 def _escape(text: str) -> str:
-    for character, entity in (("&", "#amp;"), ('"', "#quot;"), ("<", "#lt;"), (">", "#gt;"), ("\n", " ")):
-        text = text.replace(character, entity)
-    return text
+    """Return text that Mermaid shows as it is: no entity, no Markdown, and no character that disguises others."""
+    return escape_controls(" ".join(text.splitlines())).translate(_ENTITIES)

@@ -6,7 +6,7 @@ import logging
 from collections import Counter
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
-from itertools import chain
+from itertools import chain, pairwise
 
 from tactician.agents import Agent
 from tactician.documents import did_you_mean
@@ -39,7 +39,7 @@ def find_structure_problems(
     problems = chain(
         () if earlier is not None else _find_duplicates(tasks),
         _find_context_mistakes(tasks, workflow, earlier),
-        _find_cycle(tasks),
+        _find_cycles(tasks),
     )
     mistakes = tuple(Problem(path, message) for path, message in problems)
     return *mistakes, *find_part_problems(number_tasks(tasks), agents)
@@ -99,17 +99,19 @@ def find_made_problems(made: Mapping[str, Task], values: Values, known: Containe
 def list_part_templates(parts: Iterable[tuple[str, Task]]) -> Iterator[TaskTemplate]:
     """Yield the templates of tasks, and of the tasks inside them, that need values.
 
+    The description of a composite may be made of the tasks inside it. What these need is not listed twice.
+
     Args:
         parts: the tasks, with their places.
     """
     for path, task in parts:
+        composite = find_composite(task)
+        inside = () if composite is None else tuple(composite.list_templates())
+        listed = {name for template in inside for name in template.names}
         for place, text in (("description", task.description), ("expected_output", task.expected_output)):
-            if names := find_names(text):
+            if names := tuple(name for name in find_names(text) if name not in listed):
                 yield TaskTemplate(f"{path}.{place}", names)
-        if (composite := find_composite(task)) is not None:
-            yield from (
-                TaskTemplate(f"{path}.{template.path}", template.names) for template in composite.list_templates()
-            )
+        yield from (TaskTemplate(f"{path}.{template.path}", template.names) for template in inside)
 
 
 def find_template_problems(templates: Iterable[TaskTemplate], values: Values) -> Iterator[Problem]:
@@ -177,14 +179,25 @@ def _find_context_mistakes(
                 yield path, f"{reference}, which appears later in the list: move it, or use Workflow.PARALLEL"
 
 
-def _find_cycle(tasks: Sequence[Task]) -> Iterator[tuple[str, str]]:
-    try:
-        TopologicalSorter({task.id: [other.id for other in task.named_context] for task in tasks}).prepare()
-    except CycleError as error:
-        cycle = [shorten(task_id) for task_id in reversed(error.args[1])]
-        path = " -> ".join(map(repr, cycle))
-        problem = f"circular context dependency involving task {cycle[0]!r}: {path}"
+def _find_cycles(tasks: Sequence[Task]) -> Iterator[tuple[str, str]]:
+    """Yield the cycles that have no reference in common."""
+    graph = {task.id: {other.id for other in task.named_context} for task in tasks}
+    while (cycle := _find_cycle(graph)) is not None:
+        names = [repr(shorten(task_id)) for task_id in reversed(cycle)]
+        problem = f"circular context dependency involving task {names[0]}: {' -> '.join(names)}"
         yield "tasks", f"{problem}. Remove one of these references"
+        for other, task_id in pairwise(cycle):
+            graph[task_id].discard(other)
+
+
+def _find_cycle(graph: Mapping[str, set[str]]) -> Sequence[str] | None:
+    """Return the ids of a cycle, each before the task that reads its output; `None` when there is no cycle."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        cycle: Sequence[str] = error.args[1]
+        return cycle
+    return None
 
 
 def _advise(task_id: str, tasks: Sequence[Task]) -> str | None:

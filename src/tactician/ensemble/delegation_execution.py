@@ -96,20 +96,23 @@ class DelegationExecutor:
         result.delegations = self.log.responses
         return result
 
-    async def delegate(self, request: DelegationRequest, delegator: Delegator, call: RunContext) -> str:
+    async def delegate(
+        self, request: DelegationRequest, delegator: Delegator, call: RunContext, objection: str | None = None
+    ) -> str:
         """Let a worker do a task, and return the text for the agent that delegates.
 
         Args:
             request: the request.
             delegator: the agent that delegates.
             call: the context of its tool call.
+            objection: why the call itself makes no sense; `None` when it does.
 
         Raises:
             ToolError: when the worker may not do the task, with the reason.
             Exception: any that the worker raised.
         """
         if (entry := self.log.find(call)) is None:
-            entry = await self._admit(request, delegator, call)
+            entry = await self._admit(request, delegator, call, objection)
         if entry.response is not None:
             return _report(entry.response)
         try:
@@ -121,11 +124,13 @@ class DelegationExecutor:
             raise
         return self._complete(entry, result, output)
 
-    async def _admit(self, request: DelegationRequest, delegator: Delegator, call: RunContext) -> DelegationEntry:
+    async def _admit(
+        self, request: DelegationRequest, delegator: Delegator, call: RunContext, objection: str | None
+    ) -> DelegationEntry:
         """Add a request to the log, as it is allowed or refused, and tell listeners of it."""
         place = self._find_place(call)
         situation = DelegationContext(delegator.role, place.depth, place.limit, tuple(self._workers))
-        objection = self._find_objection(request, delegator, place)
+        objection = self._find_objection(request, delegator, place) or objection
         if objection is None and self._settings.policies:
             request, objection = await _ask_policies(self._settings.policies, request, situation)
             if objection is None:  # of another request, or of what began meanwhile
@@ -236,7 +241,7 @@ async def _ask_policies(
             raise
         except Exception as error:
             return request, f"the policy {name!r} failed: {describe_error(error)}"
-        if not isinstance(decision, DelegationDecision):
+        if not _is_decision(decision):
             problem = f"the delegation policy {name!r} returned {decision!r}"
             raise ConfigurationError(f"{problem}: return allow(), reject(reason) or modify(request)")
         if decision.rejection is not None:
@@ -244,6 +249,11 @@ async def _ask_policies(
         if decision.request is not None:
             request = replace(decision.request, id=request.id)
     return request, None
+
+
+def _is_decision(value: object) -> bool:
+    """Return whether a value is a decision as `allow`, `reject` and `modify` make it."""
+    return isinstance(value, DelegationDecision) and isinstance(value.request, DelegationRequest | None)
 
 
 def _report(response: DelegationResponse) -> str:

@@ -54,20 +54,23 @@ class DelegationTool(Tool):
         executor = context.find(DelegationExecutor)
         if executor is None:
             raise ToolError("Not delegated: there is nobody to delegate to outside of the ensemble.")
-        return await executor.delegate(self._create_request(parsed), self._delegator, context)
+        request, objection = self._create_request(parsed), self._find_objection(parsed)
+        return await executor.delegate(request, self._delegator, context, objection)
+
+    def _find_objection(self, parsed: _Arguments) -> str | None:
+        if parsed.output_type is None or parsed.output_type in self._types:
+            return None
+        known = ", ".join(map(repr, self._types)) or "none"
+        return f"there is no output type {parsed.output_type!r}. Output types: {known}"
 
     def _create_request(self, parsed: _Arguments) -> DelegationRequest:
-        kind = None if parsed.output_type is None else self._types.get(parsed.output_type)
-        if parsed.output_type is not None and kind is None:
-            known = ", ".join(map(repr, self._types)) or "none"
-            raise ToolError(f"Not delegated: there is no output type {parsed.output_type!r}. Output types: {known}.")
         return DelegationRequest(
             parsed.role,
             parsed.task,
             expected_output=parsed.expected_output,
             scope=parsed.scope,
             priority=parsed.priority,
-            output_type=kind,
+            output_type=None if parsed.output_type is None else self._types.get(parsed.output_type),
         )
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 from tactician.flow import FlowStep, Scheduler, StepCompleted
 from tactician.frozen import frozen
 from tactician.guardrails.events import GuardrailChecked
-from tactician.guardrails.guardrail import Guardrail, GuardrailKind, InputGuardrail
+from tactician.guardrails.guardrail import Guardrail, GuardrailKind, InputGuardrail, describe_guardrail
 from tactician.guardrails.result import GuardrailResult
 from tactician.runs import RunContext, RunError, RunResult
 
@@ -103,7 +103,7 @@ class GuardrailError(RunError):
     """
 
     def __init__(self, run: str, guardrail: str, kind: GuardrailKind, reason: str, result: RunResult[None]) -> None:
-        label = f"{kind.replace('_', ' ')} guardrail {guardrail!r}"
+        label = describe_guardrail(kind, guardrail)
         super().__init__(f"{run}: the {label} stopped the run: {reason}", result)
         self.guardrail = guardrail
         self.kind = kind

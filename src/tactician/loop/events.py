@@ -167,7 +167,7 @@ class OutputRejected(Event):
 
 @frozen(kw_only=True)
 class PartialReceived(PieceReceived):
-    """Event of a partial structured answer (streaming runs only).
+    """Event of a partial structured answer (streaming runs only), whenever that has grown by a 64th.
 
     Attributes:
         value: for a pydantic model, the model with the fields so far; for a list, the items so far; for anything

@@ -30,7 +30,7 @@ from tactician.loop.events import (
     TurnStarted,
 )
 from tactician.runs import RunContext
-from tactician.text import describe_error
+from tactician.text import GrowingText, describe_error
 
 
 def ask(
@@ -137,20 +137,25 @@ async def _stream_response(
     model: LanguageModel, request: ModelRequest, context: RunContext, partial: Callable[[str], object] | None
 ) -> ModelResponse:
     emitter, level = context.emitter, context.answer_level
-    response, text, shown = ModelResponse(AssistantMessage()), "", None
+    response, answer, shown = ModelResponse(AssistantMessage()), GrowingText(), None
+
+    def show(text: str | None) -> None:
+        nonlocal shown
+        if partial is not None and text is not None and (value := partial(text)) is not None and value != shown:
+            shown = value
+            emitter.emit(PartialReceived, value=value, answer_level=level)
+
     items = model.stream(request)
     try:
         async for item in items:
             if isinstance(item, TextDelta):
                 emitter.emit(TextReceived, text=item.text, answer_level=level)
                 if partial is not None:
-                    text += item.text
-                    if (value := partial(text)) is not None and value != shown:
-                        shown = value
-                        emitter.emit(PartialReceived, value=value, answer_level=level)
+                    show(answer.add(item.text))
             elif isinstance(item, ThinkingDelta):
                 emitter.emit(ThinkingReceived, text=item.text, answer_level=level)
             elif isinstance(item, ModelResponse):
+                show(answer.end())
                 response = item
     finally:
         if isinstance(items, AsyncGenerator):  # when the run is cancelled, the model has to stop

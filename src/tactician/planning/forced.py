@@ -1,11 +1,10 @@
-"""Plans that need no search, because every action in them is unavoidable."""
+"""Actions that need no search: those that are unavoidable, and the best of several alike."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from tactician.planning.masks import Masks
-from tactician.planning.reduction import find_undominated
 
 
 def find_forced_plan(masks: Masks, weights: Sequence[int], usable: Sequence[bool], start: int) -> list[int] | None:
@@ -71,3 +70,20 @@ def _find_needs(masks: Masks, steps: Sequence[int]) -> tuple[int, int]:
         shared |= needed & masks.needs[step]
         needed |= masks.needs[step]
     return needed, shared
+
+
+def find_undominated(masks: Masks, weights: Sequence[int], candidates: Sequence[int]) -> list[int]:
+    """Leave out the candidates that the cheapest of them can always stand in for.
+
+    It can if it weighs no more, needs no more, deletes no more and adds at least as much.
+    """
+    best = min(candidates, key=lambda number: (weights[number], masks.needs[number].bit_count(), number))
+    return [number for number in candidates if number == best or not _dominates(masks, best, number)]
+
+
+def _dominates(masks: Masks, best: int, number: int) -> bool:
+    return not (
+        masks.needs[best] & ~masks.needs[number]
+        or masks.adds[number] & ~masks.adds[best]
+        or masks.deletes[best] & ~masks.deletes[number]
+    )

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from tactician.frozen import frozen
-from tactician.planning.masks import Masks
+from tactician.planning.masks import Masks, bits_of, by_bit, union
 from tactician.planning.model import Action
-from tactician.planning.reduction import split_enablers
 from tactician.planning.world import Fact, WorldState
 
 UNITS_PER_COST: Final = 10**9
@@ -114,3 +113,28 @@ def _mask(facts: dict[Fact, int], conditions: Iterable[Fact]) -> int:
     for fact in conditions:
         mask |= facts.get(fact, 0)
     return mask
+
+
+def split_enablers(needs: Sequence[int], adds: Sequence[int], deletes: Sequence[int]) -> list[int]:
+    """Return, for each action, the preconditions that only have to hold at the start.
+
+    No action adds such a fact, and any action that deletes it also adds, for good, all that the action in question
+    adds. An optimal plan then never runs the action after the fact is gone, as it would achieve nothing. So "has not
+    run yet" and "its output is not there yet" need not be watched, and no longer make actions compete.
+    """
+    added, deleted = union(adds), union(deletes)
+    deleters = by_bit(deletes)
+
+    def replaceable(number: int, fact: int) -> bool:
+        return all(not adds[number] & ~adds[deleter] for deleter in deleters[fact])
+
+    enablers = []
+    for number, need in enumerate(needs):
+        enabler = need & ~added
+        if enabler & deleted:
+            lasting = not adds[number] & deleted
+            for fact in bits_of(enabler & deleted):
+                if not (lasting and replaceable(number, fact)):
+                    enabler ^= fact
+        enablers.append(enabler)
+    return enablers

@@ -9,11 +9,10 @@ from math import gcd
 from tactician.frozen import frozen
 from tactician.planning.anytime import AnytimeSearch, Milestone, SearchOutcome
 from tactician.planning.budget import Limit, PlanningMeter
-from tactician.planning.forced import find_forced_plan
+from tactician.planning.forced import find_forced_plan, find_undominated
 from tactician.planning.masks import Masks
 from tactician.planning.preference import canonical_order, exchange
 from tactician.planning.problem import COST_BITS, PlanningProblem
-from tactician.planning.reduction import find_undominated
 from tactician.planning.search import STEP_BITS
 
 

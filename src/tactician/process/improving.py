@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Final, TypeVar
 
-from tactician.planning import Action, Consultation, Plan, PlanningBudget, SearchLimitExceeded, WorldState
+from tactician.planning import Action, Consultation, Plan, PlanningBudget, WorldState
 from tactician.process.deliberation import PlanningTurns
 from tactician.process.selection import ActionSelector
 from tactician.process.spec import ActionSpec
@@ -37,14 +38,14 @@ class PlanImprover:
         plan = None if decision is None else decision.plan
         if decision is None or plan is None or not _is_worthwhile(plan, action.plan):
             return await work
-        consultation = self._consult(plan, decision.world.apply(action.plan))
-        task = asyncio.create_task(_work(consultation))
+        search = _Search()
+        task = asyncio.create_task(search.run(lambda: self._consult(plan, decision.world.apply(action.plan))))
         try:
             done = await work
         finally:
             task.cancel()
             await asyncio.wait([task])
-        selector.improved = _finish(consultation)
+        selector.improved = search.finish()
         return done
 
     def _consult(self, plan: Plan, world: WorldState) -> Consultation:
@@ -52,6 +53,29 @@ class PlanImprover:
         return agent.planner.consult(
             world, agent.plannable, [plan.goal], budget=_extend(self._selector.planning), known=plan, asks=False
         )
+
+
+class _Search:
+    """Search for a better plan. Nothing depends on it: where it fails, the next decision finds out."""
+
+    def __init__(self) -> None:
+        self._consultation: Consultation | None = None
+
+    async def run(self, consult: Callable[[], Consultation]) -> None:
+        """Search until the end, or a cancellation."""
+        with suppress(Exception):
+            self._consultation = consult()
+            await PlanningTurns.current().advance(self._consultation)
+
+    def finish(self) -> Plan | None:
+        """Return the best plan of the search so far."""
+        if self._consultation is None:
+            return None
+        try:
+            self._consultation.finish()
+        except Exception:
+            return None
+        return self._consultation.plan
 
 
 def _extend(budget: PlanningBudget) -> PlanningBudget:
@@ -68,19 +92,3 @@ def _is_worthwhile(plan: Plan, action: Action) -> bool:
     gap = plan.gap
     is_first = plan.actions[:1] == (action,)
     return is_first and len(plan.actions) >= _FEWEST_ACTIONS and (gap is None or gap > _WORTHWHILE)
-
-
-async def _work(consultation: Consultation) -> None:
-    try:
-        await PlanningTurns.current().advance(consultation)
-    except Exception:  # the next decision finds out: nothing depends on a better plan
-        return
-
-
-def _finish(consultation: Consultation) -> Plan | None:
-    """Return the best plan of the search so far."""
-    try:
-        consultation.finish()
-    except SearchLimitExceeded:
-        return None
-    return consultation.plan

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from tactician.trace.node import TraceNote as TraceNote
     from tactician.trace.node import TracePause as TracePause
     from tactician.trace.node import merge_uses as merge_uses
-    from tactician.trace.node import subtract_use as subtract_use
     from tactician.trace.sharing import mask_nodes as mask_nodes
     from tactician.trace.trace import Trace as Trace
 else:
@@ -26,7 +25,7 @@ else:
             "tactician.trace.capture": "CaptureMode Recorder",
             "tactician.trace.event_forms": "CONTENT_NAME name_content write_event",
             "tactician.trace.masking": "Masking",
-            "tactician.trace.node": "ModelUse TraceNode TraceNote TracePause merge_uses subtract_use",
+            "tactician.trace.node": "ModelUse TraceNode TraceNote TracePause merge_uses",
             "tactician.trace.sharing": "mask_nodes",
             "tactician.trace.trace": "Trace",
         },

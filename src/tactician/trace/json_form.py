@@ -11,7 +11,10 @@ from pydantic_core import to_json
 
 from tactician.errors import StoredStateError
 from tactician.frozen import frozen
+from tactician.text import replace_surrogates
+from tactician.trace.masking import Masking
 from tactician.trace.node import TraceNode
+from tactician.trace.sharing import mask_nodes
 
 if TYPE_CHECKING:
     from pydantic import JsonValue, TypeAdapter
@@ -40,8 +43,8 @@ class _Document:
 
 
 def nodes_to_data(roots: Iterable[TraceNode]) -> dict[str, JsonValue]:
-    """Return nodes as plain JSON values."""
-    rows = [_to_row(node, parent) for node, parent in _walk(roots)]
+    """Return nodes as plain JSON values, with masks for secrets: what is written is passed on to others."""
+    rows = [_clean(_to_row(node, parent)) for node, parent in _walk(mask_nodes(roots, Masking()))]
     return {"format": FORMAT, "version": VERSION, "nodes": rows}
 
 
@@ -82,6 +85,17 @@ def _to_row(node: TraceNode, parent: str | None) -> JsonValue:
     row: dict[str, JsonValue] = {"parent": parent, **asdict(replace(node, children=()))}
     del row["children"]
     return row
+
+
+def _clean(value: JsonValue) -> JsonValue:
+    """Return a JSON value without lone surrogates, which no file takes."""
+    if isinstance(value, str):
+        return value if value.isascii() else replace_surrogates(value)
+    if isinstance(value, list):
+        return [_clean(item) for item in value]
+    if isinstance(value, dict):
+        return {replace_surrogates(name): _clean(item) for name, item in value.items()}
+    return value
 
 
 def _walk(roots: Iterable[TraceNode]) -> Iterable[tuple[TraceNode, str | None]]:

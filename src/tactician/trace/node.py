@@ -170,21 +170,6 @@ class TraceNode:
             waiting.extend(reversed(node.children))
 
 
-def subtract_use(use: ModelUse, before: ModelUse | None) -> ModelUse:
-    """Return what was used since an earlier sum."""
-    if before is None:
-        return use
-    return ModelUse(
-        use.model,
-        use.requests - before.requests,
-        None if use.input_tokens is None else use.input_tokens - (before.input_tokens or 0),
-        None if use.output_tokens is None else use.output_tokens - (before.output_tokens or 0),
-        use.unmetered - before.unmetered,
-        None if use.cost is None else use.cost - (before.cost or 0.0),
-        use.unpriced - before.unpriced,
-    )
-
-
 def merge_uses(uses: Iterable[ModelUse]) -> dict[str, ModelUse]:
     """Return the sum of uses by model."""
     merged: dict[str, ModelUse] = {}

@@ -105,7 +105,10 @@ class Trace:
         return sum_uses(self.use_by_model.values())
 
     def to_json(self, path: str | Path | None = None) -> str:
-        """Return the trace as JSON, and write it to a file that only its owner may read, unless the path is `None`."""
+        """Return the trace as JSON, and write it to a file that only its owner may read, unless the path is `None`.
+
+        All exports have masks for keys, passwords and the values of environment variables that are named so.
+        """
         from tactician.trace.json_form import write_nodes
 
         return _write(write_nodes(self.roots), path)

@@ -4,13 +4,27 @@ from __future__ import annotations
 
 import pytest
 
-from tactician import Agent, Ensemble, Phase, PhaseDecision, PhaseReview, Platform, RunStatus, Task, approve, reject
+from tactician import (
+    Agent,
+    Ensemble,
+    Phase,
+    PhaseDecision,
+    PhaseReview,
+    Platform,
+    Review,
+    ReviewDecision,
+    RunStatus,
+    Task,
+    approve,
+    reject,
+)
 from tactician.ensemble import (
     AskPerson,
     EnsembleResult,
     ExitReason,
     PhaseReviewed,
     PhaseReviewError,
+    PhaseStarted,
     Reviewer,
     TaskInput,
 )
@@ -238,6 +252,19 @@ async def test_nobody_in_time_may_end_the_ensemble_with_the_outputs_so_far() -> 
     clock.advance(61)
     result = await ensemble.resume(waiting.run_id, {}, context=context)
     assert (result.raw, result.exit_reason, later.inputs) == ("draft 1", ExitReason.TIMEOUT, [])
+
+
+async def test_a_phase_that_an_early_exit_keeps_from_beginning_is_neither_started_nor_completed() -> None:
+    heard: list[Event] = []
+    first = Phase("first", [Task("a", handler=lambda _: "A")])
+    gated = Phase("gated", [Task("b", handler=lambda _: "B", review=Review.before())], after=[first])
+    last = Phase("last", [Task("c", handler=lambda _: "C")], after=[gated])
+    phases = [first, gated, last]
+    ensemble = Ensemble("E", phases=phases, reviewer=lambda _: ReviewDecision.exit_early(), listeners=[heard.append])
+    result = await ensemble.run(context=over())
+    assert (result.raw, result.exit_reason, list(result.phase_outputs)) == ("A", ExitReason.EXIT_EARLY, ["first"])
+    assert result.skipped == dict.fromkeys("bc", "a review has ended the ensemble")
+    assert [event.phase for event in heard if isinstance(event, PhaseStarted)] == ["first", "gated"]
 
 
 async def test_what_the_clock_would_answer_is_no_answer_before_the_deadline() -> None:

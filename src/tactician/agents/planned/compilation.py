@@ -101,8 +101,8 @@ class _Compiler:
         goals = tuple(self._compile_goal(action) for action in declared.actions if action.goal is not None)
         needed = dict.fromkeys(
             condition
-            for build_conditions in (*needs.values(), *(goal.plan.conditions for goal in goals))
-            for condition in build_conditions
+            for conditions in (*needs.values(), *(goal.plan.conditions for goal in goals))
+            for condition in conditions
         )
         return PlannedAgentSpec(
             name,

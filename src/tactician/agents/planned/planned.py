@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final, Generic, get_args, get_origin, overload
 
 from typing_extensions import TypeVar
 
-from tactician.agents.base import BlueprintLike, TypedRunnable
+from tactician.agents.base import BaseRunnable, TypedRunnable
+from tactician.agents.blueprint_port import BlueprintLike
 from tactician.agents.planned.declarations import Planner
 from tactician.agents.planned.methods import Source
 from tactician.agents.planned.planned_agent import DECLARED, AgentDeclaration, PlannedAgent
@@ -120,7 +121,7 @@ class Planned(Generic[T_co]):
         """Return the agent with its output validated as `kind`."""
         return PlannedAgent(self).with_output_type(kind)
 
-    def to_blueprint(self, *, strict: bool = False) -> BlueprintLike:
+    def to_blueprint(self, *, strict: bool = False) -> BlueprintLike[BaseRunnable[object]]:
         """Return the blueprint of the agent."""
         return PlannedAgent(self).to_blueprint(strict=strict)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from inspect import iscoroutinefunction
-from itertools import chain, pairwise
+from itertools import chain, combinations
 from math import isfinite
 from typing import Final
 
@@ -188,7 +188,7 @@ def _find_impossible(action: ActionMethod) -> Iterator[str]:
     if (trigger := action.declared.trigger) is not None and not is_class(trigger):
         yield f"{action.name}: the trigger is {format_hint(trigger)}, which is not a class; name a class"
     states = list(_select_states(parameter.type for parameter in action.signature.required))
-    for first, other in pairwise(states):
+    for first, other in combinations(states, 2):
         if not (issubclass(first, other) or issubclass(other, first)):
             yield (
                 f"{action.name}: it can never run, as it needs {first.__name__} and {other.__name__}, and a process is "

@@ -7,10 +7,9 @@ from collections import defaultdict
 from dataclasses import replace
 from typing import cast
 
-from tactician.ensemble.early_exit import EarlyExit
+from tactician.ensemble.early_exit import ENDED, EarlyExit
 from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import INTERRUPTIONS, PhaseReviewError, TaskFailedError
-from tactician.ensemble.execution import record_failures
 from tactician.ensemble.learning import LearningOutbox
 from tactician.ensemble.outcomes import SkippedTask, TaskOutcome
 from tactician.ensemble.phase_decisions import PhaseDecision, UndecidedError
@@ -20,6 +19,7 @@ from tactician.ensemble.phases.progress import PhaseExecution, PhaseProgress
 from tactician.ensemble.phases.reviewing import decide
 from tactician.ensemble.results import EnsembleResult, PhaseOutput
 from tactician.ensemble.running import NO_LIMIT, TaskOrder, run_tasks
+from tactician.ensemble.task_execution import record_failures
 from tactician.ensemble.task_input import Revision
 from tactician.ensemble.workflows import Workflow
 from tactician.runs import RunContext, RunError, RunResult
@@ -60,6 +60,8 @@ class PhaseRuns:
         """
         progress = self._progress[name]
         if progress.accepted is None:
+            if not progress.count and self._exit.reason is not None:
+                return await self.collect(name)
             if not progress.count:
                 self._begin(name)
             else:
@@ -70,9 +72,11 @@ class PhaseRuns:
         return await self.collect(name)
 
     async def collect(self, name: str) -> PhaseOutput:
-        """Return the latest accepted outputs of a phase."""
+        """Return the latest accepted outputs of a phase; none of a phase that a review has ended before it began."""
         progress = self._progress[name]
-        assert progress.accepted is not None
+        if progress.accepted is None:
+            skipped = {job.task.id: ENDED for job in self._by_name[name].jobs}
+            return PhaseOutput(name, (), "", skipped=skipped)
         result, execution = await self._perform(name, progress.accepted), progress[progress.accepted]
         return PhaseOutput(name, result.task_outputs, result.raw, execution.seconds, result.skipped, progress.record)
 
