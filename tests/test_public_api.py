@@ -65,7 +65,8 @@ PUBLIC = {
         MemoryReflections NestedEnsemble OnTimeout PersonReview Phase PhaseAttempt PhaseCompleted
         PhaseDecision PhaseFailed PhaseOutput PhaseResumed
         PhaseReview PhaseReviewed PhaseReviewer PhaseReviewError PhaseReviewRecord PhaseStarted PredicateError
-        Reflection ReflectionInput ReflectionStore ReflectionStrategy Review ReviewDecided ReviewDecision
+        Reflection ReflectionInput ReflectionStore ReflectionStrategy rest_while_asking Review ReviewDecided
+        ReviewDecision
         Reviewer ReviewPolicy ReviewRejectedError ReviewRequested Revision Scope ScopedMemory ScopeEntry
         SqlMemory SqlReflections Task TaskCompleted TaskErrorPolicy TaskFailed TaskFailedError TaskInput
         TaskLike TaskOutput TaskOutputs TaskReflected TaskReflection TaskRestored TaskResumed TaskSkipped

@@ -200,6 +200,25 @@ class TestGroups:
             for call, text in enumerate(["Read a b", "Read c", "Combine them", "Reply", "Reply"])
         )
 
+    async def test_a_group_outside_of_an_ensemble_is_the_ensemble_with_it_alone(self) -> None:
+        count = Task("Count the words", handler=acme.count_words)
+        loop = Loop([count], id="Twice", max_iterations=2)
+        whole = Ensemble("E", [Task("Do it", agent=loop)])
+        for runnable in (loop, whole):
+            text = runnable.to_blueprint().to_yaml()
+            built = load(text)
+            assert built.to_blueprint().to_yaml() == text
+        assert (await load(loop.to_blueprint().to_yaml()).run({})).output == 0
+
+    def test_items_without_a_json_form_are_told_by_their_places(self) -> None:
+        items = [1.5, float("inf"), {"a": float("nan")}, b"x"]
+        letters = MapReduce(items, map=Task("Read {item}"), reduce=Task("Combine"), id="letters")
+        with pytest.raises(BlueprintError) as caught:
+            Ensemble("E", [letters]).to_blueprint()
+        places = [line.split(":")[0].strip(" -") for line in str(caught.value).splitlines() if "no JSON form" in line]
+        assert places == [f"tasks[0].items[{place}]" for place in (1, 2, 3)]
+        assert len(str(caught.value).splitlines()) == 4
+
     def test_a_task_inside_names_tasks_outside_and_never_the_other_way_round(self) -> None:
         inside = "{type: loop, id: L, tasks: [{id: b, description: B, context: [a]}]}"
         built = load(f"type: ensemble\nname: E\ntasks: [{{id: a, description: A}}, {inside}]\n")

@@ -13,7 +13,7 @@ from tactician import Agent, Ensemble, Review, RunContext, Task, Workflow, tool
 from tactician.cli.console import SafeConsole
 from tactician.cli.progress import ProgressView
 from tactician.cli.task_board import TaskBoard
-from tactician.ensemble import ReviewDecision, TaskFailedError, TaskInput
+from tactician.ensemble import ConsoleReviewer, ReviewDecision, TaskFailedError, TaskInput, TaskStarted
 from tactician.runs import PendingRequest, approve
 from tactician.testing import FakeClock, ScriptedModel, ToolCall
 
@@ -179,6 +179,35 @@ async def test_a_review_that_comes_again_is_another_row() -> None:
         ("review", "completed"),
         ("review", "completed"),
     ]
+
+
+async def test_the_board_rests_while_somebody_is_asked_at_the_terminal() -> None:
+    shown = view(terminal=True)
+    output = shown.console.file
+    assert isinstance(output, StringIO)
+    asked: list[str] = []
+
+    def is_drawn() -> bool:
+        """Return whether the board hides the cursor, as it does while it is drawn."""
+        return output.getvalue().count("\x1b[?25l") > output.getvalue().count("\x1b[?25h")
+
+    async def read(prompt: str) -> str:
+        shown(TaskStarted(run_id="other", task_id="meanwhile", role=""))
+        assert not is_drawn()
+        asked.append(prompt)
+        return "a"
+
+    async def work(task: TaskInput) -> str:
+        assert is_drawn()
+        return "x"
+
+    tasks = [Task("first", handler=work, review=Review.after()), Task("second", handler=work)]
+    ensemble = Ensemble("E", tasks, reviewer=ConsoleReviewer(read=read, write=shown.console.print))
+    with shown.watch():
+        await ensemble.run({}, context=RunContext.over(ScriptedModel(), shown))
+    assert len(asked) == 1
+    assert not is_drawn()
+    assert "✓ second" in printed(shown.console)
 
 
 async def test_a_failed_task_says_why() -> None:

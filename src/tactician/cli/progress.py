@@ -15,6 +15,7 @@ from rich.panel import Panel
 from tactician.cli.drawing import build_plan_tree
 from tactician.cli.formatting import format_usage, shorten
 from tactician.cli.task_board import TaskBoard, TaskRow
+from tactician.ensemble import rest_while_asking
 from tactician.events import Event
 from tactician.llm import CircuitClosed, CircuitOpened, ModelFellBack, RequestDelayed, RequestRetried
 from tactician.loop import OutputRejected, ToolCalled, ToolReturned, TurnCompleted, TurnStarted
@@ -58,17 +59,38 @@ class ProgressView:
     messages: bool = True
     board: TaskBoard = field(default_factory=TaskBoard)
     _live: Live | None = field(default=None, init=False)
+    _rests: bool = field(default=False, init=False)
 
     @contextmanager
     def watch(self) -> Iterator[None]:
         """Draw the tasks of ensembles during the `with` block, if the console is a terminal."""
-        live = self._live = self.board.create_live(self.console) if self.console.is_terminal else None
+        self._live = self.board.create_live(self.console) if self.console.is_terminal else None
+        try:
+            with rest_while_asking(self.rest):
+                yield
+        finally:
+            self._stop()
+            self._live = None
+
+    @contextmanager
+    def rest(self) -> Iterator[None]:
+        """Draw no tasks during the `with` block, in which somebody is asked at the terminal."""
+        was_drawn = self._stop()
+        self._rests = True
         try:
             yield
         finally:
-            self._live = None
-            if live is not None and live.is_started:
-                live.stop()
+            self._rests = False
+            if was_drawn and self._live is not None:
+                self._live = self.board.create_live(self.console)  # below what was asked
+                self._live.start()
+
+    def _stop(self) -> bool:
+        """Draw no more, and return whether the tasks were drawn."""
+        if self._live is None or not self._live.is_started:
+            return False
+        self._live.stop()
+        return True
 
     @contextmanager
     def without_messages(self) -> Iterator[None]:
@@ -128,7 +150,7 @@ class ProgressView:
         """Draw the tasks from now on, or print a line where nothing is drawn."""
         if self._live is None:
             self._print_row(row)
-        elif not self._live.is_started:
+        elif not (self._rests or self._live.is_started):
             self._live.start()
 
     def _print_row(self, row: TaskRow) -> None:

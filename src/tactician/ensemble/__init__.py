@@ -62,6 +62,7 @@ from tactician.ensemble.reviews import (
     Reviewer,
     ReviewPolicy,
     ReviewRequested,
+    rest_while_asking,
 )
 from tactician.ensemble.running import TaskErrorPolicy
 from tactician.ensemble.task import Handler, Task, TaskLike
@@ -166,6 +167,7 @@ __all__ = [
     "TaskSkipped",
     "TaskStarted",
     "find_composite",
+    "rest_while_asking",
     "TaskSuspended",
     "Window",
     "Workflow",

@@ -56,6 +56,16 @@ async def test_a_person_decides_at_the_terminal(lines: list[str], decision: Revi
     assert terminal.shown[0] == "Good?\n\ndraft"
 
 
+async def test_what_is_to_be_judged_commands_nothing_on_the_terminal() -> None:
+    hostile = "harmless\x1b[2J\x1b[8m \u202e and dangerous\r\x07\n\tsecond line"
+    terminal = Terminal("y")
+    await terminal.reviewer()(PendingRequest("id", "confirmation", hostile, problem="no \x1b[2J"))
+    assert terminal.shown[:2] == [
+        "harmless\\x1b[2J\\x1b[8m \\u202e and dangerous\\r\\x07\n\tsecond line",
+        "That is not possible: no \\x1b[2J",
+    ]
+
+
 async def test_at_the_end_of_the_input_the_run_waits() -> None:
     task = Task("Write", handler=lambda _: "x", review=Review.after())
     result = await Ensemble("E", [task], reviewer=Terminal().reviewer()).run(context=over())

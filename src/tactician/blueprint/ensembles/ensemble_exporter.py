@@ -7,6 +7,7 @@ from typing import Any
 from tactician.blueprint.ensembles.context_formats import export_context_format
 from tactician.blueprint.ensembles.ensemble import EnsembleBlueprint
 from tactician.blueprint.ensembles.functions import export_object
+from tactician.blueprint.ensembles.group_exporter import Group
 from tactician.blueprint.ensembles.learning import export_memory, export_reflections
 from tactician.blueprint.ensembles.model_fields import export_model_fields, export_tool_fields
 from tactician.blueprint.ensembles.phase_exporter import export_phases
@@ -15,7 +16,7 @@ from tactician.blueprint.ensembles.task_exporter import TaskExporter
 from tactician.blueprint.ensembles.team_settings import export_budget, export_constraints, export_delegation
 from tactician.blueprint.exporter import Exporter, blueprint_exporter
 from tactician.blueprint.models import export_trace
-from tactician.ensemble import Ensemble, ReviewPolicy
+from tactician.ensemble import Ensemble, Graph, Loop, MapReduce, ReviewPolicy
 
 
 @blueprint_exporter(Ensemble)
@@ -31,6 +32,18 @@ def export_ensemble(ensemble: Ensemble, exporter: Exporter) -> EnsembleBlueprint
         **export_tool_fields(ensemble.tools, exporter),
     }
     return exporter.make(EnsembleBlueprint, values)
+
+
+def export_group_alone(group: Group, exporter: Exporter) -> EnsembleBlueprint | None:
+    """Return the blueprint of a group that is no task of an ensemble: that of an ensemble with the group alone."""
+    ensemble = Ensemble(group.name, [group])
+    ensemble.trace = group.trace
+    return export_ensemble(ensemble, exporter)
+
+
+_GROUPS: tuple[type[Group], ...] = (Loop, Graph, MapReduce)
+for _kind in _GROUPS:
+    blueprint_exporter(_kind)(export_group_alone)
 
 
 def _list_team_fields(ensemble: Ensemble, exporter: Exporter) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -90,6 +91,7 @@ def _export_items(items: tuple[object, ...], here: Exporter) -> tuple[object, ..
     for place, item in enumerate(items):
         try:
             data = to_jsonable_python(item)
+            json.dumps(data, allow_nan=False)
         except (PydanticSerializationError, ValueError):
             data = None
         if data == item and isinstance(item, _JSON):

@@ -8,6 +8,7 @@ from tactician.ensemble.reviews.gate import Gate, GateOutcome, GateTiming, Timed
 from tactician.ensemble.reviews.questions import AskPerson
 from tactician.ensemble.reviews.review import OnTimeout, Review, ReviewPolicy, find_timeout_mistakes
 from tactician.ensemble.reviews.reviewers import Reviewer, ask_reviewer
+from tactician.ensemble.reviews.terminal import rest_while_asking
 
 __all__ = [
     "Review",
@@ -21,6 +22,7 @@ __all__ = [
     "PersonConsultation",
     "Question",
     "ask_reviewer",
+    "rest_while_asking",
     "Gate",
     "GateOutcome",
     "GateTiming",

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Final
 
 from tactician.ensemble.reviews.decision import ReviewDecision, get_decision_schema
-from tactician.ensemble.reviews.terminal import ReadLine, Terminal, open_terminal
+from tactician.ensemble.reviews.terminal import ReadLine, Terminal, begin_rest, open_terminal
 from tactician.runs import PendingRequest, Response, approve, reject
+from tactician.text import escape_controls
 
 _CHOICES: Final = {
     "a": "approve",
@@ -53,14 +54,15 @@ class ConsoleReviewer:
         """Ask, and return the answer; `None` at the end of the input."""
         try:
             async with self._terminal.turn:
-                return await self._ask(request)
+                with begin_rest():
+                    return await self._ask(request)
         except EOFError:
             return None
 
     async def _ask(self, request: PendingRequest) -> Response:
-        self._write(request.prompt)
+        self._write(escape_controls(request.prompt))  # or what is to be judged could hide itself
         if request.problem is not None:
-            self._write(f"That is not possible: {request.problem}")
+            self._write(escape_controls(f"That is not possible: {request.problem}"))
         if request.schema == get_decision_schema():
             return await self._ask_decision()
         if request.kind == "approval":

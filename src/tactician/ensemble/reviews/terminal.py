@@ -7,8 +7,9 @@ import inspect
 import os
 import sys
 from asyncio import AbstractEventLoop
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextvars import ContextVar
 from functools import cache
 from typing import TypeAlias
 from weakref import WeakKeyDictionary
@@ -17,6 +18,27 @@ from tactician.runs import in_thread
 
 ReadLine: TypeAlias = Callable[[str], str | Awaitable[str]]
 """Function of a prompt that returns a line without its end. It raises `EOFError` at the end of the input."""
+Rest: TypeAlias = Callable[[], AbstractContextManager[None]]
+_REST: ContextVar[Rest] = ContextVar("rest while somebody is asked", default=nullcontext)
+
+
+@contextmanager
+def rest_while_asking(rest: Rest) -> Iterator[None]:
+    """Let something rest while somebody is asked at the terminal by a run that begins in the `with` block.
+
+    Args:
+        rest: function that returns the context of each question, such as one in which a drawing at the terminal rests.
+    """
+    token = _REST.set(rest)
+    try:
+        yield
+    finally:
+        _REST.reset(token)
+
+
+def begin_rest() -> AbstractContextManager[None]:
+    """Return the context of a question at the terminal."""
+    return _REST.get()()
 
 
 class Terminal:
