@@ -465,7 +465,7 @@ class RunContext:
             capture: how much the traces have, and what stores and servers have of the runs; with `"off"` no words of
                 people, models and tools, and results have no more traces than before.
         """
-        recorder = Recorder(capture)
+        recorder = Recorder(capture, find_mode=_find_own_mode)
         if recorder.capture is CaptureMode.OFF:
             return self.inside({CaptureMode: recorder.capture})
         return self.with_listeners(recorder).inside({Recorder: recorder, CaptureMode: recorder.capture})
@@ -492,9 +492,13 @@ reset_current: Final = _current.reset
 
 def find_capture_mode() -> CaptureMode:
     """Return how much stores and servers have of the code that runs."""
+    return _find_own_mode() or load_capture_mode() or CaptureMode.STANDARD
+
+
+def _find_own_mode() -> CaptureMode | None:
+    """Return how much of the code that runs is captured, if that says so itself."""
     current = _current.get()
-    own = None if current is None else current.find(CaptureMode)
-    return own or load_capture_mode() or CaptureMode.STANDARD
+    return None if current is None else current.find(CaptureMode)
 
 
 class EnteredRun:
