@@ -80,6 +80,5 @@ CALLERS = (
 )
 
 # Who gets two tasks done, the second of which reads the output of the first.
-BARE_AGENTS = Contender("tactician, agents called by hand", "ensembles.bare_agents", "tactician")
 TACTICIAN_ENSEMBLE = Contender("tactician, ensemble", "ensembles.tactician", "tactician")
-ENSEMBLES = (BARE_AGENTS, TACTICIAN_ENSEMBLE, Contender("crewai", "ensembles.crewai", "crewai"))
+ENSEMBLES = (TACTICIAN_ENSEMBLE, Contender("crewai", "ensembles.crewai", "crewai"))

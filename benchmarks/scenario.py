@@ -24,9 +24,10 @@ STREAM_ANSWER = "".join(TOKENS)
 ANSWERS = {
     "plain": PLAIN_ANSWER,
     "tool": TOOL_ANSWER,
+    "agents": PLAIN_ANSWER,
     "pair": PLAIN_ANSWER,
     "generate": PLAIN_ANSWER,
     "stream": STREAM_ANSWER,
 }
 CONCURRENCIES = (1, 100)
-ALONE = {"pair", "stream"}  # measured one at a time only
+ALONE = {"agents", "pair", "stream"}  # measured one at a time only

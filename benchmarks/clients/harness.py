@@ -24,6 +24,7 @@ Client = Callable[[str], AbstractAsyncContextManager[dict[str, Run]]]
 Runs = AsyncIterator[dict[str, Run]]  # what a client yields: how to do one run of each scenario
 
 MOST_RUNS = 20_000
+TURNS = 10
 
 
 async def get_weather(city: str) -> str:
@@ -41,6 +42,7 @@ class Crowd:
     def __init__(self, name: str, run: Run, concurrency: int) -> None:
         self.name, self.run, self.concurrency = name, run, concurrency
         self.done = 0
+        self.runs, self.cpu, self.wall = 0, 0.0, 0.0
 
     async def work(self, seconds: float, least: int) -> None:
         """Keep everyone busy for `seconds`; each does at least `least` runs, however slow the client is."""
@@ -57,14 +59,19 @@ class Crowd:
             rounds += 1
             self.done += 1
 
-    async def measure(self, seconds: float) -> dict[str, object]:
-        """Return the processor and wall seconds of one run, threads and kernel included."""
-        await self.work(seconds / 3, least=1)
+    async def measure(self, seconds: float, least: int) -> None:
+        """Add up the runs, and their processor and wall seconds, threads and kernel included."""
         gc.collect()
         wall, cpu = time.perf_counter(), time.process_time()
-        await self.work(seconds, least=2)
-        cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
-        spent = {"cpu": cpu / self.done, "wall": wall / self.done, "runs": self.done}
+        await self.work(seconds, least)
+        self.cpu += time.process_time() - cpu
+        self.wall += time.perf_counter() - wall
+        self.runs += self.done
+
+    @property
+    def result(self) -> dict[str, object]:
+        """The processor and wall seconds of one run."""
+        spent = {"cpu": self.cpu / self.runs, "wall": self.wall / self.runs, "runs": self.runs}
         return {"scenario": self.name, "concurrency": self.concurrency} | spent
 
 
@@ -79,14 +86,24 @@ def peak_megabytes() -> float:
 
 
 async def measured(client: Client, url: str, seconds: float) -> list[dict[str, object]]:
-    """Measure one at a time before many: a pool left with a hundred idle connections slows some clients twofold."""
+    """Measure one at a time before many: a pool left with a hundred idle connections slows some clients twofold.
+
+    Single workers take turns, so that the scenarios of a client can be compared with each other, too.
+    """
     async with client(url) as runs:
-        return [
-            await Crowd(name, run, concurrency).measure(seconds)
-            for concurrency in scenario.CONCURRENCIES
-            for name, run in runs.items()
-            if concurrency == 1 or name not in scenario.ALONE
-        ]
+        crowds = [Crowd(name, run, 1) for name, run in runs.items()]
+        for crowd in crowds:
+            await crowd.work(seconds / 3, least=1)
+        for _ in range(TURNS):
+            for crowd in crowds:
+                await crowd.measure(seconds / TURNS, least=1)
+        for concurrency in scenario.CONCURRENCIES[1:]:
+            for name, run in runs.items():
+                if name not in scenario.ALONE:
+                    crowds.append(crowd := Crowd(name, run, concurrency))
+                    await crowd.work(seconds / 3, least=1)
+                    await crowd.measure(seconds, least=2)
+        return [crowd.result for crowd in crowds]
 
 
 def main(distribution: str, client: Client) -> None:

@@ -496,6 +496,33 @@ class TestPolicies:
         )
 
 
+class TestOrderOfTheGuards:
+    async def test_blank_arguments_come_before_the_depth_and_that_before_the_agent_itself_and_unknown_roles(
+        self,
+    ) -> None:
+        calls = [delegate("", "Do it"), delegate("Helper"), delegate("Nobody"), delegate("Lead", " ")]
+        helper = analyst(*calls, "helped", role="Helper")
+        lead = analyst(delegate("Helper"), "done", role="Lead")
+        await peers(lead, helper, delegation=Delegation(max_depth=1)).run(context=over())
+        told = [message.text for message in script_of(helper).calls[-1].messages if message.role == "tool"]
+        blank, deep = "must not be blank", "1 delegations are inside each other already"
+        assert [next(reason for reason in (blank, deep) if reason in text) for text in told] == [
+            blank, deep, deep, blank
+        ]  # fmt: skip
+
+    async def test_policies_are_not_asked_about_what_a_guard_refuses(self) -> None:
+        asked: list[str] = []
+
+        def policy(request: DelegationRequest, context: DelegationContext) -> DelegationDecision:
+            asked.append(request.role)
+            return allow()
+
+        calls = [delegate(""), delegate("Lead"), delegate("Nobody"), delegate("Helper")]
+        lead = analyst(*calls, "done", role="Lead")
+        await peers(lead, says("Helper", "help"), delegation=Delegation(policies=[policy])).run(context=over())
+        assert asked == ["Helper"]
+
+
 class TestDepth:
     async def test_the_default_depth_is_three_across_nested_delegations(self) -> None:
         chain = [analyst(delegate(f"A{number + 1}"), f"a{number}", role=f"A{number}") for number in range(5)]

@@ -203,6 +203,31 @@ class TestRuntimeEnforcement:
         (refused,) = await refusals_of(delegate(role, task), constraints=HierarchicalConstraints())
         assert told in refused
 
+    async def test_the_constraints_are_checked_in_their_order(self) -> None:
+        limits = HierarchicalConstraints(
+            allowed_workers={"Researcher", "Writer"},
+            max_delegations=1,
+            max_calls_per_worker={"Researcher": 1},
+            stages=[["Writer"], ["Researcher"]],
+        )
+        workers = [says("Researcher"), says("Writer", LookupError("no ink")), says("Editor")]
+        steps = [delegate("Writer"), delegate("Editor"), delegate("Researcher"), delegate("Nobody"), "done"]
+        ensemble, manager = firm(*steps, constraints=limits, workers=workers)
+        await ensemble.run({"topic": "AI"}, context=over())
+        told = [message.text for message in manager.calls[-1].messages if message.role == "tool"][1:]
+        reasons = ["is not one of the allowed workers", "all 1 delegations are used up", "there is no worker 'Nobody'"]
+        assert [reason in text for reason, text in zip(reasons, told, strict=True)] == [True, True, True]
+
+    async def test_the_cap_of_a_worker_is_checked_before_the_stages(self) -> None:
+        limits = HierarchicalConstraints(max_calls_per_worker={"Writer": 1}, stages=[["Writer"], ["Researcher"]])
+        workers = [says("Researcher"), says("Writer", LookupError("no ink"))]
+        steps = [delegate("Writer"), delegate("Writer"), delegate("Researcher"), "done"]
+        ensemble, manager = firm(*steps, constraints=limits, workers=workers)
+        await ensemble.run({"topic": "AI"}, context=over())
+        told = [message.text for message in manager.calls[-1].messages if message.role == "tool"][1:]
+        assert "'Writer' has had all of its 1 delegations" in told[0]
+        assert "'Researcher' is in a later stage" in told[1]
+
     async def test_each_delegation_has_events_and_a_blocked_one_too(self) -> None:
         heard: list[Event] = []
         ensemble, _ = firm(delegate("Writer"), delegate("Nobody"), "done")

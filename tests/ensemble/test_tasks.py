@@ -39,6 +39,7 @@ class TestMistakes:
             (lambda: Task("Go", agent=says("A"), role="B"), "role", "is made for a task"),
             (lambda: Task("Go", context=["a"]), "context[0]", "'a' is not a Task"),  # type: ignore[list-item]
             (lambda: Task("Go", id="a", context=[Task("x", id="a")]), "context[0]", "cannot reference itself"),
+            (lambda: Task("Go", context=[Task("x"), Task("x")]), "context[1]", "it names the task 'x' twice"),
             (lambda: Task("Go", output_type=object.__new__), "output_type", "pydantic cannot describe"),  # type: ignore[arg-type]
             (lambda: Task("Go", max_output_retries=-1), "max_output_retries", "must be >= 0, got: -1"),
             (lambda: Task("Go", max_tool_calls=0), "max_tool_calls", "must be > 0, got: 0"),

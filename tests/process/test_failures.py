@@ -331,6 +331,17 @@ class TestEndingFromOutside:
         await process.run()
         assert process.status is ProcessStatus.KILLED
 
+    async def test_two_kills_at_once_end_it_once(self) -> None:
+        agent = Slow()
+        process = PlannedAgent(agent).create_process("x", context=RunContext.over(ScriptedModel()))
+        task = asyncio.ensure_future(process.run())
+        await agent.entered.wait()
+
+        await asyncio.gather(process.kill("first"), process.kill("second"))
+
+        assert (await task) is process
+        assert process.failure == "first"
+
     async def test_a_kill_does_not_wait_for_what_comes_after_the_run(self) -> None:
         agent, may_end = Slow(), asyncio.Event()
         process = PlannedAgent(agent).create_process("x", context=RunContext.over(ScriptedModel()))

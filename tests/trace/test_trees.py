@@ -91,6 +91,23 @@ async def test_runs_inside_a_captured_run_have_their_part_of_its_trace() -> None
     assert [node.task_id for node in trace.find("task")] == ["Publish", "Draft", "Check"]
 
 
+async def test_the_words_of_an_ensemble_that_is_off_are_in_no_trace_around_it() -> None:
+    inner = Ensemble("Inner", [Task("Draft", id="draft", tools=[search])], capture="off")
+    outer = Ensemble("Outer", [Task("Publish", agent=inner), Task("Report", id="report")], capture="full")
+    model = ScriptedModel(ToolCall("search", query="private query"), "inner words", "outer words")
+    trace = (await outer.run({}, context=RunContext.over(model))).trace
+    assert [node.name for node in trace.find("tool")] == ["search"]
+    assert [node.content for node in trace.find("tool")] == [{}]
+    assert [bool(node.content) for node in trace.find("model")] == [False, False, True]
+    assert {node.task_id: node.content for node in trace.find("task")} == {
+        "Publish": {"output": "inner words"},  # words of the outer one
+        "draft": {},
+        "report": {"output": "outer words"},
+    }
+    assert "private query" not in trace.to_json()
+    assert trace.total_use.requests == 3
+
+
 async def test_runs_at_the_same_time_do_not_mix() -> None:
     ensemble = newsroom()
     results = await asyncio.gather(
@@ -250,7 +267,7 @@ async def test_in_the_second_program_a_result_has_the_tasks_of_the_first_one(tmp
     assert tasks["research"].children == ()
     assert tasks["research"].total_use.requests == 2
     assert tasks["research"].content == {"output": "Frogs have no ears."}
-    assert tasks["research"].ended == result["research"].completed_at.timestamp()
+    assert tasks["research"].ended == result["research"].ended
     assert [node.kind for node in tasks["report"].walk()] == ["task", "run", "model"]
     assert result.trace.total_use.requests == 3
 

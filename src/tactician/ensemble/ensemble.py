@@ -216,7 +216,8 @@ class Ensemble(EnsembleRunnable):
     @override
     def run_inside(self, input: EnsembleInput, context: RunContext) -> Coroutine[object, object, EnsembleResult]:
         self._check(input, context)
-        return self._begin(TaskEnvironment(self._show(input), self._structure.first_ids), context)
+        shown = self._show(input) if input.text else input
+        return self._begin(TaskEnvironment(shown, self._structure.first_ids), context)
 
     def run_tasks(self, environment: TaskEnvironment, context: RunContext) -> Coroutine[object, object, EnsembleResult]:
         """Run the tasks inside a run that has checked them.

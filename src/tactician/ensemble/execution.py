@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterator, Mapping
+from collections.abc import Awaitable, Iterator
 from itertools import chain
 
-from tactician.ensemble.early_exit import ENDED, EarlyExit
-from tactician.ensemble.environment import TaskEnvironment
+from tactician.ensemble.early_exit import ENDED
 from tactician.ensemble.errors import INTERRUPTIONS
 from tactician.ensemble.lifecycle import perform_task, restore_task, skip_task
 from tactician.ensemble.outcomes import OutputPredicate, SkippedTask, TaskOutcome, TaskOutputs
@@ -16,31 +15,13 @@ from tactician.ensemble.task_execution import TaskExecution, TaskPlan, TasksRun
 from tactician.ensemble.task_input import TaskInput
 from tactician.ensemble.task_output import TaskOutput
 from tactician.flow import StepFailed, StepSkipped, StepSuspended
-from tactician.runs import Checkpoint, RunContext, RunError
-from tactician.text import describe_error
+from tactician.runs import RunError
 
 
 class TaskRunner(TasksRun):
-    """Runner of the tasks in a run of an ensemble. A completed task is saved, and does not run again.
+    """Runner of the tasks in a run of an ensemble. A completed task is saved, and does not run again."""
 
-    Args:
-        environment: what the tasks begin with.
-        context: the context of the run.
-        exit: the early end of the run.
-
-    Attributes:
-        failed: the errors of the tasks that failed.
-        skipped: the reasons why others did not start for that, or wait.
-    """
-
-    __slots__ = ("_failures", "_revisions", "failed", "skipped")
-
-    def __init__(self, environment: TaskEnvironment, context: RunContext, exit: EarlyExit) -> None:
-        super().__init__(environment, context, exit)
-        self._failures = _read_failures(self.places)
-        self._revisions = environment.collect_revisions()
-        self.failed: dict[str, Exception] = {}
-        self.skipped: dict[str, str] = {}
+    __slots__ = ()
 
     def run(self, plan: TaskPlan) -> Awaitable[TaskOutcome]:
         """Do a task when the result is awaited, and return its outcome.
@@ -53,7 +34,7 @@ class TaskRunner(TasksRun):
         if (reason := self._find_reason_to_skip(execution, outputs)) is not None:
             return self._skip(SkippedTask(plan.key, reason, outputs), execution)
         condition = plan.job.task.when
-        if condition is None or execution.began is not None or plan.key in self._failures:
+        if condition is None or execution.began is not None or plan.key in self.failures:
             return self._start(execution, outputs)
         return self._run_if(condition, execution, outputs)
 
@@ -84,14 +65,14 @@ class TaskRunner(TasksRun):
             outputs,
             values,
             text if text and plan.key in environment.first_ids else "",
-            self._revisions.get(plan.key),
+            self.revisions.get(plan.key),
             () if plan.job.task.memory else environment.earlier,
             environment.forgotten,
         )
         if execution.is_completed and (saved := execution.output) is not None:
             return restore_task(execution, saved)
-        if plan.key in self._failures:
-            raise RunError(self._failures[plan.key], execution.create_failed_result())
+        if plan.key in self.failures:
+            raise RunError(self.failures[plan.key], execution.create_failed_result())
         return perform_task(execution)
 
     def _find_context(self, plan: TaskPlan) -> tuple[TaskOutput, ...]:
@@ -111,7 +92,10 @@ class TaskRunner(TasksRun):
                 outputs += outcome.context_outputs
         if not outputs or plan.is_composite:
             return tuple(outputs)
-        return tuple([shown for output in outputs for shown in (output.readable if output.shown else (output,))])
+        shown: list[TaskOutput] = []
+        for output in outputs:
+            shown += output.readable if output.shown else (output,)
+        return tuple(shown)
 
     def _find_reason_to_skip(self, execution: TaskExecution, outputs: tuple[TaskOutput, ...]) -> str | None:
         """Return why a task is not to run; `None` when it runs, or has begun to."""
@@ -120,7 +104,7 @@ class TaskRunner(TasksRun):
         if self.exit.reason is not None:
             return ENDED
         plan = execution.plan
-        if not outputs and plan.job.task.context and plan.key not in self._failures and self._knows_context(plan):
+        if not outputs and plan.job.task.context and plan.key not in self.failures and self._knows_context(plan):
             return "all its context tasks were skipped"
         return None
 
@@ -156,18 +140,5 @@ class TaskRunner(TasksRun):
             self.failed[end.key] = end.error
 
 
-def record_failures(context: RunContext, failed: Mapping[str, Exception]) -> None:
-    """Record the failed tasks of a run, which do not run again when it goes on after a suspension."""
-    if failed:
-        assert context.checkpoint is not None
-        tasks = context.checkpoint.at("tasks")
-        tasks.set(failures={key: describe_error(error) for key, error in failed.items()} | _read_failures(tasks))
-
-
 async def _give(skipped: SkippedTask) -> SkippedTask:
     return skipped
-
-
-def _read_failures(tasks: Checkpoint) -> dict[str, str]:
-    known = tasks.data.get("failures")
-    return {str(key): str(reason) for key, reason in known.items()} if isinstance(known, dict) else {}

@@ -18,7 +18,7 @@ from tactician.ensemble.inputs import EnsembleInput
 from tactician.ensemble.learning import Recollection, list_memory_sections, list_note_sections
 from tactician.ensemble.manager_work import ManagerWork
 from tactician.ensemble.prompts import format_revision, list_context_sections, list_format_sections
-from tactician.ensemble.results import EnsembleResult, ExitReason
+from tactician.ensemble.results import EnsembleResult, ExitReason, get_end
 from tactician.ensemble.roster import get_role
 from tactician.ensemble.running import note_begin
 from tactician.ensemble.task import DEFAULT_MAX_TOOL_CALLS
@@ -130,7 +130,7 @@ async def run_hierarchy(
         duration = max(0.0, context.clock.time() - began)
         outputs = _list_outputs(hierarchy, context)
         shown = outputs if answer is None else [*outputs, answer]
-        return EnsembleResult.create(shown, answer, context, duration, exit_reason=reason)
+        return EnsembleResult.create(sorted(shown, key=get_end), answer, context, duration, exit_reason=reason)
 
     try:
         answer = await work.answer(

@@ -49,11 +49,11 @@ class EnsembleInput:
         if input is None:
             return cls({})
         if isinstance(input, (dict, Mapping)):  # the abstract class alone takes longer
-            texts = {str(name): value if isinstance(value, str) else as_text(value) for name, value in input.items()}
+            texts = {f"{name}": value if isinstance(value, str) else as_text(value) for name, value in input.items()}
             return cls(texts)
         text = input if isinstance(input, str) else join_text(messages_of(input))
         return cls({TEXT_NAME: text}, text)
 
-    def to_plain(self) -> str | dict[str, str]:
+    def to_plain(self) -> str | Values:
         """Return the input as text or JSON, which every store keeps."""
-        return self.text or dict(self.values)
+        return self.text or self.values

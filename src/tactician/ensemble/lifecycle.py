@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Final
 
 from tactician.ensemble.early_exit import ENDED
@@ -54,8 +53,8 @@ async def perform_task(execution: TaskExecution) -> TaskOutcome:
         BudgetError: when the run has reached a limit.
         Exception: any that the agent or the handler raised.
     """
-    plan, place = execution.plan, execution.place
-    is_observed = place.services.bus.is_observed
+    plan, context = execution.plan, execution.run.context
+    is_observed = context.services.bus.is_observed
     _begin(execution, is_observed)
     try:
         for prepare in plan.preparations:
@@ -63,7 +62,7 @@ async def perform_task(execution: TaskExecution) -> TaskOutcome:
         if plan.is_followed:
             output = await _find_accepted_output(execution)
         else:  # there is a single attempt
-            output = _create_output(execution, await plan.work(execution.input, place))
+            output = _create_output(execution, await plan.start(execution))
     except EnsembleExit as signal:
         execution.run.exit.request(signal.reason)
         if signal.output is None:
@@ -72,12 +71,14 @@ async def perform_task(execution: TaskExecution) -> TaskOutcome:
     except BaseException as error:
         _report_failure(execution, error)
         raise
-    execution.keep_output(output)
+    if plan.is_followed:
+        execution.checkpoint.set(draft=None, earlier=None)
+    execution.checkpoint.set(output=execution.encode(output))
     if execution.checkpoint.journal is not None:
-        await place.save_step("task", plan.key, output.raw)
+        await execution.place.save_step("task", plan.key, output.raw)
     execution.run.outcomes[plan.key] = output
     if is_observed:
-        _report_completion(output, place)
+        _report_completion(output, context)
     return output
 
 
@@ -94,7 +95,7 @@ async def restore_task(execution: TaskExecution, saved: TaskOutput) -> TaskOutpu
         role=output.role,
         raw=output.raw,
         seconds=output.duration,
-        ended=output.completed_at.timestamp(),
+        ended=output.ended,
         tool_calls=output.tool_calls,
         usage=output.usage,
     )
@@ -111,19 +112,20 @@ async def skip_task(skipped: SkippedTask, execution: TaskExecution) -> SkippedTa
 
 
 def _begin(execution: TaskExecution, is_observed: bool) -> None:
-    task_id, role, place = execution.input.task_id, execution.plan.job.role, execution.place
+    task_id, role, context = execution.input.task_id, execution.plan.job.role, execution.run.context
     if execution.began is not None:
-        place.emit(TaskResumed, task_id=task_id, role=role)
+        context.emit(TaskResumed, task_id=task_id, role=role)
         return
-    if (limit := place.find_limit()) is not None:
+    if (limit := context.find_limit()) is not None:
         raise BudgetError(f"task {task_id!r}: {limit}", execution.create_failed_result())
-    execution.begin(place.services.clock.time())
+    execution.began = now = context.services.clock.time()
+    execution.checkpoint.set(began=now)
     if is_observed:
-        place.emit(TaskStarted, task_id=task_id, role=role)
+        context.emit(TaskStarted, task_id=task_id, role=role)
 
 
-def _report_completion(output: TaskOutput, place: RunContext) -> None:
-    place.emit(
+def _report_completion(output: TaskOutput, context: RunContext) -> None:
+    context.emit(
         TaskCompleted,
         task_id=output.task_id,
         role=output.role,
@@ -135,11 +137,11 @@ def _report_completion(output: TaskOutput, place: RunContext) -> None:
 
 def _report_failure(execution: TaskExecution, error: BaseException) -> None:
     """Report a task that failed or waits, but no interruption."""
-    task_id, place, role = execution.input.task_id, execution.place, execution.plan.job.role
+    task_id, context, role = execution.input.task_id, execution.run.context, execution.plan.job.role
     if isinstance(error, Suspended):
-        place.emit(TaskSuspended, task_id=task_id, role=role, prompts=list_prompts(error.pending))
+        context.emit(TaskSuspended, task_id=task_id, role=role, prompts=list_prompts(error.pending))
     elif isinstance(error, Exception) and not isinstance(error, INTERRUPTIONS):
-        place.emit(TaskFailed, task_id=task_id, role=role, error=describe_error(error))
+        context.emit(TaskFailed, task_id=task_id, role=role, error=describe_error(error))
 
 
 async def _find_accepted_output(execution: TaskExecution) -> TaskOutput:
@@ -165,7 +167,7 @@ def _begin_work(execution: TaskExecution) -> Awaitable[RunResult[object]]:
     """Return the work of an attempt."""
     plan = execution.plan
     if execution.attempt == 1:
-        return plan.work(execution.input, execution.place)
+        return plan.start(execution)
     task = replace(execution.input, revision=execution.create_revision())
     return plan.work(task, execution.place.at(f"attempt-{execution.attempt}"))
 
@@ -190,7 +192,7 @@ async def _check(execution: TaskExecution, output: TaskOutput) -> TaskOutput | N
 
 
 def _create_output(execution: TaskExecution, result: RunResult[object]) -> TaskOutput:
-    plan, now = execution.plan, execution.place.services.clock.time()
+    plan, now = execution.plan, execution.run.context.services.clock.time()
     began = execution.began or now
     output = create_task_output(execution.input, plan.job.role, result, began, now, plan.is_typed)
     if output.parsed is not None or output.parts or execution.has_run:
@@ -210,6 +212,6 @@ async def _restore(execution: TaskExecution, output: TaskOutput) -> TaskOutput:
 
 def _finish(execution: TaskExecution, output: TaskOutput) -> TaskOutput:
     """Return an output on which other steps followed with the time of the end of the task."""
-    now = execution.place.clock.time()
+    now = execution.run.context.clock.time()
     duration = max(0.0, now - (execution.began or now))
-    return replace(output, completed_at=datetime.fromtimestamp(now, UTC), duration=duration)
+    return replace(output, ended=now, duration=duration)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
 
 from tactician.ensemble.results import EnsembleResult
 from tactician.ensemble.task_input import TaskInput
@@ -27,16 +26,18 @@ def create_task_output(
         is_typed: true when an output type was asked for, so that text is an object too.
     """
     answer = result.output
+    raw = answer if isinstance(answer, str) else as_text(answer)
+    has_more = len(result.messages) != 2 or result.related  # than a question and its answer
     output = TaskOutput(
         task.task_id,
         role,
         task.description,
-        answer if isinstance(answer, str) else as_text(answer),
-        datetime.fromtimestamp(now, UTC),
-        answer if is_typed or not isinstance(answer, str) else None,
-        count_tool_calls(result),
+        raw,
+        now,
+        answer if is_typed or raw is not answer else None,
+        count_tool_calls(result) if has_more else 0,
         result.tally.total,
-        max(0.0, now - began),
+        now - began if now > began else 0.0,
     )
     return result.mark(output) if isinstance(result, EnsembleResult) else output
 
@@ -57,7 +58,5 @@ def count_tool_calls(result: RunResult[object]) -> int:
     """Return the number of tool calls in the conversations of a run and of those beside it."""
     if isinstance(result, EnsembleResult):
         return result.total_tool_calls
-    if len(result.messages) < 3 and not result.related:  # a question and its answer
-        return 0
     own = list(map(type, result.messages)).count(ToolResult)  # no message is of a subclass
     return own + sum(map(count_tool_calls, result.related))

@@ -37,7 +37,7 @@ def trace_tasks(outputs: Sequence[TaskOutput], name: str, run_id: str, status: R
 
 
 def _trace_task(output: TaskOutput, run_id: str) -> TraceNode:
-    ended = output.completed_at.timestamp()
+    ended = output.ended
     return TraceNode(
         f"{run_id}/{output.task_id}",
         SpanKind.TASK,

@@ -20,7 +20,7 @@ from tactician.frozen import frozen
 from tactician.runs import RunContext, RunResult, RunStatus
 from tactician.trace import Trace
 
-_get_end: Final = attrgetter("completed_at")
+get_end: Final = attrgetter("ended")
 _DONE: Final = RunStatus.COMPLETED
 
 
@@ -110,7 +110,7 @@ class EnsembleResult(RunResult[object]):
         """Return the result of a run.
 
         Args:
-            outputs: the outputs of the completed tasks.
+            outputs: the outputs of the completed tasks, in the order in which they ended.
             last: the output of the ensemble; `None` when there is none.
             context: the context of the run.
             duration: seconds from its start to its end.
@@ -119,7 +119,7 @@ class EnsembleResult(RunResult[object]):
         """
         result = cls(None, _DONE, (), context.tally, None, context.run_id)  # names of parameters take as long as these
         result.name = context.path[-1] if context.path else ""
-        result.task_outputs = tuple(sorted(outputs, key=_get_end))
+        result.task_outputs = tuple(outputs)
         result.duration, result.exit_reason, result.skipped = duration, exit_reason, skipped
         if exit_reason is FAILED:
             result.status = RunStatus.FAILED

@@ -13,10 +13,10 @@ from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.early_exit import EarlyExit
 from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import TaskFailedError
-from tactician.ensemble.execution import TaskRunner, record_failures
+from tactician.ensemble.execution import TaskRunner
 from tactician.ensemble.outcomes import SkippedTask, TaskOutcome
-from tactician.ensemble.results import COMPLETED, FAILED, EnsembleResult, ExitReason
-from tactician.ensemble.task_execution import TaskPlan
+from tactician.ensemble.results import COMPLETED, FAILED, EnsembleResult, ExitReason, get_end
+from tactician.ensemble.task_execution import TaskPlan, record_failures
 from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.task_plan import create_plan
 from tactician.ensemble.task_reviews import NO_REVIEWS, ReviewSettings
@@ -146,11 +146,15 @@ def _create_result(
     """Return the result of the run, whose output is that of the last task in the list with an output."""
     outcomes, skipped = runner.outcomes, runner.skipped
     outputs = [outcome for plan in order.plans if isinstance(outcome := outcomes.get(plan.key), TaskOutput)]
+    last = outputs[-1] if outputs else None
+    if not order.is_sequence:
+        outputs.sort(key=get_end)
     if len(outputs) < len(outcomes):
         reasons = {key: end.reason for key, end in outcomes.items() if isinstance(end, SkippedTask)}
         skipped = reasons | skipped
-    duration = max(0.0, context.services.clock.time() - began)
-    return EnsembleResult.create(outputs, outputs[-1] if outputs else None, context, duration, reason, skipped)
+    now = context.services.clock.time()
+    duration = now - began if now > began else 0.0
+    return EnsembleResult.create(outputs, last, context, duration, reason, skipped)
 
 
 def _create_error(name: str, result: EnsembleResult, failed: Mapping[str, Exception]) -> TaskFailedError:

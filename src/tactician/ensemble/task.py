@@ -203,11 +203,15 @@ def _find_mistakes(task: Task) -> Iterator[tuple[str, str]]:
     if task.expected_output and not task.expected_output.strip():
         yield "expected_output", "it must not be blank: describe the output, or leave it out"
     yield from _find_agent_mistakes(task)
+    seen: set[str] = set()
     for place, other in enumerate(task.named_context):
         if not isinstance(other, Task):
             yield f"context[{place}]", f"{other!r} is not a Task: pass the task whose output is needed"
         elif other.id == task.id:
             yield f"context[{place}]", "a task cannot reference itself in its context"
+        elif other.id in seen:
+            yield f"context[{place}]", f"it names the task {other.label!r} twice"
+        seen.add(getattr(other, "id", ""))
     yield from _find_output_mistakes(task)
     try:
         Toolbox(task.tools)

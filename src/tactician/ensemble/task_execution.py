@@ -17,8 +17,11 @@ from tactician.ensemble.task_reviews import ReviewSettings
 from tactician.ensemble.task_work import Work
 from tactician.ensemble.template import Template
 from tactician.frozen import frozen
-from tactician.runs import Live, RunContext, RunResult, RunStatus, revive
+from tactician.runs import Checkpoint, Live, RunContext, RunResult, RunStatus, revive
+from tactician.text import describe_error
 
+Start: TypeAlias = Callable[["TaskExecution"], Awaitable[RunResult[object]]]
+"""Function that begins the first attempt at a task."""
 Preparation: TypeAlias = Callable[["TaskExecution"], Awaitable[None]]
 """Step before a task runs."""
 Check: TypeAlias = Callable[["TaskExecution", TaskOutput], Awaitable[TaskOutput]]
@@ -41,7 +44,8 @@ class TaskPlan:
         expected_output: its expected output.
         preparations: the steps before it runs, in order: what earlier runs have left, the review before, and the input
             guardrails.
-        work: function that does the task.
+        start: function that begins the first attempt.
+        work: function that does the task, in a later attempt with the feedback on the attempt before.
         checks: the steps that accept its output, in order: the output guardrails, and the review after.
         conclusions: the steps after that: what later runs read.
         is_followed: true when other steps follow on the output, so that it is saved before.
@@ -60,6 +64,7 @@ class TaskPlan:
     description: Template
     expected_output: Template
     preparations: tuple[Preparation, ...]
+    start: Start
     work: Work
     checks: tuple[Check, ...]
     conclusions: tuple[Conclusion, ...]
@@ -80,19 +85,29 @@ class TasksRun:
         exit: the early end of the run.
 
     Attributes:
-        places: the checkpoint with those of the tasks.
+        checkpoint: the checkpoint of the run.
+        failures: the reasons why tasks failed before a suspension, by their ids.
+        revisions: the revisions of the tasks that run again, by their ids.
         outcomes: the outcomes of tasks so far, in the order in which they ended.
+        failed: the errors of the tasks that failed.
+        skipped: the reasons why others did not start for that, or wait.
     """
 
-    __slots__ = ("context", "environment", "exit", "outcomes", "places")
+    __slots__ = (
+        "checkpoint", "context", "environment", "exit", "failed", "failures", "outcomes", "revisions", "skipped",
+    )  # fmt: skip
 
     def __init__(self, environment: TaskEnvironment, context: RunContext, exit: EarlyExit) -> None:
         assert context.checkpoint is not None
         self.environment = environment
         self.context = context
         self.exit = exit
-        self.places = context.checkpoint.at("tasks")
+        self.checkpoint = context.checkpoint
+        self.failures = _read_failures(context.checkpoint)
+        self.revisions = environment.revisions if environment.revision is None else environment.collect_revisions()
         self.outcomes: dict[str, TaskOutcome] = {}
+        self.failed: dict[str, Exception] = {}
+        self.skipped: dict[str, str] = {}
 
 
 class TaskExecution:
@@ -106,8 +121,8 @@ class TaskExecution:
 
     Attributes:
         input: the input of the task, to which its first steps add what earlier runs have left.
-        place: the context of the task.
         checkpoint: its checkpoint, which keeps the progress.
+        is_internal: true when its text is not part of the answer of the ensemble.
         began: the time at which the task started, in this or in an earlier run of the program; `None` before.
         attempt: the number of the attempt in this run, from 1.
         skipped: the reason why the task is skipped; `None` when it is not.
@@ -116,25 +131,33 @@ class TaskExecution:
     """
 
     __slots__ = (
-        "_has_draft", "attempt", "began", "checkpoint", "has_run", "input", "is_completed", "place", "plan", "run",
-        "skipped",
+        "_place", "attempt", "began", "checkpoint", "has_run", "input", "is_completed", "is_internal",
+        "plan", "run", "skipped",
     )  # fmt: skip
     input: TaskInput
 
     def __init__(self, plan: TaskPlan, run: TasksRun) -> None:
         self.plan = plan
         self.run = run
-        self.checkpoint = run.places.at(plan.job.key)
-        self.place = run.context.inside_part(self.checkpoint, not plan.is_last)
-        if plan.is_composite:  # the tasks inside find there how the ensemble reviews and ends
-            around = {ReviewSettings: plan.reviews, EarlyExit: run.exit, LearningOutbox: self.outbox}
-            self.place = self.place.inside(around)
+        self.checkpoint = run.checkpoint.at(plan.job.key)
+        self.is_internal = not plan.is_last
+        self._place: RunContext | None = None
         self.began: float | None = None
         self.skipped: str | None = None
         self.attempt = 1
-        self.has_run = self.is_completed = self._has_draft = False
+        self.has_run = self.is_completed = False
         if data := self.checkpoint.data:
             self._restore(data)
+
+    @property
+    def place(self) -> RunContext:
+        """The context of the task. An agent runs in that of the ensemble: it would be made for each run."""
+        if self._place is None:
+            self._place = self.run.context.inside_part(self)
+            if self.plan.is_composite:  # the tasks inside find there how the ensemble reviews and ends
+                around = {ReviewSettings: self.plan.reviews, EarlyExit: self.run.exit, LearningOutbox: self.outbox}
+                self._place = self._place.inside(around)
+        return self._place
 
     @property
     def outbox(self) -> LearningOutbox:
@@ -148,12 +171,6 @@ class TaskExecution:
         self.skipped = None if skipped is None else str(skipped)
         self.has_run = data.get("has_run") is True
         self.is_completed = "output" in data
-        self._has_draft = "draft" in data
-
-    def begin(self, now: float) -> None:
-        """Note the time at which the task starts."""
-        self.began = now
-        self.checkpoint.set(began=now)
 
     def create_revision(self) -> Revision | None:
         """Return the feedback with which an attempt after the first begins, and the output of the attempt before."""
@@ -184,19 +201,15 @@ class TaskExecution:
             self.has_run = has_run
             self.checkpoint.set(has_run=has_run)
 
+    def encode(self, output: TaskOutput) -> Live[TaskOutput]:
+        """Return an output as its checkpoint keeps it."""
+        encode = self.plan.codec.encode_beside_run if self.has_run else self.plan.codec.encode
+        return Live(output, encode) if self.checkpoint.journal is None else Live.create(output, encode, is_saved=True)
+
     async def save_draft(self, output: TaskOutput) -> None:
         """Save the output of the attempt."""
-        self._has_draft = True
-        self.checkpoint.set(draft=self._encode(output, self.has_run))
+        self.checkpoint.set(draft=self.encode(output))
         await self.place.save_step("draft", output.task_id, output.raw)
-
-    def keep_output(self, output: TaskOutput) -> None:
-        """Keep the final output. The next step that is saved has it."""
-        saved = self._encode(output, self.has_run)
-        if self._has_draft:
-            self.checkpoint.set(output=saved, draft=None, earlier=None)
-        else:
-            self.checkpoint.set(output=saved)
 
     async def save_skip(self, reason: str) -> None:
         """Save that the task is skipped."""
@@ -207,7 +220,8 @@ class TaskExecution:
     async def begin_attempt(self, output: TaskOutput, feedback: str) -> None:
         """Begin another attempt, with feedback on an output; what tasks inside have left for later runs is dropped."""
         self.outbox.withdraw(self.checkpoint.path)
-        earlier = self._encode(output, True)
+        is_saved = self.checkpoint.journal is not None
+        earlier = Live.create(output, self.plan.codec.encode_beside_run, is_saved=is_saved)
         self.attempt += 1
         self.checkpoint.set(attempt=self.attempt, feedback=feedback, earlier=earlier, draft=None)
         await self.place.save_step("revision", output.task_id, feedback)
@@ -225,15 +239,21 @@ class TaskExecution:
 
     def create_failed_result(self) -> RunResult[None]:
         """Return the result of the run so far, for errors."""
-        return RunResult(None, RunStatus.FAILED, tally=self.place.tally, run_id=self.place.run_id)
+        return RunResult(None, RunStatus.FAILED, tally=self.run.context.tally, run_id=self.run.context.run_id)
 
     def _read(self, key: str) -> TaskOutput | None:
         saved = self.checkpoint.data.get(key)
         return None if saved is None else revive(saved, self.plan.codec.decode)
 
-    def _encode(self, output: TaskOutput, has_run: bool) -> Live[TaskOutput]:
-        codec = self.plan.codec
-        encode = codec.encode_beside_run if has_run else codec.encode
-        if self.checkpoint.journal is None:
-            return Live(output, encode)
-        return Live.create(output, encode, is_saved=True)
+
+def record_failures(context: RunContext, failed: Mapping[str, Exception]) -> None:
+    """Record the failed tasks of a run, which do not run again when it goes on after a suspension."""
+    if failed:
+        assert context.checkpoint is not None
+        known = _read_failures(context.checkpoint)
+        context.checkpoint.set(failures={key: describe_error(error) for key, error in failed.items()} | known)
+
+
+def _read_failures(checkpoint: Checkpoint) -> dict[str, str]:
+    known = checkpoint.data.get("failures")
+    return {str(key): str(reason) for key, reason in known.items()} if isinstance(known, dict) else {}

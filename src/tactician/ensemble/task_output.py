@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TypeVar
 
 from tactician.frozen import frozen
@@ -21,11 +21,11 @@ class TaskOutput:
         role: the role of the agent that did the task; `"(deterministic)"` for a handler.
         description: the description of the task, with its templates filled in.
         raw: the whole output as text.
+        ended: the time of its end, in seconds since the epoch.
         parsed: the output as an object, when the task has an output type or the output is not text; else `None`.
         tool_calls: number of tool calls.
         usage: the tokens that the task used.
         duration: seconds from the start of the task to its end, waiting included.
-        completed_at: the time of its end, in UTC.
         parts: the outputs of the tasks inside, when other tasks did the task.
         shown: those parts that tasks with this task in their context see in its place; none, when they see it itself.
         limit_reached: true for a loop with `on_limit="flag"` that ended at its limit.
@@ -35,7 +35,7 @@ class TaskOutput:
     role: str
     description: str
     raw: str
-    completed_at: datetime
+    ended: float
     parsed: object = None
     tool_calls: int = 0
     usage: Usage = NO_USAGE
@@ -43,6 +43,11 @@ class TaskOutput:
     parts: tuple[TaskOutput, ...] = ()
     shown: tuple[TaskOutput, ...] = ()
     limit_reached: bool = False
+
+    @property
+    def completed_at(self) -> datetime:
+        """The time of its end, in UTC."""
+        return datetime.fromtimestamp(self.ended, UTC)
 
     @property
     def readable(self) -> tuple[TaskOutput, ...]:

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Awaitable, Collection, Iterator
 from functools import partial
 
+from tactician.agents import Agent, find_start
 from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.composite import find_composite
 from tactician.ensemble.output_encoding import OutputCodec
+from tactician.ensemble.prompts import build_prompt
 from tactician.ensemble.reviewed_work import work_with_reviewer
-from tactician.ensemble.task_execution import Check, Preparation, TaskExecution, TaskPlan
+from tactician.ensemble.task_execution import Check, Preparation, Start, TaskExecution, TaskPlan
 from tactician.ensemble.task_guardrails import check_input, check_output
 from tactician.ensemble.task_learning import learn, recall
 from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.task_reviews import NO_REVIEWS, ReviewSettings, TaskGate, find_task_gate
 from tactician.ensemble.task_work import Work, choose_work
 from tactician.ensemble.template import Template
+from tactician.runs import RunResult
 
 
 def create_plan(
@@ -32,6 +35,7 @@ def create_plan(
     task, composite = job.task, find_composite(job.task)
     checks = tuple(_list_checks(job, reviews, is_last=is_last))
     context_ids = tuple(other.id for other in job.context)
+    work = _choose_work(job, reviews)
     return TaskPlan(
         job,
         task.id,
@@ -41,7 +45,8 @@ def create_plan(
         description=Template(task.description),
         expected_output=Template(task.expected_output),
         preparations=tuple(_list_preparations(job, reviews)),
-        work=_choose_work(job, reviews),
+        start=_choose_start(job, reviews, work),
+        work=work,
         checks=checks,
         conclusions=(learn,) if task.learns else (),
         is_followed=bool(checks) or task.learns,
@@ -59,6 +64,19 @@ def _choose_work(job: Assignment, reviews: ReviewSettings) -> Work:
     if reviews.reviewer is None or (composite is not None and composite.asks_reviewer):
         return work
     return partial(work_with_reviewer, work, reviews.reviewer)
+
+
+def _choose_start(job: Assignment, reviews: ReviewSettings, work: Work) -> Start:
+    """Return the function that begins the first attempt; an agent on its own has no context of the task around it."""
+    if job.task.handler is not None or not isinstance(job.runnable, Agent) or reviews.reviewer is not None:
+        return lambda execution: work(execution.input, execution.place)
+    kind, start = job.task.output_type, find_start(job.runnable)
+
+    def start_agent(execution: TaskExecution) -> Awaitable[RunResult[object]]:
+        context = execution.run.context
+        return start(build_prompt(execution.input, kind, context), context, execution)
+
+    return start_agent
 
 
 def _list_preparations(job: Assignment, reviews: ReviewSettings) -> Iterator[Preparation]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
-from tactician.agents import Agent, find_start
+from tactician.agents import Agent
 from tactician.ensemble.assignment import Assignment
 from tactician.ensemble.output_retries import run_with_output_retries
 from tactician.ensemble.prompts import build_prompt
@@ -33,15 +33,15 @@ def _call_handler(runnable: Runnable) -> Work:
 
 
 def _call_agent(job: Assignment) -> Work:
-    kind, start = job.task.output_type, find_start(job.runnable)
+    kind, agent = job.task.output_type, job.runnable
 
     def work(task: TaskInput, place: RunContext) -> Awaitable[RunResult[object]]:
-        return start(build_prompt(task, kind, place), place)
+        return agent.run(build_prompt(task, kind, place), context=place)
 
     def work_with_retries(task: TaskInput, place: RunContext) -> Awaitable[RunResult[object]]:
         return run_with_output_retries(job, build_prompt(task, kind, place), place)
 
-    return work if kind is None or isinstance(job.runnable, Agent) else work_with_retries
+    return work if kind is None or isinstance(agent, Agent) else work_with_retries
 
 
 def _with_model(work: Work, model: ModelLike) -> Work:

@@ -336,9 +336,8 @@ class AgentProcess(ProcessHandle, Generic[T_co]):
         """
         if self.status.is_terminal:
             raise ResponseError(f"The process {self.id} has ended, and is {self.status}: it waits for nothing.")
-        shown = (
-            () if self.keeper is None else self.keeper.record.header.pending
-        )  # of a process inside, whose worker has died
+        # A process inside, whose worker has died, may have asked what only the record shows.
+        shown = () if self.keeper is None else self.keeper.record.header.pending
         known = {request.id: request for request in (*shown, *self.pending)}
         if (request := known.get(request_id)) is None:
             raise ResponseError(f"{self.name} does not wait for {request_id!r}; it waits for {list(known)}")

@@ -76,7 +76,8 @@ class ProcessRunner:
             self._is_idle.set()
             self._report_rest()
         elif not self._execution.process.is_run_by(asyncio.current_task()):
-            task.cancel()
+            if not status.is_terminal:  # else it is on its way out
+                task.cancel()
             async with self._turn:  # the task itself may have other things to do afterwards
                 pass
         try:

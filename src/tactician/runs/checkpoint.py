@@ -9,7 +9,8 @@ in the same order.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar, cast
+from types import MappingProxyType
+from typing import Final, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar, cast
 
 import pydantic
 from pydantic_core import to_jsonable_python
@@ -22,6 +23,9 @@ T = TypeVar("T")
 Keys: TypeAlias = tuple[str, ...]
 Data: TypeAlias = dict[str, object]
 """Values by keys: JSON, or `Live` objects anywhere in it."""
+
+
+_NO_DATA: Final[Mapping[str, object]] = MappingProxyType({})
 
 
 class Live(Generic[T]):
@@ -169,7 +173,7 @@ class Checkpoint:
     @property
     def data(self) -> Mapping[str, object]:
         """The data as last set, or as restored."""
-        return self._data or {}
+        return self._data or _NO_DATA
 
     def child(self, name: str) -> Checkpoint:
         """Return the checkpoint of the next run of this name inside this run."""
@@ -205,12 +209,12 @@ class Checkpoint:
 
     def set(self, **values: object) -> None:
         """Set values of the data."""
+        if self.journal is not None and self._is_attached:
+            self.journal.record_operation(Operation(self.keys, "set", {**values}))
         if self._data is None:
-            self._data = {**values}
+            self._data = values
         else:
             self._data.update(values)
-        if self.journal is not None and self._is_attached:
-            self.journal.record_operation(Operation(self.keys, "set", values))
 
     def attach(self, progress: Progress) -> None:
         """Let a live state keep the data from now on."""

@@ -7,7 +7,7 @@ from contextvars import ContextVar, Token
 from dataclasses import dataclass, field, replace
 from functools import cache
 from types import MappingProxyType
-from typing import Final, ParamSpec, TypeVar
+from typing import Final, ParamSpec, Protocol, TypeVar
 
 from tactician.clock import SYSTEM_CLOCK, Clock
 from tactician.errors import ConfigurationError
@@ -39,6 +39,20 @@ T = TypeVar("T")
 MISSED_DEADLINE: Final = "the deadline of the run has passed"
 _NO_RESPONSES: Final[Mapping[str, Response]] = MappingProxyType({})
 _NO_OBJECTS: Final[Mapping[type, object]] = MappingProxyType({})
+
+
+class RunPart(Protocol):
+    """Part of a run that is not a run, such as a task."""
+
+    @property
+    def checkpoint(self) -> Checkpoint:
+        """Its checkpoint."""
+        ...
+
+    @property
+    def is_internal(self) -> bool:
+        """True when its text is not part of the answer of the run."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -226,15 +240,19 @@ class RunContext:
             return self._copy(surroundings=surroundings)
         return self._copy(surroundings=surroundings, artifacts=ArtifactChannel(self.artifacts, receive))
 
-    def child(self, name: str, budget: Budget | None = None, *, key: str | None = None) -> RunContext:
+    def child(
+        self, name: str, budget: Budget | None = None, *, key: str | None = None, part: RunPart | None = None
+    ) -> RunContext:
         """Return the context of a run inside this run.
 
         Args:
             name: name of the run.
             budget: budget of its own.
             key: key of its checkpoint; by default, the name and the number of the runs of that name so far.
+            part: part of this run in which it is; see `inside_part`.
         """
-        outer_id, run_id, checkpoint = self.run_id, new_id(), self.checkpoint
+        outer_id, run_id = self.run_id, new_id()
+        checkpoint = self.checkpoint if part is None else part.checkpoint
         if checkpoint is None:
             checkpoint = Checkpoint(name)
         else:
@@ -246,16 +264,18 @@ class RunContext:
             if budget != UNLIMITED and self.checkpoint is not None:  # each step has what the outermost run has spent
                 keep_spent(meter, checkpoint)
         outer = self if self.checkpoint is not None or not self.is_durable else self._with_step_events()
-        return outer._copy(
-            run_id=run_id,
-            root_id=self.root_id or run_id,
-            parent_id=outer_id or None,
-            path=(*self.path, name),
-            tally=tally,
-            meter=meter,
-            checkpoint=checkpoint,
-            artifacts=ArtifactChannel() if self.artifacts is None else self.artifacts.create_inner(),
-        )
+        fields = outer.__dict__.copy()  # as `_copy`, and by names that need not be passed to a function
+        fields["run_id"] = run_id
+        fields["root_id"] = self.root_id or run_id
+        fields["parent_id"] = outer_id or None
+        fields["path"] = (*self.path, name)
+        fields["tally"] = tally
+        fields["meter"] = meter
+        fields["checkpoint"] = checkpoint
+        fields["artifacts"] = ArtifactChannel() if self.artifacts is None else self.artifacts.create_inner()
+        if part is not None and part.is_internal:
+            fields["answer_level"] = len(self.path)
+        return _of_fields(fields)
 
     def _with_step_events(self) -> RunContext:
         """Return the same context with a listener that keeps the events of a run for its steps."""
@@ -334,10 +354,10 @@ class RunContext:
             changes["checkpoint"] = self.checkpoint.at(key)
         return self._copy(**changes) if changes else self
 
-    def inside_part(self, checkpoint: Checkpoint, is_internal: bool) -> RunContext:
-        """Return the context of a part of the run with this checkpoint; see `step`, and `as_internal`."""
-        level = len(self.path) if is_internal else self.answer_level
-        return self._copy(checkpoint=checkpoint, answer_level=level)
+    def inside_part(self, part: RunPart) -> RunContext:
+        """Return the context of a part of the run; see `step`, and `as_internal`."""
+        level = len(self.path) if part.is_internal else self.answer_level
+        return self._copy(checkpoint=part.checkpoint, answer_level=level)
 
     def with_deadline(self, deadline: float) -> RunContext:
         """Return the same context for a run that has to end before a moment, in seconds since the epoch.
@@ -445,20 +465,26 @@ class RunContext:
             capture: how much the traces have, and what stores and servers have of the runs; with `"off"` no words of
                 people, models and tools, and results have no more traces than before.
         """
-        recorder = Recorder(capture)
+        recorder = Recorder(capture, find_mode=_find_own_mode)
         if recorder.capture is CaptureMode.OFF:
             return self.inside({CaptureMode: recorder.capture})
         return self.with_listeners(recorder).inside({Recorder: recorder, CaptureMode: recorder.capture})
 
     def _copy(self, **changes: object) -> RunContext:
         # `dataclasses.replace` takes ten times as long, and this is done for every run and every tool call.
-        changed = _allocate(RunContext)
-        _set_fields(changed, self.__dict__ | changes)
-        return changed
+        return _of_fields(self.__dict__ | changes)
 
 
 _allocate: Final = object.__new__
 _set_fields: Final = RunContext.__dict__["__dict__"].__set__
+
+
+def _of_fields(fields: Mapping[str, object]) -> RunContext:
+    context = _allocate(RunContext)
+    _set_fields(context, fields)
+    return context
+
+
 _current: ContextVar[RunContext | None] = ContextVar("the run whose code runs", default=None)
 set_current: Final = _current.set
 reset_current: Final = _current.reset
@@ -466,9 +492,13 @@ reset_current: Final = _current.reset
 
 def find_capture_mode() -> CaptureMode:
     """Return how much stores and servers have of the code that runs."""
+    return _find_own_mode() or load_capture_mode() or CaptureMode.STANDARD
+
+
+def _find_own_mode() -> CaptureMode | None:
+    """Return how much of the code that runs is captured, if that says so itself."""
     current = _current.get()
-    own = None if current is None else current.find(CaptureMode)
-    return own or load_capture_mode() or CaptureMode.STANDARD
+    return None if current is None else current.find(CaptureMode)
 
 
 class EnteredRun:
@@ -495,7 +525,5 @@ def _create_surroundings(services: Services) -> RunContext:
 def _create(services: Services, run_id: str) -> RunContext:
     # The generated constructor sets every field, which takes five times as long. Other fields have their defaults from
     # the class.
-    context = _allocate(RunContext)
     fields = {"responses": _NO_RESPONSES, "surroundings": _NO_OBJECTS}
-    _set_fields(context, {"services": services, "run_id": run_id, "tally": UsageTally(), **fields})
-    return context
+    return _of_fields({"services": services, "run_id": run_id, "tally": UsageTally(), **fields})

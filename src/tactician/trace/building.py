@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from pydantic import JsonValue
@@ -78,10 +78,12 @@ class TreeBuilder:
 
     Args:
         is_whole: true to keep all texts as they are; else long ones are shortened, and repeated ones left out.
+        wordless: ids of events whose words are left out.
     """
 
-    def __init__(self, *, is_whole: bool = False) -> None:
+    def __init__(self, *, is_whole: bool = False, wordless: Collection[str] = ()) -> None:
         self._is_whole = is_whole
+        self._wordless = wordless
         self._open: OpenSpans[_Draft] = OpenSpans()
         self._known: dict[tuple[str, str, str], list[_Draft]] = {}
         self._roots: list[_Draft] = []
@@ -113,7 +115,7 @@ class TreeBuilder:
             self._open.add(draft)
         elif event.enters or draft.is_ended:  # else a process begins, which is the run of its Runnable
             self._start_again(draft, event)
-        self._add_facts(draft, event.describe_span())
+        self._add_facts(draft, self._describe(event))
 
     def _start_again(self, draft: _Draft, event: Event) -> None:
         """Open a node again that rested, or whose program was killed, which no event tells."""
@@ -170,7 +172,7 @@ class TreeBuilder:
 
     def _restore(self, event: Event, kind: str) -> None:
         """Add a node whose beginning and end are in a single event, or end the known node that has not ended."""
-        facts = event.describe_span()
+        facts = self._describe(event)
         if facts.ended is None:
             known = self._find_last(event.run_id, kind, event.span_key)
         else:
@@ -189,7 +191,7 @@ class TreeBuilder:
 
     def _end(self, event: Event, kind: str) -> None:
         draft = self._open.find_closed_by(event)
-        facts = event.describe_span()
+        facts = self._describe(event)
         status = facts.status or ("completed" if facts.error is None else "failed")
         if draft is not None:
             self._close(draft, event.time, status)
@@ -211,9 +213,13 @@ class TreeBuilder:
             return
         around = self._open.find_around(event)
         if around is not None:
-            content = self._encode(event.describe_span().content)
+            content = self._encode(self._describe(event).content)
             around.notes.append(TraceNote(event.type, event.time, event.describe(), content))
             self._touch(around, event.time)
+
+    def _describe(self, event: Event) -> SpanFacts:
+        facts = event.describe_span()
+        return replace(facts, content={}, whole_content={}) if event.id in self._wordless else facts
 
     def _add_facts(self, draft: _Draft, span: SpanFacts) -> None:
         draft.name = span.name or draft.name

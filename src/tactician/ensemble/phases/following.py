@@ -11,7 +11,7 @@ from tactician.ensemble.errors import INTERRUPTIONS, PhaseReviewError, TaskFaile
 from tactician.ensemble.phase_events import PhaseFailed
 from tactician.ensemble.phases.plan import PhasePlan
 from tactician.ensemble.phases.running import PhaseRuns
-from tactician.ensemble.results import EnsembleResult, ExitReason, PhaseOutput
+from tactician.ensemble.results import EnsembleResult, ExitReason, PhaseOutput, get_end
 from tactician.ensemble.running import note_begin
 from tactician.ensemble.task_output import TaskOutput
 from tactician.flow import FlowStep, Scheduler, StepCompleted, StepOutcome, StepSkipped, StepSuspended
@@ -105,7 +105,7 @@ def _create_result(
     ids = [task.id for planned in phases for task in planned.phase.own_tasks if task.id in completed]
     last = completed[ids[-1]] if ids else None
     result = EnsembleResult.create(
-        completed.values(), last, context, duration, exit_reason=exit_reason, skipped=skipped
+        sorted(completed.values(), key=get_end), last, context, duration, exit_reason=exit_reason, skipped=skipped
     )
     names = [planned.name for planned in plan.phases if planned.name in outputs]
     has_ended = exit_reason in (ExitReason.EXIT_EARLY, ExitReason.TIMEOUT)

@@ -10,7 +10,6 @@ from typing import cast
 from tactician.ensemble.early_exit import ENDED, EarlyExit
 from tactician.ensemble.environment import TaskEnvironment
 from tactician.ensemble.errors import INTERRUPTIONS, PhaseReviewError, TaskFailedError
-from tactician.ensemble.execution import record_failures
 from tactician.ensemble.learning import LearningOutbox
 from tactician.ensemble.outcomes import SkippedTask, TaskOutcome
 from tactician.ensemble.phase_decisions import PhaseDecision, UndecidedError
@@ -20,6 +19,7 @@ from tactician.ensemble.phases.progress import PhaseExecution, PhaseProgress
 from tactician.ensemble.phases.reviewing import decide
 from tactician.ensemble.results import EnsembleResult, PhaseOutput
 from tactician.ensemble.running import NO_LIMIT, TaskOrder, run_tasks
+from tactician.ensemble.task_execution import record_failures
 from tactician.ensemble.task_input import Revision
 from tactician.ensemble.workflows import Workflow
 from tactician.runs import RunContext, RunError, RunResult
