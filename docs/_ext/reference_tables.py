@@ -29,6 +29,7 @@ from tactician.events import Event
 
 _NAMED = ("tool_groups", "mcp", "prompts")
 NOT_LOADED = ("tactician.testing.plugin", "tactician.__main__")
+_FEWEST_COLUMNS = 2
 PAGES = Path(__file__).parent.parent
 _IMPORTS = re.compile(r"^\s*from (tactician[\w.]*) import (.+)$", re.MULTILINE)
 
@@ -46,10 +47,10 @@ def describe(thing: object) -> str:
 
 
 def make_table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
-    """Write a table in Markdown, without its last column where that is empty."""
+    """Write a table in Markdown, without the columns behind the first two that are empty."""
     listed = list(rows)
-    if not any(row[-1] for row in listed):
-        heads, listed = heads[:-1], [row[:-1] for row in listed]
+    kept = [place for place in range(len(heads)) if place < _FEWEST_COLUMNS or any(row[place] for row in listed)]
+    heads, listed = tuple(heads[place] for place in kept), [tuple(row[place] for place in kept) for row in listed]
     yield "| " + " | ".join(heads) + " |"
     yield "|" + "---|" * len(heads)
     for row in listed:
@@ -115,13 +116,13 @@ def _tables_of(model: type[BaseModel], place: str, listed: dict[type[BaseModel],
     meanings = read_attributes(model)
     inner = {name: found for name, field in model.model_fields.items() if (found := _model_in(field.annotation))}
     rows = [
-        (f"`{name}`", _kind(kinds[name]), _variable_of(place, name), meanings.get(name, ""))
+        (f"`{name}`", _kind(kinds[name]), _default_of(kinds[name]), _variable_of(place, name), meanings.get(name, ""))
         for name in kinds
         if name not in inner
     ]
     if rows:
         yield from ("", f"**`[{place}]`** {_say_of_table(model)}", "")
-        yield from make_table(("setting", "value", "variable", "meaning"), rows)
+        yield from make_table(("setting", "value", "default", "variable", "meaning"), rows)
     alike: list[str] = []
     for name, found in inner.items():
         many = "dict[" in str(model.model_fields[name].annotation)
@@ -132,6 +133,12 @@ def _tables_of(model: type[BaseModel], place: str, listed: dict[type[BaseModel],
             yield from _tables_of(found, key, listed)
     if alike:
         yield from ("", f"The same settings are in {', '.join(alike)}.", "")
+
+
+def _default_of(field: Mapping[str, Any]) -> str:
+    """Return the default of a setting, unless there is none, or nothing in it."""
+    default = field.get("default")
+    return "" if default in (None, "", [], {}) else f"`{json.dumps(default)}`"
 
 
 def _variable_of(place: str, name: str) -> str:
@@ -168,6 +175,8 @@ class Parameter(Protocol):
 
     name: str | None
     opts: list[str]
+    metavar: str | None
+    default: object
     envvar: object
     param_type_name: str
 
@@ -188,16 +197,22 @@ def _commands_of(command: Command, name: str) -> Iterator[str]:
     yield from ("", f"## `{name}`", "", (command.help or "").strip(), "")
     described = [one for one in command.params if getattr(one, "help", None) and one.name != "help"]
     if described:
-        rows = ((_spelling(one), str(getattr(one, "help", "")), _variable(one)) for one in described)
-        yield from make_table(("argument", "meaning", "environment"), rows)
+        rows = ((_spelling(one), str(getattr(one, "help", "")), _default(one), _variable(one)) for one in described)
+        yield from make_table(("argument", "meaning", "default", "environment"), rows)
     for child, inner in sorted(getattr(command, "commands", {}).items()):
         yield from _commands_of(inner, f"{name} {child}")
 
 
 def _spelling(parameter: Parameter) -> str:
     if parameter.param_type_name == "argument":
-        return f"`{(parameter.name or '').upper()}`"
+        return f"`{parameter.metavar or (parameter.name or '').upper()}`"
     return ", ".join(f"`{option}`" for option in sorted(parameter.opts, key=len, reverse=True))
+
+
+def _default(parameter: Parameter) -> str:
+    """Return the default of an option that has a value."""
+    default = parameter.default
+    return f"`{default:g}`" if isinstance(default, float) else f"`{default}`" if default and default is not True else ""
 
 
 def _variable(parameter: Parameter) -> str:

@@ -254,6 +254,12 @@ def test_chat_keeps_the_agent_that_fits_the_first_message(shell: Callable[..., D
     assert done.err.count("chosen Helper 0.80") == 2
 
 
+def test_the_name_of_an_agent_alone_is_no_message(shell: Callable[..., Done]) -> None:
+    done = shell("chat", "@Helper", "hello", "")
+    assert (done.code, done.out) == (0, "Hello, you.\n"), done.err
+    assert "chosen" not in done.err
+
+
 def test_documents_are_ingested(shell: Callable[..., Done], tmp_path: Path) -> None:
     (tmp_path / "returns.md").write_text("# Returns\n\nSend the lamp back.\n")
     at = f"--library {tmp_path / 'library.db'}"

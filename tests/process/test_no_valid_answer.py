@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tactician import Ai, ProcessStatus, UserInput, achieves_goal, action, planned_agent
+import pytest
+
+from tactician import Ai, Platform, ProcessStatus, UserInput, achieves_goal, action, ask_human, planned_agent
 from tactician.errors import TransientError
 from tactician.process import ActionRetryPolicy, AgentProcess
 from tactician.runs import OutputError
 from tactician.testing import ScriptedModel
 from tests.agents.running import started, steps
+from tests.support.stored import JsonStore, respond
 
 
 @dataclass
@@ -128,6 +131,37 @@ async def test_one_that_is_stuck_later_says_what_was_not_valid() -> None:
     assert process.status is ProcessStatus.STUCK
     assert process.failure is not None
     assert "'draft' got no valid answer of a model" in process.failure
+
+
+@planned_agent(description="has two ways, of which one asks")
+class Asker:
+    @action
+    async def draft(self, topic: UserInput, ai: Ai) -> Draft:
+        return await ai.create(Draft, topic.content)
+
+    @action(cost=0.5)
+    async def copy(self, topic: UserInput) -> Draft | None:
+        await ask_human(bool, "Is there anything?")
+        return None
+
+    @achieves_goal("published")
+    @action
+    def publish(self, draft: Draft) -> Book:
+        return Book(draft.text)
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+async def test_the_process_fails_for_want_of_the_answer_also_after_a_restart(restarts: bool) -> None:
+    store = JsonStore()
+    platform = Platform(silly(), store=store).register(Asker())
+    process = await platform.start("Asker", "x")
+    assert process.status is ProcessStatus.WAITING
+    if restarts:
+        platform = Platform(ScriptedModel(), store=store).register(Asker())
+    done = await respond(platform, await platform.process(process.id), False)
+    assert done.status is ProcessStatus.FAILED
+    assert isinstance(done.error, OutputError)
+    assert "no valid Draft" in str(done.error)
 
 
 async def test_attempts_that_failed_are_counted() -> None:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 import asyncpg
 import pytest
 
-from tactician.errors import StoreError
+from tactician.errors import ConfigurationError, StoreError
 from tactician.rag import ChunkStore, Library, PostgresChunkStore, parse_markdown
 from tests.rag.shared_store_conformance import SharedStoreConformance
 from tests.rag.store_conformance import StoreConformance, titles
@@ -52,6 +52,29 @@ class TestInPostgres(StoreConformance, SharedStoreConformance):
         async with Library(url) as library:
             for document in await library.list_documents():
                 await library.remove(document.uri)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "CREATE TABLE library_vectors (digest bytea NOT NULL, model text NOT NULL, vector real[] NOT NULL)",
+        "CREATE TABLE library_chunks (id bigint PRIMARY KEY)",
+    ],
+)
+async def test_tables_of_another_version_are_a_clear_mistake(table: str, server: postgres.Server) -> None:
+    url = f"postgresql://{server.address}/{server.create_database()}"
+    connection = await asyncpg.connect(url)
+    try:
+        await connection.execute(table)
+        for _ in range(2):
+            async with Library(url) as library:
+                with pytest.raises(
+                    ConfigurationError, match=f"another version: {table.split()[2]}. Name another database"
+                ):
+                    await library.measure()
+        assert await connection.fetchval("SELECT to_regclass('library_documents')") is None
+    finally:
+        await connection.close()
 
 
 @pytest.mark.parametrize("is_analyzed", [False, True])

@@ -112,6 +112,8 @@ class Chat:
             await self._ask_all(run_id, run.pending)
 
     async def _answer(self, message: str) -> None:
+        if self._bot is None and not (message := self._change_agent(message)):
+            return
         result = await _print_answer(await self._stream(message))
         if result is not None:
             await self._ask_all(result.run_id, result.pending)
@@ -122,19 +124,21 @@ class Chat:
             options = RequestOptions(conversation_id=self.conversation_id)
             context = self._service.platform.context()
             return stream_events(lambda heard: bot.answer_request(message, options, heard), context)
-        message = self._change_agent(message)
         agent = await self._find_agent(message, self._agent, "closed")
         self._agent = agent.name
         agent_id = next(name for name, known in self._service.agents.items() if known is agent)
         return self._service.stream_agent(agent_id, message, conversation_id=self.conversation_id)
 
     def _change_agent(self, message: str) -> str:
-        """Return a message without the agent that it names at its beginning, which answers from now on."""
+        """Return a message without the agent that it names at its beginning, which answers from now on.
+
+        Nothing is left of a message that is no more than the name.
+        """
         first, _, rest = message.strip().partition(" ")
         if not first.startswith("@") or (first != "@" and first[1:] not in self._service.platform.agents):
             return message
         self._agent = first[1:] or None
-        return rest.strip() or message
+        return rest.strip()
 
     async def _ask_all(self, run_id: str, pending: tuple[PendingRequest, ...]) -> None:
         """Ask what a run waits for until it has ended, and print its answer."""

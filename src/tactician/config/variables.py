@@ -21,6 +21,9 @@ _NAMES: Final[Mapping[str, str]] = {
     "models.default_embedding": "TACTICIAN_EMBEDDING",
     "models.default_image": "TACTICIAN_IMAGE",
     "models.fallbacks": "TACTICIAN_FALLBACKS",
+    "models.roles": "TACTICIAN_ROLES",
+    "models.prices": "TACTICIAN_PRICES",
+    "models.profiles": "TACTICIAN_PROFILES",
     "models.instances": "LLM_INSTANCES",
 }
 """Variables that are not named by the table of their setting."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, partial
 
 import pydantic
@@ -29,7 +29,7 @@ from tactician.process.spec import PlannedAgentSpec
 from tactician.process.state import ActionRun, ProcessState, WaitingAction
 from tactician.process.stored_objects import decode_entry, encode_object
 from tactician.process.stored_types import SavedObject
-from tactician.runs import Changes, Data, Live, restore_response, save_response
+from tactician.runs import Changes, Data, Live, OutputError, RunResult, RunStatus, restore_response, save_response
 
 
 class ProcessProgress:
@@ -130,13 +130,13 @@ def restore_process(
     if missing := {str(name) for name in named} - known:
         raise StoredStateError(f"The saved process names what {agent.name} does not have: {', '.join(sorted(missing))}")
     declined, goal = saved["declined"], saved["goal"]
-    origin = read_origin(data)
+    origin, history = read_origin(data), read_history(data)
     state = ProcessState(
         Blackboard.replay(_decode_objects(read_board(data), agent)),
         saved["status"],
         None if goal is None else agent.goal(goal),
         saved["failure"],
-        read_history(data),
+        history,
         None if declined is None else agent.action(declined).plan,
         {name: WaitingAction(pending) for name, pending in saved["waiting"].items()},
         {name: restore_response(response) for name, response in saved["responses"].items()},
@@ -144,8 +144,20 @@ def restore_process(
         saved["replans"],
         order=saved["order"].copy(),  # a store in memory has that very object
         began_at=origin.began_at,
+        unanswered=_find_unanswered(history),
     )
     return RestoredProcess(state, options or origin.options)
+
+
+def _find_unanswered(history: Sequence[ActionRun]) -> tuple[str, OutputError] | None:
+    """Return the last action without a valid answer of a model, and the error, unless another gave something since."""
+    for run in reversed(history):
+        if run.error is None and run.outputs:
+            return None
+        kind, _, reason = (run.error or "").partition(": ")
+        if kind == OutputError.__name__:
+            return run.action, OutputError(reason, RunResult(None, RunStatus.FAILED, tally=run.tally), "")
+    return None
 
 
 def _decode_objects(changes: list[BoardChange], agent: PlannedAgentSpec) -> Iterator[BoardChange]:

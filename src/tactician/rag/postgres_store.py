@@ -13,7 +13,7 @@ from tactician.extras import require_extra
 from tactician.rag.library_database import LibraryDatabase
 from tactician.rag.library_memory import LibraryMemory
 from tactician.rag.postgres_connection import PostgresConnection, keep_connection, prepare_connection
-from tactician.rag.postgres_schema import LOCK, TABLES
+from tactician.rag.postgres_schema import create_tables
 from tactician.rag.regex_match import MAX_SECONDS
 from tactician.rag.sql_store import SqlChunkStore, Work
 
@@ -97,11 +97,12 @@ async def _open_pool(url: str) -> _Opened:
             url, min_size=0, max_size=_CONNECTIONS, init=prepare_connection, reset=keep_connection
         )
         async with pool.acquire() as connection, connection.transaction():
-            await connection.execute(f"SELECT pg_advisory_xact_lock({LOCK})")
-            await connection.execute(TABLES)
-    except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, ValueError) as error:
+            await create_tables(connection)
+    except BaseException as error:
         if pool is not None:
             await pool.close()
+        if not isinstance(error, OSError | asyncpg.PostgresError | asyncpg.InterfaceError | ValueError):
+            raise
         raise StoreError(f"The library in PostgreSQL cannot be opened: {type(error).__name__}: {error}") from error
     return _Opened(pool, asyncio.Lock())
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from tactician.tools.artifacts import collect_artifacts as collect_artifacts
     from tactician.tools.artifacts import deliver_artifact as deliver_artifact
     from tactician.tools.artifacts import deliver_result as deliver_result
+    from tactician.tools.attachments import read_document_text as read_document_text
     from tactician.tools.builtin import Adapter as Adapter
     from tactician.tools.builtin import ConfigurableTool as ConfigurableTool
     from tactician.tools.builtin import FileReader as FileReader
@@ -94,6 +95,7 @@ else:
         {
             "tactician.tools.arguments": "repair_arguments",
             "tactician.tools.artifacts": "Artifact ArtifactProduced collect_artifacts deliver_artifact deliver_result",
+            "tactician.tools.attachments": "read_document_text",
             "tactician.tools.configured_servers": "SERVERS",
             "tactician.tools.core_groups": "CoreToolGroups",
             "tactician.tools.declared_tool": "DeclaredTool ToolExecutor",

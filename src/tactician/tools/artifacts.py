@@ -10,8 +10,8 @@ from typing import ClassVar, Generic, TypeVar
 from tactician.events import Event
 from tactician.frozen import frozen
 from tactician.runs import ProducedArtifact, RunContext, deliver_produced
+from tactician.tools.attachments import find_attachments
 from tactician.tools.output import ToolOutput
-from tactician.tools.pictures import find_pictures
 from tactician.tools.tool import as_text
 
 T_co = TypeVar("T_co", covariant=True)
@@ -80,7 +80,7 @@ def deliver_result(result: object, tool: str, context: RunContext) -> str | Tool
     """
     if isinstance(result, str):
         return as_text(result)
-    if (shown := find_pictures(result)) is not None:
+    if (shown := find_attachments(result)) is not None:
         return shown
     if not isinstance(result, Artifact):
         return as_text(result)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tactician.frozen import frozen
-from tactician.llm import Image
+from tactician.llm import Document, Image
 
 
 @frozen
@@ -13,7 +13,9 @@ class ToolOutput:
     Attributes:
         text: the text.
         images: pictures, which the model sees after the text.
+        documents: files for callers that take files, such as clients of MCP. The model has the text instead.
     """
 
     text: str
     images: tuple[Image, ...] = ()
+    documents: tuple[Document, ...] = ()

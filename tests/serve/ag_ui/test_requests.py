@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
@@ -49,6 +50,26 @@ def replace_interrupt(body: Json, interrupt_id: str) -> Json:
         for entry in body.get("resume", ())
     ]
     return {**body, "resume": entries} if entries else body
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ({"type": "data", "value": "zzz!", "mimeType": "image/png"}, "neither"),
+        ({"type": "data", "value": "PGh0bWw+", "mimeType": "image/png"}, "the bytes begin like no PNG"),
+        ({"type": "url", "value": "file:///etc/passwd"}, "the URL of a picture begins with https://"),
+    ],
+    ids=["no base64", "no picture", "a file of the server"],
+)
+async def test_what_is_no_picture_is_refused(source: Json, message: str) -> None:
+    part = {"type": "image", "source": source}
+    body = {**ask(), "messages": [{"id": "m1", "role": "user", "content": [{"type": "text", "text": "?"}, part]}]}
+    async with served(create_platform()) as client:
+        done = await client.post("/talker", json=body)
+
+    assert done.status_code == 422
+    assert done.json()["error"]["message"].startswith("messages: ")
+    assert message in done.json()["error"]["message"]
 
 
 @examples(8, HealthCheck.too_slow)

@@ -104,6 +104,17 @@ async def test_the_list_has_the_newest_first_and_filters() -> None:
     assert [run["id"] for run in of_talker] == [first]
 
 
+async def test_the_limit_of_what_waits_is_that_of_runs_of_the_role() -> None:
+    async with served(create_platform()) as client:
+        await find(client, await start(client, "shop", {"number": 1}), "waiting")
+        edited = await start(client, "newsroom", {"topic": "frogs"})
+        await find(client, edited, "waiting")
+        queue = (await client.get("/api/waiting?role=editor&limit=1")).json()["runs"]
+        none = (await client.get("/api/waiting?role=editor&limit=0")).json()["runs"]
+
+    assert ([run["id"] for run in queue], none) == ([edited], [])
+
+
 async def test_details_and_steps() -> None:
     async with served(create_platform()) as client:
         run_id = await start(client, "shop", {"number": 7})

@@ -124,6 +124,36 @@ async def test_files_are_audio_embedded_resources_or_links(era: Era) -> None:
     assert alone == files[0]
 
 
+@pytest.mark.parametrize("era", ERAS)
+async def test_files_of_tools_are_embedded_resources(era: Era) -> None:
+    @tool
+    def find_bill(number: int) -> Document:
+        """Find a bill."""
+        return Document.from_bytes(b"%PDF", name=f"{number}.pdf")
+
+    @tool
+    def find_notes() -> list[object]:
+        """Find notes."""
+        return ["Two:", Document.from_bytes(b"Buy frogs.", "text/plain", "a.txt"), Document("https://x.example/b.pdf")]
+
+    async with connect(McpPublisher(Platform(ScriptedModel()), find_bill, find_notes), era) as client:
+        described, bill = (await client.call_tool("find_bill", {"number": 7})).content
+        texts, note, link = (await client.call_tool("find_notes", {})).content
+
+    assert isinstance(described, types.TextContent)
+    assert described.text == "[file 7.pdf of the type application/pdf, 4 bytes]"
+    assert isinstance(bill, types.EmbeddedResource)
+    assert isinstance(bill.resource, types.BlobResourceContents)
+    assert (bill.resource.uri, bill.resource.blob) == ("file:///7.pdf", "JVBERg==")
+    assert isinstance(texts, types.TextContent)
+    assert texts.text == (
+        "Two:\n[file a.txt]\nBuy frogs.\n[file document.pdf of the type application/pdf, https://x.example/b.pdf]"
+    )
+    assert isinstance(note, types.EmbeddedResource)
+    assert isinstance(note.resource, types.TextResourceContents)
+    assert (note.resource.text, getattr(link, "uri", None)) == ("Buy frogs.", "https://x.example/b.pdf")
+
+
 async def test_any_runnable_tool_object_group_and_reference() -> None:
     class Calculator:
         @tool

@@ -46,17 +46,24 @@ def read_input(request: RunAgentInput, agent: Runnable) -> object:
     Messages of the system are left out, as they are not for clients to write; so are those of subagents.
 
     Raises:
-        ApiError: when there is nothing to answer, or the property is no input of the agent.
+        ApiError: when there is nothing to answer, a picture is none, or the property is no input of the agent.
     """
     forwarded = request.forwarded_props
     if isinstance(forwarded, Mapping) and _PROPERTY in forwarded:
         kind = forwarded.get("type")
         return read_agent_input(agent, cast("JsonValue", forwarded[_PROPERTY]), None if kind is None else str(kind))
-    messages = [*_describe_context(request.context or ()), *_read_messages(request)]
+    messages = [*_describe_context(request.context or ()), *_check_pictures(_read_messages(request))]
     if not messages:
         raise ApiError(422, "messages: There is no message of the user, and no forwardedProps.input.")
     only = messages[0]
     return only.content if len(messages) == 1 and isinstance(only, llm.UserMessage) else tuple(messages)
+
+
+def _check_pictures(messages: Sequence[llm.Message]) -> tuple[llm.Message, ...]:
+    try:
+        return llm.check_message_images(messages)
+    except ValueError as error:
+        raise ApiError(422, f"messages: {error}.") from None
 
 
 def _describe_context(entries: Iterable[Context]) -> list[llm.Message]:

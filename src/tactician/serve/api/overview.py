@@ -165,7 +165,7 @@ OVERVIEW_OPERATIONS: Final = (
             "role": "role that a request requires, or several; empty for none",
             "kind": "kind of request, or several",
             "agent": "name of an agent, or several",
-            "limit": "most requests",
+            "limit": "most requests, up to 10000",
         },
     ),
     ApiOperation("GET", "/api/models", list_models, "List the models and their use", ModelsForm),

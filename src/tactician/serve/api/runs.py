@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from typing import Final
 
 from starlette.responses import Response as HttpResponse
@@ -74,12 +75,11 @@ async def list_runs(call: Call) -> RunsForm:
 
 async def list_waiting_runs(call: Call) -> RunsForm:
     """Return the runs that wait for people, oldest first."""
-    runs = await call.server.platform.list_waiting_runs(call.find_number("limit", 1000, _MOST_WAITING))
+    limit, role = call.find_number("limit", 1000, _MOST_WAITING), call.request.query_params.get("role")
+    runs = await call.server.platform.list_waiting_runs(limit if role is None else _MOST_WAITING)
     shown = (show_run(run, call.viewer) for run in runs)
-    role = call.request.query_params.get("role")
-    return RunsForm(
-        runs=tuple(run for run in shown if role is None or any(request.role == role for request in run.pending))
-    )
+    chosen = (run for run in shown if role is None or any(request.role == role for request in run.pending))
+    return RunsForm(runs=tuple(islice(chosen, limit)))
 
 
 async def show_run_status(call: Call) -> RunForm:
@@ -190,7 +190,7 @@ RUN_OPERATIONS: Final = (
         list_waiting_runs,
         "List the runs that wait for people",
         RunsForm,
-        query={"role": "role of whoever answers", "limit": "most runs"},
+        query={"role": "role of whoever answers", "limit": "most runs, up to 10000"},
     ),
     ApiOperation("GET", "/api/runs/{run_id}", show_run_status, "Show a run", RunForm),
     ApiOperation("GET", "/api/runs/{run_id}/details", show_run_details, "Show all of a run", RunDetailsForm),

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import base64
 from typing import Final
 from urllib.parse import quote
 
 import mcp_types as types
 
 from tactician.llm import Document, Image, Text
+from tactician.tools import read_document_text
 
 _AUDIO: Final = "audio/"
-_TEXTS: Final = ("text/", "application/json", "application/xml", "application/yaml")
 
 
 def write_block(part: Text | Image | Document) -> types.ContentBlock:
@@ -34,11 +33,6 @@ def write_block(part: Text | Image | Document) -> types.ContentBlock:
 def _write_resource(document: Document, data: str) -> types.TextResourceContents | types.BlobResourceContents:
     """Return the contents of a file: as text, where it is text."""
     uri, media_type = document.url or f"file:///{quote(document.name)}", document.media_type
-    if media_type.startswith(_TEXTS):
-        try:
-            text = base64.b64decode(data).decode()
-        except ValueError:
-            pass
-        else:
-            return types.TextResourceContents(uri=uri, text=text, mime_type=media_type)
+    if (text := read_document_text(document)) is not None:
+        return types.TextResourceContents(uri=uri, text=text, mime_type=media_type)
     return types.BlobResourceContents(uri=uri, blob=data, mime_type=media_type)

@@ -127,7 +127,8 @@ def _write_text(output: object) -> str:
 def _list_blocks(output: object, text: str) -> Iterator[types.ContentBlock]:
     """Yield pictures and files as what they are, and all else as text."""
     if isinstance(output, ToolOutput):
-        several: Sequence[object] = (*((output.text,) if output.text else ()), *output.images)
+        texts = (output.text,) if output.text else ()
+        several: Sequence[object] = (*texts, *output.images, *output.documents)
     elif isinstance(output, list | tuple) and any(isinstance(part, Image | Document) for part in output):
         several = output
     else:
