@@ -472,7 +472,9 @@ class RunContext:
 
     def _copy(self, **changes: object) -> RunContext:
         # `dataclasses.replace` takes ten times as long, and this is done for every run and every tool call.
-        return _of_fields(self.__dict__ | changes)
+        changed = _allocate(RunContext)
+        _set_fields(changed, self.__dict__ | changes)
+        return changed
 
 
 _allocate: Final = object.__new__
