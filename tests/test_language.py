@@ -24,19 +24,20 @@ QUESTIONS = {"What", "Whether", "How", "Who", "It"}
 MOST_QUESTIONS = 0.01
 
 # Verbs in the imperative that look like participles.
-VERBS = {"bring", "cut", "embed", "exceed", "feed", "hold", "need", "proceed", "put", "read", "run", "set"}
+VERBS = {"bring", "cut", "embed", "exceed", "feed", "hold", "need", "proceed", "put", "read", "run", "seed", "set"}
 IRREGULAR = {
     "begun", "bought", "brought", "built", "caught", "chosen", "done", "drawn", "found", "fed", "given", "gone",
     "got", "had", "held", "hidden", "kept", "known", "led", "left", "lost", "made", "meant", "met", "paid", "said",
     "seen", "sent", "shown", "sold", "spent", "spoken", "taken", "taught", "thought", "told", "tried", "wanted",
     "won", "written",
 }  # fmt: skip
-MOST_PARTICIPLES = 0.02
 # Names of the public interface that stay.
 CONTRACT = {
     "guardrails.result.passed",
     "guardrails.result.failed",
+    "mcp.selection.ServerTools.named",
     "platform.supervision.SupervisorInvocation.returning",
+    "tools.builtin.math_tools.MathTools.ceiling",
 }
 FRAMEWORKS = ("property", "validator", "serializer", "contextmanager", "workflow.", "overload")
 """Decorators of methods whose names are values, or names that another library sees."""
@@ -97,7 +98,6 @@ MOST_FILLERS = 4 / 1000
 
 # How many offenders the packages have that are not done yet.
 QUESTIONS_LEFT: dict[str, int] = {}
-PARTICIPLES_LEFT: dict[str, int] = {}
 IDIOMS_LEFT: set[str] = set()
 
 
@@ -140,12 +140,6 @@ def is_question(definition: Definition) -> bool:
     return bool(first) and first[0].rstrip(",.:;") in QUESTIONS
 
 
-def is_public_function(definition: Definition) -> bool:
-    return isinstance(definition.node, Function) and not any(
-        part.startswith("_") for part in definition.path.split(".")
-    )
-
-
 def is_participle(name: str) -> bool:
     looks_like_one = name in IRREGULAR or re.fullmatch(r"[a-z]+(ed|ing)", name) is not None
     return looks_like_one and name not in VERBS
@@ -155,7 +149,9 @@ def is_named_by_participle(definition: Definition) -> bool:
     node = definition.node
     assert isinstance(node, Function)
     decorators = " ".join(ast.unparse(one) for one in node.decorator_list)
-    return is_participle(definition.name) and not any(one in decorators for one in FRAMEWORKS)
+    is_special = definition.name.startswith("__")
+    is_value = any(one in decorators for one in FRAMEWORKS)
+    return is_participle(definition.name.lstrip("_")) and not is_special and not is_value
 
 
 def assert_within(offenders: list[Definition], share: float, among: list[Definition], left: dict[str, int]) -> None:
@@ -176,9 +172,8 @@ def test_docstrings_say_what_they_mean_at_once() -> None:
 
 
 def test_functions_are_named_by_verbs() -> None:
-    functions = [one for one in definitions() if is_public_function(one)]
-    offenders = [one for one in functions if is_named_by_participle(one) and one.path not in CONTRACT]
-    assert_within(offenders, MOST_PARTICIPLES, functions, PARTICIPLES_LEFT)
+    functions = [one for one in definitions() if isinstance(one.node, Function)]
+    assert [one.path for one in functions if is_named_by_participle(one) and one.path not in CONTRACT] == []
 
 
 def test_no_public_name_is_an_idiom() -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+from dataclasses import make_dataclass
+
 import pytest
 from pydantic import BaseModel, Field
 from pydantic_core import to_json
@@ -67,6 +71,17 @@ def test_aliases() -> None:
 def test_lists_have_their_items() -> None:
     assert output_type(list[int]).partial('{"value": [1, 2,') == [1, 2]
     assert output_type(list[Place]).partial('{"value": [{"city": "Rome"}') == [Place(city="Rome")]
+
+
+def test_types_that_a_program_makes_on_the_way_are_forgotten() -> None:
+    first = None
+    for number in range(1_100):
+        kind = make_dataclass(f"Made{number}", [("value", int)])
+        first = weakref.ref(kind) if first is None else first
+        assert output_type(kind).partial('{"value": 1}') == kind(1)
+    gc.collect()
+    assert first is not None
+    assert first() is None
 
 
 def test_text_has_no_partial_objects() -> None:

@@ -528,3 +528,25 @@ def test_the_context_of_a_run_obeys_the_model_of_the_run() -> None:
     assert forked.find_model(first) == (second, LlmOptions(model="second"))
     wanted = LlmOptions(role="reviewer", temperature=0.1, fallbacks=("first",), instances=("a",))
     assert forked.find_model(wanted) == (second, LlmOptions(model="second", temperature=0.1))
+
+
+async def test_a_fork_that_is_cancelled_at_any_moment_is_whole_or_not_there(tmp_path: Path) -> None:
+    agent = Agent("Clerk", model=ScriptedModel(*["done"] * 2_000))
+    async with SqliteStore(tmp_path / "runs.db") as store:
+        platform, runs = Platform(models=ScriptedModel(), store=store).register(agent), RunStore(store)
+        source = (await agent.run("Go", context=platform.context())).run_id
+        for steps in range(1_000):
+            forking = asyncio.create_task(platform.fork(source))
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            forking.cancel()
+            has_ended = await asyncio.wait([forking], timeout=30)
+            assert not has_ended[1]
+            for record in await runs.find():
+                if record.run_id != source:
+                    assert record.steps > 0 or await runs.load_steps(record.run_id), "a fork has no steps"
+                    assert record.has_ended or await runs.claim("w", 0.0, run_id=record.run_id), "its lease is held"
+                    await runs.delete(record.run_id)
+            if not forking.cancelled():
+                return
+        raise AssertionError("the fork has no end")

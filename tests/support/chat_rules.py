@@ -110,6 +110,8 @@ class ChatRules:
             for call in calls:
                 self._check_call(model, message, call)
         require(not waiting, f"tool calls without an answer: {waiting}")
+        ends_well = not self.strict_order or before in ("user", "tool")
+        require(ends_well, f"Expected last role User or Tool for serving but got {before}")
 
     def _check_names(self, given: Body, known: frozenset[str]) -> None:
         for name in given:

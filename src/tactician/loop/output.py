@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Annotated, Generic, Protocol, TypeVar, cast, get_args, get_origin, runtime_checkable
 
 import pydantic
@@ -175,6 +175,6 @@ def _create_partial_model(data: dict[str, object], kind: type[pydantic.BaseModel
     return kind.model_construct(set(come), **come)
 
 
-@cache
+@lru_cache(maxsize=512)
 def _adapter(kind: Hashable) -> pydantic.TypeAdapter[object]:
     return pydantic.TypeAdapter(kind)  # type: ignore[arg-type]  # a type, but mypy cannot know

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import field, replace
 
+from tactician.cancellation import run_or_undo, run_to_completion
 from tactician.errors import ConfigurationError, ResponseError, RunNotFoundError, StoreError
 from tactician.events import new_id
 from tactician.frozen import frozen
@@ -90,17 +91,21 @@ class Fork:
             StoredStateError: when a change has no JSON form.
         """
         runs, now = RunStore(context.store), context.clock.time()
-        record, lease = await runs.add_and_claim(self._create_record(runs, now), owner, DEFAULT_LEASE)
+        adding = runs.add_and_claim(self._create_record(runs, now), owner, DEFAULT_LEASE)
+        record, lease = await run_or_undo(adding, lambda _: self._delete(context))
         try:
             await runs.copy_steps(self.source.run_id, lease, until=self.at)
             await runs.append(lease, self.at + 1, self._create_step(now))
             released = self._release(record, runs, now)
             saved = await runs.save(released, lease)
         except BaseException:
-            with suppress(StoreError):
-                await runs.delete(self.run_id)
+            await run_to_completion(self._delete(context))
             raise
         return replace(saved, steps=self.at + 1, body=released.body), lease
+
+    async def _delete(self, context: RunContext) -> None:
+        with suppress(StoreError):
+            await RunStore(context.store).delete(self.run_id)
 
     def _create_record(self, runs: RunStore, now: float) -> RunRecord:
         """Return a record that no worker claims before all steps are copied."""

@@ -10,6 +10,7 @@ import pytest
 from tactician import (
     Agent,
     Ensemble,
+    Loop,
     Phase,
     PhaseDecision,
     PhaseReview,
@@ -27,12 +28,13 @@ from tactician.ensemble import (
     TaskFailed,
     TaskFailedError,
     TaskInput,
+    TaskLike,
     TaskStarted,
 )
 from tactician.events import Event
 from tactician.runs import PendingRequest
 from tactician.testing import ScriptedModel
-from tests.ensemble.support import over, prompt_of
+from tests.ensemble.support import durable, over, prompt_of
 
 FEEDBACK = "The report is missing Q3 comparisons. Expand the analysis section with specific numbers."
 
@@ -247,6 +249,27 @@ class TestReviewers:
             return "APPROVE" if "\n\nA\n\n" in text else "REJECT: it lacks the output"
 
         assert (await run_alone(Task("a", handler=lambda t: "A"), PhaseReview(Task("Review", agent=critic)))).raw == "A"
+
+    @pytest.mark.parametrize(
+        "make",
+        [lambda check: Loop([check], max_iterations=1), lambda check: Ensemble("Review", [check])],
+        ids=["loop", "ensemble"],
+    )
+    async def test_what_fits_in_the_place_of_a_task_can_review(self, make: Callable[[Task], TaskLike]) -> None:
+        handler = Scripted("RETRY: fix it", "what", "RETRY: once more", "APPROVE")
+        context = durable()
+        review = PhaseReview(make(Task("Check", handler=handler)))
+        ensemble = Ensemble("E", phases=[Phase("p", [Task("a", handler=Scripted("1", "2", "3"))], review=review)])
+        result = await ensemble.run(context=context)
+        assert [str(attempt.decision) for attempt in result.phase_outputs["p"].review.history] == [
+            "RETRY: fix it", "RETRY: once more", "APPROVE"
+        ]  # fmt: skip
+        assert [see(task) for task in handler.inputs] == ["1", "2", "2", "3"]
+
+    async def test_a_loop_without_a_decision_fails_the_phase(self) -> None:
+        review = PhaseReview(Loop([Task("Check", handler=Scripted("what"))], max_iterations=1))
+        with pytest.raises(PhaseReviewError, match="'what' is no decision"):
+            await run_alone(Task("a", handler=Scripted("A")), review)
 
     async def test_a_decision_that_does_not_exist_fails_the_phase(self) -> None:
         reviewer = Scripted(lambda task: PhaseDecision("redo", "again"))  # type: ignore[arg-type, return-value]

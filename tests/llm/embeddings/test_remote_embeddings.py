@@ -245,6 +245,7 @@ async def test_dimensions_that_cannot_be_are_refused(server: ChatServer, dimensi
         {"data": [{"embedding": "AACAPw=="}, {"embedding": "AACAPw=="}]},
         {"data": [{"embedding": [1.0], "index": [0]}, {"embedding": [1.0], "index": 1}]},
         {**vectors([1.0], [2.0]), "usage": {"prompt_tokens": "many"}},
+        vectors([1.0], [2.0], tokens=10**30),
         b'{"data": [{"embedding": [NaN]}, {"embedding": [1.0]}]}',
     ],
 )
@@ -253,6 +254,12 @@ async def test_an_answer_without_the_vectors_of_all_texts(server: ChatServer, bo
 
     with pytest.raises(MalformedResponseError, match="the answer does not hold the vectors of 2 texts"):
         await model(server).embed(["a", "b"])
+
+
+async def test_a_number_of_tokens_below_zero_is_not_counted(server: ChatServer) -> None:
+    server.will(answers(vectors([1.0], tokens=-5)))
+
+    assert (await model(server).embed(["a"])).usage == Usage(requests=1)
 
 
 async def test_an_answer_that_is_not_json(server: ChatServer) -> None:

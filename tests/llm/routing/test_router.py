@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import sys
 import threading
 
 import pytest
@@ -202,6 +203,31 @@ def test_threads_with_loops_of_their_own_share_limits_and_wake_each_other() -> N
     assert len(answers) == 200
     assert not any(isinstance(one, BaseException) for one in answers)
     assert router.status()[0].in_flight == 0
+
+
+def test_a_thread_may_look_while_another_adds_models() -> None:
+    model, interval = FakeModel(FakeClock()), sys.getswitchinterval()
+    router = ModelRouter([Deployment("here", "first", model)])
+    is_done = threading.Event()
+
+    def add_models() -> None:
+        for number in range(1_000):
+            router.add(Deployment("here", f"model-{number}", model))
+        is_done.set()
+
+    adding = threading.Thread(target=add_models)
+    sys.setswitchinterval(1e-6)
+    try:
+        adding.start()
+        while not is_done.is_set():
+            assert router.status()[0].model == "first"
+            assert router.usage() == Usage()
+            with pytest.raises(UnknownModelError, match="first"):
+                router.for_model("unknown")
+    finally:
+        sys.setswitchinterval(interval)
+        adding.join()
+    assert len(router.status()) == 1_001
 
 
 async def test_the_system_clock_is_real_time() -> None:

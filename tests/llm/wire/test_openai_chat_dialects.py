@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 
 import pytest
 
@@ -12,6 +13,7 @@ from tactician.llm import (
     AssistantMessage,
     Document,
     LlmOptions,
+    Message,
     ModelRequest,
     SystemMessage,
     Text,
@@ -194,3 +196,27 @@ def test_mistral_gets_all_instructions_first() -> None:
     first, rest = ["You are b.", "You have it now."], ["user", "assistant", "tool", "assistant", "user"]
     assert list_messages("mistral") == list_messages("azure-mistral") == [*first, *rest]
     assert list_messages("grok") == ["You are b.", "user", "assistant", "tool", "You have it now.", "user"]
+
+
+def test_mistral_gets_something_to_answer() -> None:
+    def list_contents(provider: str, *messages: Message) -> list[object]:
+        encoded = body_for(provider, "a-model", ModelRequest(messages))["messages"]
+        assert isinstance(encoded, list)
+        return [message["content"] for message in encoded]
+
+    answered = (UserMessage("hi"), AssistantMessage((Text("Let me hand you over."),)))
+    assert list_contents("mistral", *answered) == ["hi", "Let me hand you over.", "Continue."]
+    assert list_contents("mistral", SystemMessage("Begin.")) == ["Begin.", "Continue."]
+    assert list_contents("grok", *answered) == ["hi", "Let me hand you over."]
+
+
+def test_tools_that_a_program_makes_for_each_request_are_forgotten() -> None:
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        for number in range(1_000):
+            tool = ToolSpec("look", f"{number} {'long ' * 4_000}", {"type": "object"})
+            encode(ModelRequest((UserMessage("hi"),), (tool,)), "a-model")
+        assert tracemalloc.get_traced_memory()[0] - before < 10_000_000
+    finally:
+        tracemalloc.stop()

@@ -7,10 +7,11 @@ from dataclasses import replace
 from typing import Final, TypeAlias, get_args
 
 from tactician.ensemble.argument_kinds import COUNT, TEXT, replace_strangers
+from tactician.ensemble.composite import find_composite
 from tactician.ensemble.errors import EnsembleDefinitionError
 from tactician.ensemble.phase_decisions import PhaseDecision
 from tactician.ensemble.reviews import OnTimeout, find_timeout_mistakes
-from tactician.ensemble.task import Task
+from tactician.ensemble.task import Task, TaskLike
 from tactician.ensemble.task_input import TaskInput
 from tactician.errors import Problem
 from tactician.frozen import frozen
@@ -46,8 +47,8 @@ class PhaseReview:
     The reviewer answers with a `PhaseDecision`, or with its form as text.
 
     Args:
-        reviewer: task that decides, whose context is all tasks of the phase by default; or a function of a `TaskInput`,
-            which may be async.
+        reviewer: task that decides, or a loop, an ensemble or the like in its place, whose context is all tasks of the
+            phase by default; or a function of a `TaskInput`, which may be async.
         max_retries: how often the phase may run again. After that the run fails.
         max_predecessor_retries: how often it may let each phase before it run again.
 
@@ -57,11 +58,12 @@ class PhaseReview:
 
     def __init__(
         self,
-        reviewer: Task | PhaseReviewer,
+        reviewer: TaskLike | PhaseReviewer,
         max_retries: int = DEFAULT_RETRIES,
         max_predecessor_retries: int = DEFAULT_RETRIES,
     ) -> None:
-        self._set_up(reviewer, max_retries, max_predecessor_retries)
+        task = reviewer.as_task() if isinstance(reviewer, TaskLike) else reviewer
+        self._set_up(task, max_retries, max_predecessor_retries)
 
     @classmethod
     def by_person(
@@ -115,6 +117,8 @@ class PhaseReview:
             about = f"Review the phase {phase!r}"
             return Task(about, context=tasks, handler=self.reviewer, output_type=PhaseDecision)
         context = tasks if self.reviewer.context is None else self.reviewer.context
+        if find_composite(self.reviewer) is not None:  # its own tasks have output types
+            return replace(self.reviewer, context=context)
         retries = min(self.reviewer.max_output_retries, _OUTPUT_ATTEMPTS)
         return replace(self.reviewer, context=context, output_type=PhaseDecision, max_output_retries=retries)
 

@@ -20,9 +20,11 @@ from tactician.ensemble.phases.review import PersonReview
 from tactician.ensemble.results import ExitReason
 from tactician.ensemble.reviews import PersonAnswer, Reviewer
 from tactician.ensemble.task_input import Revision
+from tactician.ensemble.task_output import TaskOutput
 from tactician.ensemble.task_plan import create_plan
 from tactician.ensemble.task_reviews import ReviewSettings
-from tactician.runs import OutputError, RunContext
+from tactician.loop import InvalidOutput, output_type
+from tactician.runs import OutputError, RunContext, RunResult, RunStatus
 
 _AGAIN = f"Your answer was no decision. Answer with one: {FORMS}."
 
@@ -122,4 +124,19 @@ async def _run_once(
     output = await TaskRunner(environment, place, exit).run(create_plan(job, settings))
     if isinstance(output, SkippedTask):  # its `when` says that there is nothing to review
         return PhaseDecision.approve()
-    return output.get_parsed(PhaseDecision)
+    return _read_decision(output, place)
+
+
+def _read_decision(output: TaskOutput, place: RunContext) -> PhaseDecision:
+    """Return the decision of a reviewer; of a loop, an ensemble and the like, it is in the text.
+
+    Raises:
+        OutputError: when the text is no decision.
+    """
+    if isinstance(output.parsed, PhaseDecision):
+        return output.parsed
+    try:
+        return output_type(PhaseDecision).parse(output.raw)
+    except InvalidOutput as error:
+        failed = RunResult(None, RunStatus.FAILED, tally=place.tally, run_id=place.run_id)
+        raise OutputError(f"{output.task_id!r}: {error}", failed, output.raw) from error

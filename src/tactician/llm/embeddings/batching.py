@@ -12,6 +12,7 @@ from math import isfinite
 from tactician.errors import MalformedResponseError, ModelRequestError
 from tactician.llm.embeddings.model import BatchLimits, EmbeddingOptions, Vector
 from tactician.llm.usage import Usage
+from tactician.llm.wire import expect_count
 
 DEFAULT_LIMITS = BatchLimits()
 
@@ -95,4 +96,4 @@ def _vector(values: object) -> Vector:
 
 def _usage(usage: object, model: str) -> Usage:
     tokens = usage.get("prompt_tokens") if isinstance(usage, Mapping) else None
-    return Usage(input_tokens=int(tokens or 0), requests=1, model=model)
+    return Usage(input_tokens=expect_count(tokens), requests=1, model=model)

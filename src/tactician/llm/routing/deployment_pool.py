@@ -45,7 +45,7 @@ class DeploymentPool:
     @property
     def waiting(self) -> int:
         """Number of waiting calls."""
-        return sum(len(queue) for queue in self._queues.values())
+        return sum(map(len, tuple(self._queues.values())))
 
     def try_acquire(
         self, states: DeploymentStates, session: str | None, tokens: int, now: float, *, is_retry: bool

@@ -123,7 +123,7 @@ class RouteTable:
     @property
     def pools(self) -> Iterable[DeploymentPool]:
         """Deployments of each model."""
-        return self._pools.values()
+        return tuple(self._pools.values())  # another thread may add models meanwhile
 
     @property
     def states(self) -> Iterator[DeploymentState]:
@@ -200,9 +200,7 @@ class RouteTable:
         )
 
     def _describe_models(self) -> str:
-        served = (
-            f"{model} (at {', '.join(state.instance for state in pool.states)})" for model, pool in self._pools.items()
-        )
+        served = (f"{pool.model} (at {', '.join(state.instance for state in pool.states)})" for pool in self.pools)
         return f"Served are: {'; '.join(served) or self._describe_missing()}."
 
     def _describe_missing(self) -> str:

@@ -50,8 +50,8 @@ class Dialect:
         plain_answers: true when its answers go back as plain text, because parts would need an id (OpenRouter).
         stream_usage: true when a stream must be asked for its usage (`stream_options`); Mistral refuses the field, and
             sends the usage anyway.
-        strict_order: true when system messages have to come first, and a message of the user cannot follow a tool's
-            result without an answer in between (Mistral).
+        strict_order: true when system messages have to come first, a message of the user cannot follow a tool's result
+            without an answer in between, and no answer can come last (Mistral).
         drops_stale_thinking: true when Claude ignores thinking whose conversation was changed since, instead of
             refusing the request; needs the header `anthropic-beta: thinking-binding-controls-2026-08-01`.
     """

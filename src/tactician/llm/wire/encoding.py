@@ -17,10 +17,16 @@ _MAX_ENTRIES = 4096
 
 
 class IdentityCache(Generic[S, T]):
-    """Cache of values computed from unhashable objects: the tools and schemas of every call of an agent."""
+    """Cache of values computed from unhashable objects: the tools and schemas of every call of an agent.
 
-    def __init__(self, compute: Callable[[S], T]) -> None:
+    Args:
+        compute: function of an object.
+        most: number of objects that are kept.
+    """
+
+    def __init__(self, compute: Callable[[S], T], most: int = _MAX_ENTRIES) -> None:
         self._compute = compute
+        self._most = most
         self._entries: dict[int, tuple[S, T]] = {}
 
     def __call__(self, subject: S) -> T:
@@ -28,7 +34,7 @@ class IdentityCache(Generic[S, T]):
         # The entry keeps its subject alive, so that nothing else gets the same id.
         entry = self._entries.get(id(subject))
         if entry is None:
-            if len(self._entries) >= _MAX_ENTRIES:
+            if len(self._entries) >= self._most:
                 self._entries.clear()
             entry = self._entries[id(subject)] = (subject, self._compute(subject))
         return entry[1]

@@ -28,6 +28,7 @@ from tactician.llm.wire.dialect import DEFAULT_DIALECT, Dialect
 from tactician.llm.wire.encoding import IdentityCache, encode_output
 from tactician.llm.wire.openai_chat.provider_items import restore_items
 
+_CONTINUE: dict[str, object] = {"role": "user", "content": "Continue."}
 _ACKNOWLEDGED: dict[str, object] = {"role": "assistant", "content": "OK."}
 # Mistral's API: "Tool call id must be a-z, A-Z, 0-9, with a length of 9".
 _SHORT_ID = re.compile(r"[a-zA-Z0-9]{9}")
@@ -71,7 +72,11 @@ def _encode_messages(messages: Sequence[Message], dialect: Dialect) -> list[dict
 
 
 def _put_in_order(messages: Sequence[dict[str, object]], dialect: Dialect) -> list[dict[str, object]]:
-    """Return the messages with those of the system first, and an answer between a tool's result and the user."""
+    """Return the messages as Mistral's API takes them.
+
+    The system comes first, an answer is between a tool's result and the user, and none at the end, where a conversation
+    that a handoff passes on may have one.
+    """
     system = [message for message in messages if message["role"] == dialect.system_role]
     others: list[dict[str, object]] = []
     for message in messages:
@@ -79,6 +84,8 @@ def _put_in_order(messages: Sequence[dict[str, object]], dialect: Dialect) -> li
             others.append(_ACKNOWLEDGED)
         if message["role"] != dialect.system_role:
             others.append(message)
+    if not others or others[-1]["role"] == "assistant":
+        others.append(_CONTINUE)
     return [*system, *others]
 
 
@@ -175,7 +182,7 @@ def _list_tools(tools: Sequence[ToolSpec]) -> list[dict[str, object]]:
     ]
 
 
-_tools = IdentityCache(_list_tools)
+_tools = IdentityCache(_list_tools, most=256)  # each may have many tools, made for a single run
 
 
 def _encode_tools(request: ModelRequest, dialect: Dialect, body: dict[str, object]) -> None:
