@@ -29,9 +29,9 @@ from tactician.runs import (
     Response,
     RunContext,
     Runnable,
-    RunPart,
     RunRecord,
     RunResult,
+    RunSegment,
     RunStatus,
     continue_run,
     load_pending,
@@ -116,7 +116,7 @@ class BaseRunnable(ABC, Generic[T_co]):
             self.name, input, self._with_trace(context), budget, work or self._work, input_types=self.input_types
         )
 
-    def start_in_part(self, input: Input, context: RunContext, part: RunPart) -> Awaitable[RunResult[T_co]]:
+    def start_in_part(self, input: Input, context: RunContext, part: RunSegment) -> Awaitable[RunResult[T_co]]:
         """Return a run in a part of the run of the context. There is no coroutine around it."""
         traced = self._with_trace(context)
         return start_run(self.name, input, traced, None, self._work, input_types=self.input_types, part=part)
@@ -365,7 +365,7 @@ class TypedRunnable(BaseRunnable[T], Generic[T]):
             raise OutputError(message, failed, text) from error
 
 
-def find_start(runnable: Runnable) -> Callable[[Input, RunContext, RunPart], Awaitable[RunResult[object]]]:
+def find_start(runnable: Runnable) -> Callable[[Input, RunContext, RunSegment], Awaitable[RunResult[object]]]:
     """Return the function that runs a Runnable in a part of a run; that of most has no coroutine around the run."""
     if isinstance(runnable, BaseRunnable) and type(runnable).run is BaseRunnable.run:
         return runnable.start_in_part

@@ -69,11 +69,12 @@ async def perform_task(execution: TaskExecution) -> TaskOutcome:
             return await skip_task(SkippedTask(plan.key, ENDED, execution.input.context_outputs), execution)
         output = signal.output
     except BaseException as error:
+        execution.checkpoint.set(began=execution.began)
         _report_failure(execution, error)
         raise
     if plan.is_followed:
         execution.checkpoint.set(draft=None, earlier=None)
-    execution.checkpoint.set(output=execution.encode(output))
+    execution.checkpoint.set(began=execution.began, output=execution.encode(output))
     if execution.checkpoint.journal is not None:
         await execution.place.save_step("task", plan.key, output.raw)
     execution.run.outcomes[plan.key] = output
@@ -119,7 +120,8 @@ def _begin(execution: TaskExecution, is_observed: bool) -> None:
     if (limit := context.find_limit()) is not None:
         raise BudgetError(f"task {task_id!r}: {limit}", execution.create_failed_result())
     execution.began = now = context.services.clock.time()
-    execution.checkpoint.set(began=now)
+    if execution.checkpoint.journal is not None:  # else nobody reads it before the task is done, or waits
+        execution.checkpoint.set(began=now)
     if is_observed:
         context.emit(TaskStarted, task_id=task_id, role=role)
 

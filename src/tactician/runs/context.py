@@ -41,7 +41,7 @@ _NO_RESPONSES: Final[Mapping[str, Response]] = MappingProxyType({})
 _NO_OBJECTS: Final[Mapping[type, object]] = MappingProxyType({})
 
 
-class RunPart(Protocol):
+class RunSegment(Protocol):
     """Part of a run that is not a run, such as a task."""
 
     @property
@@ -241,7 +241,7 @@ class RunContext:
         return self._copy(surroundings=surroundings, artifacts=ArtifactChannel(self.artifacts, receive))
 
     def child(
-        self, name: str, budget: Budget | None = None, *, key: str | None = None, part: RunPart | None = None
+        self, name: str, budget: Budget | None = None, *, key: str | None = None, part: RunSegment | None = None
     ) -> RunContext:
         """Return the context of a run inside this run.
 
@@ -354,7 +354,7 @@ class RunContext:
             changes["checkpoint"] = self.checkpoint.at(key)
         return self._copy(**changes) if changes else self
 
-    def inside_part(self, part: RunPart) -> RunContext:
+    def inside_part(self, part: RunSegment) -> RunContext:
         """Return the context of a part of the run; see `step`, and `as_internal`."""
         level = len(self.path) if part.is_internal else self.answer_level
         return self._copy(checkpoint=part.checkpoint, answer_level=level)

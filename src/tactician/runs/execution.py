@@ -15,7 +15,7 @@ from tactician.errors import (
 )
 from tactician.frozen import frozen
 from tactician.runs.budget import Budget
-from tactician.runs.context import MISSED_DEADLINE, RunContext, RunPart, reset_current, set_current
+from tactician.runs.context import MISSED_DEADLINE, RunContext, RunSegment, reset_current, set_current
 from tactician.runs.creation import OWNER, create_durable_run
 from tactician.runs.durable import DurableRun, LeaseTime
 from tactician.runs.endings import complete_run, create_resting_result, fail_run, suspend_run, terminate_run
@@ -67,7 +67,7 @@ def start_run(
     kind: str = "run",
     prepare: Callable[[RunContext], None] | None = None,
     input_types: InputTypes = NO_TYPES,
-    part: RunPart | None = None,
+    part: RunSegment | None = None,
 ) -> Awaitable[RunResult[T]]:
     """Do the work as a run inside the context, when it is awaited.
 
