@@ -5,8 +5,26 @@ from __future__ import annotations
 import asyncio
 import re
 
-from tactician import Agent, Delegation, Ensemble, RunContext, Task
-from tactician.ensemble import DelegationContext, DelegationDecision, DelegationRequest, EnsembleResult
+from tactician import (
+    END,
+    Agent,
+    Delegation,
+    Edge,
+    Ensemble,
+    Graph,
+    InProcessMemory,
+    Loop,
+    MapReduce,
+    MemoryReflections,
+    Phase,
+    PhaseReview,
+    Reflection,
+    RunContext,
+    Scope,
+    Task,
+    Workflow,
+)
+from tactician.ensemble import DelegationContext, DelegationDecision, DelegationRequest, EnsembleResult, TaskInput
 from tactician.ensemble.delegation import allow
 from tactician.llm import AssistantMessage, ModelRequest, ModelResponse, Text, ToolCall, Usage
 from tactician.stores import MemoryStore
@@ -65,6 +83,53 @@ async def test_a_thousand_runs_of_one_ensemble_at_once_do_not_mix() -> None:
     for number, result in enumerate(await asyncio.gather(*runs)):
         check(result, number)
     assert sorted(asked) == sorted(f"Write No. {number}" for number in range(RUNS))
+
+
+def report() -> Ensemble:
+    """Groups beside each other, a phase that runs twice, a memory and reflections, with a number in every text."""
+
+    async def handle(task: TaskInput) -> str:
+        texts = [task.text, task.description, *(output.raw for output in task.context_outputs)]
+        assert all(re.findall(r"No\. (\d+)", text) in ([], [task.values["number"]]) for text in texts)
+        await asyncio.sleep(0)
+        attempt = 1 if task.revision is None else task.revision.attempt
+        return f"{attempt} of No. {task.values['number']}"
+
+    async def review(task: TaskInput) -> str:
+        await asyncio.sleep(0)
+        return "APPROVE" if task.context_outputs[0].raw.startswith("2") else f"RETRY: {task.context_outputs[0].raw}"
+
+    def list_items(task: TaskInput) -> list[str]:
+        return [f"No. {task.values['number']}"] * 6
+
+    a, b, c = (Task(f"{name} No. {{number}}", id=name, handler=handle) for name in "abc")
+    loop = Loop([a], id="loop", until=lambda outputs: len(outputs.outputs) == 2)
+    edges = [Edge("b", "c"), Edge("c", END, when=lambda outputs: len(outputs.outputs) == 4), Edge("c", "b")]
+    graph = Graph({"b": b, "c": c}, id="graph", start="b", edges=edges)
+    each, combined = Task("Read {item}", handler=handle), Task("Combine {number}", handler=handle)
+    letters = MapReduce(list_items, id="letters", map=each, reduce=combined, chunk_size=3)
+    first = Phase("first", [loop, graph, letters], workflow=Workflow.PARALLEL)
+    reflect = Reflection(strategy=lambda review: review.output)
+    last = Task("d No. {number}", id="d", handler=handle, memory=["all"], reflect=reflect)
+    second = Phase("second", [last], after=[first], review=PhaseReview(review))
+    memory, reflections = InProcessMemory({"all": Scope()}), MemoryReflections(keep_last=RUNS)
+    return Ensemble("Report", phases=[first, second], memory=memory, reflections=reflections)
+
+
+async def test_runs_with_phases_groups_and_a_memory_at_once_do_not_mix() -> None:
+    count = RUNS // 10
+    ensemble, context = report(), RunContext.over(EchoModel(), store=MemoryStore())
+    runs = (ensemble.run({"number": number}, context=context) for number in range(count))
+    for number, result in enumerate(await asyncio.gather(*runs)):
+        assert result.raw == f"2 of No. {number}"
+        texts = [part.raw for output in result.task_outputs for part in output.walk()]
+        assert len(texts) == 3 + 1 + 4 + 9 + 1
+        assert all(text.endswith(f" of No. {number}") for text in texts)
+    kept = sorted(f"2 of No. {number}" for number in range(count))
+    assert ensemble.memory is not None
+    assert ensemble.reflections is not None
+    assert sorted(entry.content for entry in await ensemble.memory.entries("all")) == kept
+    assert sorted(note for one in await ensemble.reflections.load("d") for note in one.suggestions) == kept
 
 
 async def test_saved_runs_of_one_ensemble_at_once_do_not_mix() -> None:
