@@ -29,9 +29,9 @@ from tactician.runs import (
     Response,
     RunContext,
     Runnable,
+    RunPlace,
     RunRecord,
     RunResult,
-    RunSegment,
     RunStatus,
     continue_run,
     load_pending,
@@ -116,10 +116,10 @@ class BaseRunnable(ABC, Generic[T_co]):
             self.name, input, self._with_trace(context), budget, work or self._work, input_types=self.input_types
         )
 
-    def start_in_part(self, input: Input, context: RunContext, part: RunSegment) -> Awaitable[RunResult[T_co]]:
-        """Return a run in a part of the run of the context. There is no coroutine around it."""
+    def start_in_place(self, input: Input, context: RunContext, place: RunPlace) -> Awaitable[RunResult[T_co]]:
+        """Return a run at a place in the run of the context. There is no coroutine around it."""
         traced = self._with_trace(context)
-        return start_run(self.name, input, traced, None, self._work, input_types=self.input_types, part=part)
+        return start_run(self.name, input, traced, None, self._work, input_types=self.input_types, place=place)
 
     async def resume(
         self,
@@ -365,11 +365,11 @@ class TypedRunnable(BaseRunnable[T], Generic[T]):
             raise OutputError(message, failed, text) from error
 
 
-def find_start(runnable: Runnable) -> Callable[[Input, RunContext, RunSegment], Awaitable[RunResult[object]]]:
-    """Return the function that runs a Runnable in a part of a run; that of most has no coroutine around the run."""
+def find_start(runnable: Runnable) -> Callable[[Input, RunContext, RunPlace], Awaitable[RunResult[object]]]:
+    """Return the function that runs a Runnable at a place in a run; that of most has no coroutine around the run."""
     if isinstance(runnable, BaseRunnable) and type(runnable).run is BaseRunnable.run:
-        return runnable.start_in_part
-    return lambda value, context, part: runnable.run(value, context=context.inside_part(part))
+        return runnable.start_in_place
+    return lambda value, context, place: runnable.run(value, context=context.inside_place(place))
 
 
 def find_input_types(*takers: Runnable | None) -> InputTypes:

@@ -153,7 +153,7 @@ class TaskExecution:
     def place(self) -> RunContext:
         """The context of the task. An agent runs in that of the ensemble: it would be made for each run."""
         if self._place is None:
-            self._place = self.run.context.inside_part(self)
+            self._place = self.run.context.inside_place(self)
             if self.plan.is_composite:  # the tasks inside find there how the ensemble reviews and ends
                 around = {ReviewSettings: self.plan.reviews, EarlyExit: self.run.exit, LearningOutbox: self.outbox}
                 self._place = self._place.inside(around)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tactician.runs.checkpoint import SavedCheckpoint as SavedCheckpoint
     from tactician.runs.checkpoint import revive as revive
     from tactician.runs.context import RunContext as RunContext
-    from tactician.runs.context import RunSegment as RunSegment
+    from tactician.runs.context import RunPlace as RunPlace
     from tactician.runs.context import find_capture_mode as find_capture_mode
     from tactician.runs.context import reset_current as reset_current
     from tactician.runs.context import set_current as set_current
@@ -145,7 +145,7 @@ else:
             "tactician.runs.artifacts": "ArtifactChannel HeldArtifacts ProducedArtifact",
             "tactician.runs.budget": "Budget BudgetMeter Spent restore_budget save_budget",
             "tactician.runs.checkpoint": "Changes Checkpoint Data Live Operation Progress SavedCheckpoint revive",
-            "tactician.runs.context": "RunContext RunSegment find_capture_mode reset_current set_current",
+            "tactician.runs.context": "RunContext RunPlace find_capture_mode reset_current set_current",
             "tactician.runs.creation": (
                 "CallerTools RunKey create_durable_run create_record enqueue_run find_caller_tools"
             ),

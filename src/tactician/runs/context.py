@@ -41,8 +41,8 @@ _NO_RESPONSES: Final[Mapping[str, Response]] = MappingProxyType({})
 _NO_OBJECTS: Final[Mapping[type, object]] = MappingProxyType({})
 
 
-class RunSegment(Protocol):
-    """Part of a run that is not a run, such as a task."""
+class RunPlace(Protocol):
+    """Place in a run for runs inside it, such as a task."""
 
     @property
     def checkpoint(self) -> Checkpoint:
@@ -241,7 +241,7 @@ class RunContext:
         return self._copy(surroundings=surroundings, artifacts=ArtifactChannel(self.artifacts, receive))
 
     def child(
-        self, name: str, budget: Budget | None = None, *, key: str | None = None, part: RunSegment | None = None
+        self, name: str, budget: Budget | None = None, *, key: str | None = None, place: RunPlace | None = None
     ) -> RunContext:
         """Return the context of a run inside this run.
 
@@ -249,10 +249,10 @@ class RunContext:
             name: name of the run.
             budget: budget of its own.
             key: key of its checkpoint; by default, the name and the number of the runs of that name so far.
-            part: part of this run in which it is; see `inside_part`.
+            place: the place in this run in which it is; see `inside_place`.
         """
         outer_id, run_id = self.run_id, new_id()
-        checkpoint = self.checkpoint if part is None else part.checkpoint
+        checkpoint = self.checkpoint if place is None else place.checkpoint
         if checkpoint is None:
             checkpoint = Checkpoint(name)
         else:
@@ -273,7 +273,7 @@ class RunContext:
         fields["meter"] = meter
         fields["checkpoint"] = checkpoint
         fields["artifacts"] = ArtifactChannel() if self.artifacts is None else self.artifacts.create_inner()
-        if part is not None and part.is_internal:
+        if place is not None and place.is_internal:
             fields["answer_level"] = len(self.path)
         return _of_fields(fields)
 
@@ -354,10 +354,10 @@ class RunContext:
             changes["checkpoint"] = self.checkpoint.at(key)
         return self._copy(**changes) if changes else self
 
-    def inside_part(self, part: RunSegment) -> RunContext:
-        """Return the context of a part of the run; see `step`, and `as_internal`."""
-        level = len(self.path) if part.is_internal else self.answer_level
-        return self._copy(checkpoint=part.checkpoint, answer_level=level)
+    def inside_place(self, place: RunPlace) -> RunContext:
+        """Return the context of a place in the run; see `step`, and `as_internal`."""
+        level = len(self.path) if place.is_internal else self.answer_level
+        return self._copy(checkpoint=place.checkpoint, answer_level=level)
 
     def with_deadline(self, deadline: float) -> RunContext:
         """Return the same context for a run that has to end before a moment, in seconds since the epoch.

@@ -15,7 +15,7 @@ from tactician.errors import (
 )
 from tactician.frozen import frozen
 from tactician.runs.budget import Budget
-from tactician.runs.context import MISSED_DEADLINE, RunContext, RunSegment, reset_current, set_current
+from tactician.runs.context import MISSED_DEADLINE, RunContext, RunPlace, reset_current, set_current
 from tactician.runs.creation import OWNER, create_durable_run
 from tactician.runs.durable import DurableRun, LeaseTime
 from tactician.runs.endings import complete_run, create_resting_result, fail_run, suspend_run, terminate_run
@@ -67,7 +67,7 @@ def start_run(
     kind: str = "run",
     prepare: Callable[[RunContext], None] | None = None,
     input_types: InputTypes = NO_TYPES,
-    part: RunSegment | None = None,
+    place: RunPlace | None = None,
 ) -> Awaitable[RunResult[T]]:
     """Do the work as a run inside the context, when it is awaited.
 
@@ -84,14 +84,14 @@ def start_run(
         prepare: called with the context of the run before it has a record, to put into its checkpoint what the input
             alone does not say.
         input_types: types that the Runnable declares for its input.
-        part: part of the run around it in which it is.
+        place: the place in the run around it in which it is.
 
     Raises:
         StoredStateError: when the run is saved, and its input would not be read back equal.
     """
     outer = context or RunContext.around()
     is_durable = outer.checkpoint is None and outer.services.is_durable
-    child = outer.child(name, (budget or Budget()) if is_durable else budget, part=part)
+    child = outer.child(name, (budget or Budget()) if is_durable else budget, place=place)
     if prepare is not None and not (child.checkpoint and child.checkpoint.data):
         prepare(child)
     if outer.checkpoint is not None:
