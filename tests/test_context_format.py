@@ -195,7 +195,7 @@ def test_an_object_with_both_methods_is_a_formatter() -> None:
     assert load_formatter(shouting) is shouting
 
 
-@pytest.mark.parametrize("format", [None, 1, "xml", object(), {}])
+@pytest.mark.parametrize("format", [None, 1, "xml", object(), {}, ToonFormatter, JsonFormatter])
 def test_anything_else_is_not_a_format(format: object) -> None:
     with pytest.raises(ConfigurationError, match=r"is not (a ContextFormat|one of 'json', 'toon')"):
         load_formatter(format)  # type: ignore[arg-type]

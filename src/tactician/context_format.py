@@ -49,7 +49,7 @@ def load_formatter(format: ContextFormat | ContextFormatter) -> ContextFormatter
         if format not in tuple(ContextFormat):
             raise ConfigurationError(f"{format!r} is not one of {', '.join(map(repr, map(str, ContextFormat)))}")
         return ToonFormatter() if format == ContextFormat.TOON else JsonFormatter()
-    if isinstance(format, ContextFormatter):
+    if not isinstance(format, type) and isinstance(format, ContextFormatter):
         return format
     raise ConfigurationError(f"{format!r} is not a ContextFormat, and has no methods `format` and `format_json`")
 

@@ -434,3 +434,13 @@ async def test_a_message_that_is_inserted_while_a_call_is_open_is_saved_with_its
     await service.request_agent("a", "How many?", conversation_id=conversation_id)
     assert saved[0] == saved[1]
     assert said(await service.conversation(conversation_id)) == ["How many?", "", "3", "Hurry up.", "It is 3."]
+
+
+async def test_a_function_that_takes_a_text_gets_what_the_user_says_last() -> None:
+    async def repeat(text: str) -> str:
+        return f"You said: {text}"
+
+    service = AgentService(ScriptedModel()).register(runnable(repeat))
+    answers = [(await service.request_agent("repeat", text, conversation_id="c")).output for text in ("one", "two")]
+
+    assert answers == ["You said: one", "You said: two"]

@@ -11,7 +11,8 @@ from typing_extensions import TypeVar, override
 
 from tactician.agents.base import BaseRunnable
 from tactician.agents.outputs import accept_output, load_output, save_output
-from tactician.runs import Input, InputTypes, RunContext, RunResult
+from tactician.llm import UserMessage
+from tactician.runs import Input, InputTypes, RunContext, RunResult, is_conversation
 from tactician.tools import find_caller_namespace, resolve_hints
 
 T = TypeVar("T")
@@ -66,9 +67,15 @@ class FunctionRunnable(BaseRunnable[T_co]):
     def _build_arguments(self, input: Input, context: RunContext) -> tuple[object, ...]:
         first = self._input_hint
         is_json = isinstance(input, dict) and first is not dict
-        argument = accept_output(input, first) if is_json else input
+        argument = accept_output(input, first) if is_json else _read_text(input) if first is str else input
         takes_context = any(self._hints.get(name) is RunContext for name in self._parameters)
         return (argument, context) if takes_context else (argument,)
+
+
+def _read_text(input: Input) -> Input:
+    """Return what the user says last in a conversation, for a function that takes a text; any other input as it is."""
+    said = [message for message in input if isinstance(message, UserMessage)] if is_conversation(input) else []
+    return said[-1].text if said else input
 
 
 def runnable(

@@ -70,7 +70,7 @@ def chat(
             session = _create_session(platform, loaded, view, is_debugged=debug)
             talk = session.open_chat(agent, conversation)
             with ignore_interrupts() if session.lines.is_terminal else nullcontext(), view.without_messages():
-                succeeded = await talk.run(session.interruptible)
+                succeeded = await talk.run(session.run_interruptible)
             if address is not None:
                 again = f"{format_arguments(file, store, access)} --id {shlex.quote(talk.conversation_id)}"
                 say(f"Continue with: tactician chat {again}")

@@ -106,7 +106,7 @@ class Autonomy:
         """
         context = self._context()
         choice = await self._choose(request, mode, context)
-        result = await self._done_by(choice.agent, request, options, context)
+        result = await self._run_chosen(choice.agent, request, options, context)
         return replace(result, tally=context.tally, delegation_path=(choice.name, *result.delegation_path))
 
     def run_sync(
@@ -149,16 +149,16 @@ class Autonomy:
     async def _rank(self, request: Input, mode: Mode, context: RunContext) -> tuple[Ranked, ...]:
         if mode not in get_args(Mode):
             raise ConfigurationError(f"The mode is {mode!r}; it must be 'closed' or 'open'")
-        candidates = self._agents() if mode == "closed" else self._goals()
+        candidates = self._describe_agents() if mode == "closed" else self._describe_goals()
         if not candidates:
             what = "agent" if mode == "closed" else "planned agent with a goal"
             raise NoAgentFitsError(f"No {what} is registered on the platform: call platform.register(...) first.", ())
         return await rank_candidates(request, candidates, self._model, self._attempts, context)
 
-    def _agents(self) -> Mapping[str, str]:
+    def _describe_agents(self) -> Mapping[str, str]:
         return {name: agent.description for name, agent in self._platform.agents.items()}
 
-    def _goals(self) -> Mapping[str, str]:
+    def _describe_goals(self) -> Mapping[str, str]:
         spec = combine_all(self._platform.agents)
         return {} if spec is None else {goal.name: goal.description for goal in spec.goals}
 
@@ -184,7 +184,7 @@ class Autonomy:
             ranking,
         )
 
-    async def _done_by(
+    async def _run_chosen(
         self, agent: Runnable, request: Input, options: ProcessOptions | None, context: RunContext
     ) -> RunResult[object]:
         if planned_spec(agent) is None or RunContext.find_current() is not None:

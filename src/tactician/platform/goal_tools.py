@@ -36,10 +36,10 @@ def goal_tools(
             without a JSON form.
     """
     problems: list[str] = []
-    offers = [offer for spec in find_planned_specs(agents.values()) for offer in _offers(spec, remote, problems)]
+    offers = [offer for spec in find_planned_specs(agents.values()) for offer in _list_offers(spec, remote, problems)]
     if problems:
         raise DeclarationError("exported goals", problems)
-    return tuple(GoalTool(offer, name, home) for offer, name in zip(offers, _names(offers), strict=True))
+    return tuple(GoalTool(offer, name, home) for offer, name in zip(offers, _list_names(offers), strict=True))
 
 
 @frozen
@@ -108,7 +108,7 @@ class GoalTool(Tool):
         return as_text(result.output)
 
 
-def _offers(agent: PlannedAgentSpec, remote: bool | None, problems: list[str]) -> Iterator[_Offer]:
+def _list_offers(agent: PlannedAgentSpec, remote: bool | None, problems: list[str]) -> Iterator[_Offer]:
     for goal in agent.goals:
         if not _is_wanted(goal.export, remote):
             continue
@@ -142,7 +142,7 @@ def _is_wanted(export: Export, remote: bool | None) -> bool:
     return export.remote if remote else export.local
 
 
-def _names(offers: Sequence[_Offer]) -> Iterator[str]:
+def _list_names(offers: Sequence[_Offer]) -> Iterator[str]:
     """Yield the names of the tools, prefixed with the name of the agent where two agents have the same."""
     names = [offer.name for offer in offers]
     times = Counter(names)

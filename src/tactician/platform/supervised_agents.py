@@ -62,7 +62,7 @@ def is_supervised_agent(name: str) -> bool:
 
 def list_supervised_agents(agents: Iterable[PlannedAgentSpec]) -> Iterator[str]:
     """Return the names of all supervised agents that can be built of these agents."""
-    return iter(dict.fromkeys(map(_name, _list_outputs(agents).values())))
+    return iter(dict.fromkeys(map(_create_name, _list_outputs(agents).values())))
 
 
 def rebuild_supervised_agent(record: RunRecord, agents: Mapping[str, Runnable]) -> PlannedAgentSpec:
@@ -72,7 +72,7 @@ def rebuild_supervised_agent(record: RunRecord, agents: Mapping[str, Runnable]) 
         AgentNotFoundError: when not all of its parts are registered.
         StoredStateError: when the stored description cannot be read.
     """
-    recipe = _recipe_of(record)
+    recipe = _read_recipe(record)
     known = {name: agents[name] for name in recipe.within if name in agents}
     parts = {name: spec for name, agent in known.items() if (spec := planned_spec(agent)) is not None}
     kind = _list_outputs(parts.values()).get(recipe.output_type)
@@ -88,7 +88,7 @@ def rebuild_supervised_agent(record: RunRecord, agents: Mapping[str, Runnable]) 
 
 def _build_spec(scope: Sequence[object], output_type: type) -> PlannedAgentSpec:
     description = f"leads to {output_type.__name__}"
-    spec = combine_specs(scope, name=_name(output_type), description=description, planner=Planner.GOAP)
+    spec = combine_specs(scope, name=_create_name(output_type), description=description, planner=Planner.GOAP)
     if (aimed := spec.towards(output_type) or _with_goals(spec, output_type)) is None:
         within = " and ".join(type(instance).__name__ for instance in scope)
         names = sorted({kind.__name__ for action in spec.actions for kind in action.output_types})
@@ -111,7 +111,7 @@ def _with_goals(spec: PlannedAgentSpec, output_type: type) -> PlannedAgentSpec |
     return replace(spec, goals=goals) if goals else None
 
 
-def _name(kind: type) -> str:
+def _create_name(kind: type) -> str:
     return _PREFIX + kind.__name__
 
 
@@ -125,7 +125,7 @@ def _list_outputs(agents: Iterable[PlannedAgentSpec]) -> dict[str, type]:
     return {type_name(base): base for kind in outputs for base in kind.__mro__}
 
 
-def _recipe_of(record: RunRecord) -> Recipe:
+def _read_recipe(record: RunRecord) -> Recipe:
     snapshot = record.snapshot
     try:
         return _adapter().validate_python(None if snapshot is None else read_origin(snapshot.tree["data"]).recipe)

@@ -104,6 +104,11 @@ class TestLimits:
 
         assert statuses == [200, 200, 200, 429, 429]
 
+    @pytest.mark.parametrize("limits", [{"rate": 0}, {"burst": 0}, {"seconds": -1}, {"lease": 0}, {"body": 1.5}])
+    def test_those_out_of_range_are_refused(self, limits: dict[str, int]) -> None:
+        with pytest.raises(ConfigurationError, match=f"RequestLimits.{next(iter(limits))}"):
+            RequestLimits(**limits)
+
     async def test_headers_of_safety(self) -> None:
         async with served(create_platform()) as client:
             done = await client.get("/api/agents")

@@ -112,9 +112,9 @@ class ShellSession:
             arguments = parse_arguments(command, words[1:])
         except ShellInputError as error:
             return self.print_error(error)
-        return await self.interruptible(self._call(command, arguments))
+        return await self.run_interruptible(self._call(command, arguments))
 
-    async def interruptible(self, work: Coroutine[object, object, object]) -> bool:
+    async def run_interruptible(self, work: Coroutine[object, object, object]) -> bool:
         """Await some work that Ctrl-C in a terminal cancels, and return whether it succeeded. Errors are printed."""
         task = asyncio.ensure_future(work)
         try:

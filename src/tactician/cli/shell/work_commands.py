@@ -50,7 +50,7 @@ async def chat(
     """Talk with an agent; an empty line or Ctrl-D ends the conversation."""
     talk = session.open_chat(agent, id)
     with session.show_run() as view, view.without_messages():
-        await talk.run(session.interruptible)
+        await talk.run(session.run_interruptible)
     err.print(f"`chat --id {talk.conversation_id}` continues the conversation.", highlight=False)
 
 

@@ -25,7 +25,7 @@ def replay_events(events: Iterable[Event]) -> list[RunTree]:
     inside: dict[str, list[_Run]] = {}
     for run in runs.values():
         inside.setdefault(run.parent_id if run.parent_id in runs else "", []).append(run)
-    return [_tree(run, inside) for run in inside.get("", ())]
+    return [_build_tree(run, inside) for run in inside.get("", ())]
 
 
 class _Run:
@@ -85,7 +85,7 @@ class _Run:
         )
 
 
-def _tree(run: _Run, inside: dict[str, list[_Run]], parent: _Run | None = None) -> RunTree:
+def _build_tree(run: _Run, inside: dict[str, list[_Run]], parent: _Run | None = None) -> RunTree:
     if run.status == "running" and parent is not None and parent.status != "running":
         run.status = "completed"
-    return RunTree(run.view(), tuple(_tree(child, inside, run) for child in inside.get(run.id, ())))
+    return RunTree(run.view(), tuple(_build_tree(child, inside, run) for child in inside.get(run.id, ())))

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from tactician.amounts import need_amount
 from tactician.frozen import frozen
 from tactician.listening import is_loopback
 from tactician.llm import MOST_IMAGE_BYTES
@@ -46,6 +47,9 @@ class RequestLimits:
         streams: streams of events that may be open at a time.
         parallel: runs that this server continues at a time.
         lease: seconds after which others continue the runs of a server that has died.
+
+    Raises:
+        ConfigurationError: when a number is out of range.
     """
 
     body: int = 1_000_000
@@ -56,6 +60,12 @@ class RequestLimits:
     streams: int = 1000
     parallel: int = 100
     lease: float = DEFAULT_LEASE
+
+    def __post_init__(self) -> None:
+        for name in ("body", "upload", "burst", "streams", "parallel"):
+            need_amount(f"RequestLimits.{name}", getattr(self, name), least=1, whole=True)
+        for name in ("rate", "seconds", "lease"):
+            need_amount(f"RequestLimits.{name}", getattr(self, name), least=0.001)
 
 
 class Guard:
