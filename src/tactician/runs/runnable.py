@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Protocol, TypeAlias, TypeGuard, runtime_checkable
 
-from pydantic_core import to_json
+from pydantic_core import PydanticSerializationError, to_json
 
 from tactician.events import Event
 from tactician.llm import AssistantMessage, Message, SystemMessage, ToolResult, UserMessage
@@ -45,7 +45,11 @@ class Runnable(Protocol):
 
 
 def messages_of(input: Input) -> list[Message]:
-    """Convert the input to messages; an object that is neither text nor message becomes JSON in a user message."""
+    """Convert the input to messages; an object that is neither text nor message becomes JSON in a user message.
+
+    Raises:
+        TypeError: when it has no JSON form.
+    """
     if isinstance(input, str):
         return [UserMessage(input)]
     if is_message(input):
@@ -53,7 +57,15 @@ def messages_of(input: Input) -> list[Message]:
     if is_conversation(input):
         return list(input)
     content = getattr(input, "content", None)
-    return [UserMessage(content if isinstance(content, str) else to_json(input).decode())]
+    return [UserMessage(content if isinstance(content, str) else _write(input))]
+
+
+def _write(input: Input) -> str:
+    try:
+        return to_json(input).decode()
+    except (PydanticSerializationError, ValueError, RecursionError) as error:
+        takes = "a run takes text, a message, a conversation, or an object with a JSON form"
+        raise TypeError(f"{takes}, and this {type(input).__name__} has none: {error}") from error
 
 
 def is_conversation(value: Input) -> TypeGuard[Sequence[Message]]:
