@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tactician import Agent, RunContext, Runnable, runnable, tool
+from tactician import Agent, Ensemble, RunContext, Runnable, Task, runnable, tool
 from tactician.agents import FunctionRunnable
 from tactician.errors import DeclarationError
 from tactician.runs import RunCompleted, RunEnded, RunStarted
@@ -37,6 +37,16 @@ async def test_a_limit_must_be_greater_than_zero(limit: str) -> None:
 async def test_a_blank_part_of_the_instructions_is_a_mistake(part: str) -> None:
     with pytest.raises(DeclarationError, match=f"its {part} is blank"):
         Agent("Ada", **{part: "  "})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", [Agent, Ensemble])
+async def test_an_input_without_a_json_form_is_a_clear_error(kind: type[object]) -> None:
+    model = ScriptedModel("never")
+    agent = Agent("Ada", model=model)
+    run = agent.run if kind is Agent else Ensemble("E", [Task("Do it", agent=agent)]).run
+    with pytest.raises(TypeError, match="a run takes text, a message, .*, and this object has none"):
+        await run(object())
+    assert model.calls == []
 
 
 async def test_defaults_fill_in_what_an_agent_leaves_open() -> None:
