@@ -44,7 +44,7 @@ async def test_an_input_without_a_json_form_is_a_clear_error(kind: type[object])
     model = ScriptedModel("never")
     agent = Agent("Ada", model=model)
     run = agent.run if kind is Agent else Ensemble("E", [Task("Do it", agent=agent)]).run
-    with pytest.raises(TypeError, match="a run takes text, a message, .*, and this object has none"):
+    with pytest.raises(TypeError, match=r"a run takes text, a message, .*, and this object has none"):
         await run(object())
     assert model.calls == []
 
