@@ -11,7 +11,7 @@ from benchmarks.report import Section, judge
 BUDGETS = {
     "a run of one turn against an in-process model": 40.0,
     "two agents, one after the other, against an in-process model": 25.0,
-    "the same two agents as an ensemble": 30.0,
+    "the same two agents as an ensemble": 60.0,
     "each further turn, with a tool call": 40.0,
     "the same with guardrails, a window and a listener that have nothing to do": 40.0,
     "constructing an Agent whose tools exist": 5.0,
