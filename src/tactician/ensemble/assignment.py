@@ -119,8 +119,8 @@ def add_guidance(agent: Agent[object]) -> Agent[object]:
 
 
 def _create_key(task_id: str) -> str:
-    """Return the key of the checkpoint of a task, which is saved with each step: a long id is shortened."""
+    """Return the id of a task as the key of a checkpoint, which is saved with each step: a long id is shortened."""
     if len(task_id) <= _LONGEST_KEY:
-        return f"task:{task_id}"
+        return task_id
     digest = sha256(task_id.encode("utf-8", "surrogatepass")).hexdigest()
-    return f"task:{task_id[: _LONGEST_KEY - 17]}-{digest[:16]}"
+    return f"{task_id[: _LONGEST_KEY - 17]}-{digest[:16]}"

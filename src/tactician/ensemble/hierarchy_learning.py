@@ -36,7 +36,8 @@ class HierarchyLearning:
         context: RunContext,
         outbox: LearningOutbox,
     ) -> None:
-        self._learnings = [TaskLearning(job.task, job.stores, model, context.at(job.key), outbox) for job in jobs]
+        place = context.at("tasks")
+        self._learnings = [TaskLearning(job.task, job.stores, model, place.at(job.key), outbox) for job in jobs]
         self._inputs = [_create_input(job, input) for job in jobs]
 
     async def load(self) -> Recollection:

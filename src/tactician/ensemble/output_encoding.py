@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
-from typing import cast
+from typing import Final, cast
 
-from pydantic import TypeAdapter
+from pydantic import AwareDatetime, TypeAdapter
 
 from tactician.ensemble.task_output import TaskOutput
 from tactician.errors import StoredStateError
 from tactician.runs import decode_value, encode_value
+
+_END: Final = "completed_at"
+"""Key of the date of the end, as all versions of the stored format have it."""
 
 
 class OutputCodec:
@@ -58,7 +61,7 @@ class OutputCodec:
             ValidationError: when it is not the JSON form of an output.
             StoredStateError: when its parsed form cannot be read as the declared type.
         """
-        output = _adapter().validate_python(saved)
+        output = _adapter().validate_python(_read_end(saved))
         if output.parsed is None:
             return output
         return replace(output, parsed=decode_value(cast("str", output.parsed), self._kind))
@@ -66,7 +69,20 @@ class OutputCodec:
 
 def _encode_plainly(output: TaskOutput) -> dict[str, object]:
     plain: dict[str, object] = _adapter().dump_python(replace(output, parsed=None, parts=(), shown=()), mode="json")
-    return plain
+    del plain["ended"]
+    return plain | {_END: output.completed_at.isoformat()}
+
+
+def _read_end(saved: object) -> object:
+    """Return the saved form of an output with the time of its end in seconds."""
+    if not isinstance(saved, dict) or _END not in saved:
+        return saved
+    return {**saved, "ended": _time_adapter().validate_python(saved[_END]).timestamp()}
+
+
+@cache
+def _time_adapter() -> TypeAdapter[AwareDatetime]:
+    return TypeAdapter(AwareDatetime)
 
 
 @cache

@@ -85,7 +85,7 @@ class TasksRun:
         exit: the early end of the run.
 
     Attributes:
-        checkpoint: the checkpoint of the run.
+        places: the checkpoint with those of the tasks.
         failures: the reasons why tasks failed before a suspension, by their ids.
         revisions: the revisions of the tasks that run again, by their ids.
         outcomes: the outcomes of tasks so far, in the order in which they ended.
@@ -94,7 +94,7 @@ class TasksRun:
     """
 
     __slots__ = (
-        "checkpoint", "context", "environment", "exit", "failed", "failures", "outcomes", "revisions", "skipped",
+        "context", "environment", "exit", "failed", "failures", "outcomes", "places", "revisions", "skipped",
     )  # fmt: skip
 
     def __init__(self, environment: TaskEnvironment, context: RunContext, exit: EarlyExit) -> None:
@@ -102,8 +102,8 @@ class TasksRun:
         self.environment = environment
         self.context = context
         self.exit = exit
-        self.checkpoint = context.checkpoint
-        self.failures = _read_failures(context.checkpoint)
+        self.places = context.checkpoint.at("tasks")
+        self.failures = _read_failures(self.places) if self.places.data else {}
         self.revisions = environment.revisions if environment.revision is None else environment.collect_revisions()
         self.outcomes: dict[str, TaskOutcome] = {}
         self.failed: dict[str, Exception] = {}
@@ -139,7 +139,7 @@ class TaskExecution:
     def __init__(self, plan: TaskPlan, run: TasksRun) -> None:
         self.plan = plan
         self.run = run
-        self.checkpoint = run.checkpoint.at(plan.job.key)
+        self.checkpoint = run.places.at(plan.job.key)
         self.is_internal = not plan.is_last
         self._place: RunContext | None = None
         self.began: float | None = None
@@ -151,7 +151,7 @@ class TaskExecution:
 
     @property
     def place(self) -> RunContext:
-        """The context of the task. An agent runs in that of the ensemble: it would be made for each run."""
+        """The context of the task, created when it is first read: an agent on its own runs in that of the ensemble."""
         if self._place is None:
             self._place = self.run.context.inside_place(self)
             if self.plan.is_composite:  # the tasks inside find there how the ensemble reviews and ends
@@ -250,10 +250,10 @@ def record_failures(context: RunContext, failed: Mapping[str, Exception]) -> Non
     """Record the failed tasks of a run, which do not run again when it goes on after a suspension."""
     if failed:
         assert context.checkpoint is not None
-        known = _read_failures(context.checkpoint)
-        context.checkpoint.set(failures={key: describe_error(error) for key, error in failed.items()} | known)
+        tasks = context.checkpoint.at("tasks")
+        tasks.set(failures={key: describe_error(error) for key, error in failed.items()} | _read_failures(tasks))
 
 
-def _read_failures(checkpoint: Checkpoint) -> dict[str, str]:
-    known = checkpoint.data.get("failures")
+def _read_failures(tasks: Checkpoint) -> dict[str, str]:
+    known = tasks.data.get("failures")
     return {str(key): str(reason) for key, reason in known.items()} if isinstance(known, dict) else {}

@@ -6,15 +6,11 @@ import sysconfig
 from functools import cache
 from pathlib import Path
 from traceback import walk_tb
-from typing import TYPE_CHECKING
 
 from tactician.errors import Rejected, TacticianError
 from tactician.process.handle import ProcessHandle
 from tactician.process.objects import Rejection
 from tactician.text import describe_error
-
-if TYPE_CHECKING:
-    pass
 
 
 class ProcessError(TacticianError):

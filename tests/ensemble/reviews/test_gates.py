@@ -228,7 +228,7 @@ class TestPolicies:
         news = Newsroom(review, policy=policy)
         result, seen = await news.start(), []
         while result.pending:
-            seen.append(result.pending[0].id.split("/")[-2].removeprefix("task:"))
+            seen.append(result.pending[0].id.split("/")[-2])
             result = await news.respond(result, ReviewDecision.approve())
         assert seen == gates
 

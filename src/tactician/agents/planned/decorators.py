@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, TypeGuard, TypeVar, overload
+from typing import TypeGuard, TypeVar, overload
 
 from tactician.agents.planned.declarations import (
     ACTION,
@@ -18,13 +18,7 @@ from tactician.errors import DeclarationError
 from tactician.process import DEFAULT_BINDING, STATE, ActionRetryPolicy, Export, StateDeclaration
 from tactician.prompts import ContributorLike, LlmReference, as_contributor, check_reference
 
-if TYPE_CHECKING:
-    pass
-
-
 F = TypeVar("F", bound=Callable[..., object])
-
-
 C = TypeVar("C", bound=type)
 
 
